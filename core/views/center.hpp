@@ -13,6 +13,7 @@ namespace confidently {
 
 struct Center {
     static constexpr const char* name = "center";
+    static constexpr bool takes_zeros = true;
 
     const std::int8_t* kind;       // as in Standard, except that a plain column is 0 where it is absent
     Statistics rows, count, mean;  // weight of all rows; by column: weight, mean

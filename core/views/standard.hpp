@@ -16,6 +16,7 @@ namespace confidently {
 
 struct Standard {
     static constexpr const char* name = "standard";
+    static constexpr bool takes_zeros = true;
     static constexpr double kLargest = 1e3;       // absolute value of a standardized value
     static constexpr double kLargestAlone = 5.0;  // the same where rows are not scaled, which bounds a row's influence
 

@@ -7,6 +7,7 @@
 //   learn(row, w) or learn(row, label, label_end, w)
 //                      counts in a row of weight w after it was seen; missing in a view without statistics. Instead a view
 //                      may have see_and_learn(row, w, out), which does both
+//   takes_zeros        only if it tells a 0 from an absent value: it is given the zeros of dense rows
 #pragma once
 
 #include <stdexcept>
@@ -61,6 +62,36 @@ struct Counted {
     }
 };
 
+// Rows of a matrix as a view takes them: if it tells 0 from an absent value (`takes_zeros`), the zeros of a dense array are there.
+template <class View>
+class RowsFor {
+  public:
+    explicit RowsFor(const Rows& rows) : rows_(rows), is_narrow_(dynamic_cast<const DenseRows<float>*>(&rows) != nullptr) {}
+
+    // Valid until the next call.
+    Row at(std::int64_t i) {
+        if constexpr (requires { View::takes_zeros; }) {
+            if (rows_.stores_zeros()) return rows_.with_zeros(i, false, buffer_);
+            if (is_narrow_) return filled(rows_.at(i, false, buffer_));
+        }
+        return rows_.at(i, false, buffer_);
+    }
+
+  private:
+    const Rows& rows_;
+    const bool is_narrow_;  // a dense array whose rows are converted, without their zeros
+    RowBuffer buffer_, whole_;
+
+    Row filled(const Row& row) {
+        const auto n = static_cast<std::size_t>(rows_.n_columns);
+        whole_.hold(n);
+        whole_.count_up_to(n);
+        std::fill_n(whole_.value.begin(), n, 0.0);
+        for (std::int32_t k = 0; k < row.size; ++k) whole_.value[static_cast<std::size_t>(row.column[k])] = row.value[k];
+        return {whole_.ascending.data(), whole_.value.data(), static_cast<std::int32_t>(n), row.intercept};
+    }
+};
+
 // The n rows that a view makes of those of a matrix in an order (nullptr: as they come) from its entry `first` on. With
 // labels and weights, each row is counted in after it was seen, unless its weight is 0. `values`: about so many they have.
 template <class View>
@@ -68,9 +99,9 @@ MadeRows made(View& view, const Rows& rows, std::size_t values, const std::int64
               const Counted* counted) {
     MadeRows out;
     out.reserve(values, static_cast<std::size_t>(n));
-    RowBuffer buffer;
+    RowsFor<View> seen(rows);
     for (std::int64_t i = 0; i < n; ++i) {
-        const Row row = rows.at(order ? order[first + i] : first + i, false, buffer);
+        const Row row = seen.at(order ? order[first + i] : first + i);
         const double w = counted ? counted->weight_of(i) : 0.0;
         if constexpr (requires { view.see_and_learn(row, w, out); }) {
             w > 0.0 ? view.see_and_learn(row, w, out) : view.see(row, out);

@@ -230,7 +230,7 @@ def test_duplicate_columns_are_summed():
     once = np.array([[2.0, 5.0], [1.0, 0.0]])
     learner = {}
     for name, rows in (("twice", twice), ("once", once)):
-        learner[name] = OnlineClassifier("arow").fit(rows, [0, 1])
+        learner[name] = OnlineClassifier("arow", view=None).fit(rows, [0, 1])
     np.testing.assert_array_equal(learner["twice"].coef_, learner["once"].coef_)
     np.testing.assert_array_equal(twice.data, [1.0, 2.0, 4.0, 1.0])  # the caller's matrix is not touched
 

@@ -30,8 +30,8 @@ WAYS = {  # of the same rows; the first are taken as they are
 def test_every_form_of_a_row_is_learned_and_predicted_alike(way, labels):
     rows = X.astype(np.float32).astype(np.float64)
     classes = np.unique(labels)
-    expected = OnlineClassifier("arow").partial_fit(rows, np.asarray(labels), classes)
-    found = OnlineClassifier("arow")
+    expected = OnlineClassifier("arow", view=None).partial_fit(rows, np.asarray(labels), classes)
+    found = OnlineClassifier("arow", view=None)
     for k in range(0, 60, 4):
         found.partial_fit(WAYS[way](rows[k : k + 4]), labels[k : k + 4], classes if k == 0 else None)
     for name, array in expected.learner_.state.items():

@@ -72,7 +72,7 @@ def test_a_stream_is_presented_as_the_matrix_is(settings, names, files):
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_everything_has_the_order_of_the_classes(settings, names, files):
     _, _, X, _, stream = files(names)
-    model = OnlineClassifier(**settings).fit_stream(stream)
+    model = OnlineClassifier(**settings, view=None).fit_stream(stream)
     assert model.classes_.tolist() == sorted(names)
     scores, p = model.decision_function(X), model.predict_proba(X)
     np.testing.assert_allclose(scores, X @ model.coef_.T + model.intercept_, rtol=1e-6, atol=1e-9)
@@ -102,7 +102,7 @@ def test_everything_has_the_order_of_the_classes(settings, names, files):
 def test_exports_have_the_order_of_the_classes(names, files):
     _, _, X_test, _, stream = files(names)
     for settings in ({}, {"rule": "logistic"}, {"multiclass": "one-vs-rest"}):
-        model = OnlineClassifier(**settings).fit_stream(stream)
+        model = OnlineClassifier(**settings, view=None).fit_stream(stream)
         frozen = model.to_sklearn()
         assert frozen.classes_.tolist() == sorted(names)
         np.testing.assert_allclose(frozen.decision_function(X_test), model.decision_function(X_test))
@@ -188,7 +188,7 @@ def test_labels_are_sorted_in_every_column(tmp_path):
     sorted_columns = Y[:, np.argsort(names)]
     for multiclass in ("one-vs-rest", "joint"):
         stream = open_stream(path, label="labels", multilabel=True, normalize="none", zeros=True)
-        model = OnlineClassifier(multiclass=multiclass).fit_stream(stream)
+        model = OnlineClassifier(multiclass=multiclass, view=None).fit_stream(stream)
         assert model.classes_.tolist() == ["ant", "moth", "zebra"]
         assert (model.predict(X) == sorted_columns).mean() > 0.9
         assert ((model.predict_proba(X) > 0.5) == sorted_columns).mean() > 0.85
@@ -255,7 +255,7 @@ def test_numbers_come_before_names_by_size():
 def test_labels_that_mix_numbers_and_names_continue(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,label\n" + "1,7\n-1,no\n" * 30)
-    model = OnlineClassifier().fit_stream(open_stream(path, label="label"))
+    model = OnlineClassifier(view=None).fit_stream(open_stream(path, label="label"))
     assert model.classes_.tolist() == ["7", "no"]
     model.partial_fit_stream(path)
     assert model.classes_.tolist() == ["7", "no"] and model.n_seen_ == 120

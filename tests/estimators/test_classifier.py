@@ -92,7 +92,7 @@ def test_data_frames_and_names():
 def test_input_formats_agree(kind):
     X, y = binary()
     X = np.round(X * 8) / 8  # exact in float32 too
-    same_model(OnlineClassifier().fit(kind(X), y), OnlineClassifier().fit(X, y))
+    same_model(OnlineClassifier(view=None).fit(kind(X), y), OnlineClassifier(view=None).fit(X, y))
 
 
 # --- what is learned ------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ def test_attributes_explain_the_answers(task, covariance):
     X, y = TASKS[task]()
     X = X[:, :12]
     multiclass = "joint" if task == "multiclass" else None
-    classifier = OnlineClassifier("cw_stdev", covariance, multiclass=multiclass).fit(X, y)
+    classifier = OnlineClassifier("cw_stdev", covariance, multiclass=multiclass, view=None).fit(X, y)
     decision = (X @ classifier.coef_.T + classifier.intercept_).squeeze()
     np.testing.assert_allclose(classifier.decision_function(X), decision, atol=1e-9)
     mean, variance = classifier.margin_distribution(X)
@@ -130,7 +130,7 @@ def test_attributes_explain_the_answers(task, covariance):
 
 def test_variances_of_ranked_labels_by_sampling():
     X, Y = multilabel()
-    classifier = OnlineClassifier("arow", "full", multiclass="joint").fit(X, Y)
+    classifier = OnlineClassifier("arow", "full", multiclass="joint", view=None).fit(X, Y)
     learner = classifier.learner_
     d = X.shape[1] + 1
     mean = np.roll(learner.weights[:, 0], -1, axis=0).T
@@ -337,7 +337,7 @@ def test_shuffled_passes_over_multilabel_rows():
 def test_attributes_have_the_type_asked_for(dtype, settings, n_classes):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(60, 4)), np.arange(60) % n_classes
-    model = OnlineClassifier(dtype=dtype, **settings).fit(X, y)
+    model = OnlineClassifier(dtype=dtype, **settings, view=None).fit(X, y)
     for name in ("coef_", "intercept_", "variance_", "intercept_variance_", "covariance_"):
         assert getattr(model, name).dtype == dtype, name
     expected = X @ model.coef_.astype(np.float64).T + model.intercept_

@@ -23,8 +23,8 @@ def unsorted(X):
 @pytest.mark.parametrize("shuffle", [False, True])
 def test_a_row_out_of_order_does_not_teach_the_rows_before_twice(passes, shuffle):
     options = {"passes": passes, "shuffle": shuffle, "random_state": 0}
-    expected = OnlineClassifier("arow", **options).fit(X, Y)
-    found = OnlineClassifier("arow", **options).fit(unsorted(X), Y)
+    expected = OnlineClassifier("arow", **options, view=None).fit(X, Y)
+    found = OnlineClassifier("arow", **options, view=None).fit(unsorted(X), Y)
     for name, array in expected.learner_.state.items():
         np.testing.assert_array_equal(found.learner_.state[name], array, err_msg=name)
     assert found.learner_.undoes

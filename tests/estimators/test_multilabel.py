@@ -74,7 +74,7 @@ def test_separate_learners_merge_as_binary_ones_do():
 
 @pytest.mark.parametrize("multiclass", [None, "joint"])
 def test_streams_of_dicts_learn_the_same(multiclass):
-    river, array = OnlineMultiLabelClassifier(multiclass=multiclass), OnlineClassifier(multiclass=multiclass)
+    river, array = OnlineMultiLabelClassifier(multiclass=multiclass), OnlineClassifier(multiclass=multiclass, view=None)
     array.partial_fit(X[:100], Y[:100])
     for x, y in zip(X[:100].tolist(), Y[:100].tolist(), strict=True):
         river.learn_one(dict(enumerate(x)), dict(enumerate(map(bool, y))))

@@ -39,7 +39,7 @@ FRAME = pd.DataFrame([ROW, NEW_ROW]).fillna(0.0)
 
 
 def classifier(covariance, task):
-    return OnlineClassifier(covariance=covariance, average=True, **LEARNED_BY.get(task, {})).fit(X, Y[task])
+    return OnlineClassifier(covariance=covariance, average=True, **LEARNED_BY.get(task, {}), view=None).fit(X, Y[task])
 
 
 def river(task):

@@ -38,7 +38,9 @@ def test_rows_that_contradict_each_other_leave_weights_of_the_size_of_one_step(r
 def test_weights_above_one_act_as_one_on_hard_rules(rule):
     X, y = contradicting(50)
     X = X + 0.1 * np.random.default_rng(0).normal(size=X.shape)
-    plain, weighted = (OnlineClassifier(rule).fit(X, y, sample_weight=w) for w in (None, np.full(len(y), 30.0)))
+    plain, weighted = (
+        OnlineClassifier(rule, view=None).fit(X, y, sample_weight=w) for w in (None, np.full(len(y), 30.0))
+    )
     assert np.array_equal(plain.coef_, weighted.coef_)
     assert np.array_equal(plain.variance_, weighted.variance_)
 

@@ -140,7 +140,7 @@ def _check_full_covariance() -> None:
     generator, d, r = np.random.default_rng(0), 50, 0.1
     X = generator.normal(size=(200, d)) / np.sqrt(d)
     y = np.where(X @ generator.normal(size=d) > 0, 1, -1)
-    classifier = OnlineClassifier(AROW(r=r), covariance="full", fit_intercept=False).fit(X, y)
+    classifier = OnlineClassifier(AROW(r=r), covariance="full", fit_intercept=False, view=None).fit(X, y)
     mean, covariance = np.zeros(d), np.eye(d)
     for x, label in zip(X, y, strict=True):
         moved = covariance @ x
@@ -161,7 +161,7 @@ def _check_files() -> None:
 
     rows = list(clicks(100))
     X = [[row["price"]] for row in rows]
-    classifier = OnlineClassifier().fit(X, [row["click"] for row in rows])
+    classifier = OnlineClassifier(view=None).fit(X, [row["click"] for row in rows])
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.cw"
         classifier.save(path)

@@ -59,7 +59,8 @@ class Stream:
         max_skipped: float, advise: bool, known: int | None = None, expected: ExpectedColumns | None = None,
         targets: bool = False,
     ) -> None:  # fmt: skip
-        self.source, self.batches, self.reading = source, chain(held, source), reading
+        self.source, self.reading = source, reading
+        self.batches: Iterator[Batch] = chain(held, source)
         self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
         self.targets = targets
         self.known, self.frozen, self.begun, self.expected = known, known is not None, False, expected
@@ -98,6 +99,13 @@ class Stream:
             raise ValueError("shuffle: the stream was read or shuffled already; open it again")
         self._shuffled = shuffled(iter(self._next, None), buffer, seed)
         return self
+
+    def first(self) -> Batch | None:
+        """Return the first batch in the order of the data, which is still to be read; ``None`` if there is no row."""
+        batch = next(self.batches, None)
+        if batch is not None:
+            self.batches = chain([batch], self.batches)
+        return batch
 
     @property
     def total_bytes(self) -> int | None:

@@ -233,8 +233,9 @@ class _Training:
             found = surveyed(client, paths, reading, False, on_error, **how, targets=True)
             model, weights = base or self._initial_regression(self.estimator, found), None
         else:
-            found = surveyed(client, paths, reading, multilabel, on_error, **how)
-            model = base or self._initial_model(self.estimator, found.reading, found.multilabel, classes)
+            by_default = base is None and self.estimator._is_seen_by_default
+            found = surveyed(client, paths, reading, multilabel, on_error, by_default, **how)
+            model = base or self._initial_model(self.estimator, found, classes)
             weights = self.estimator.class_weight
         check_values_kept(model.learner.view, found.reading)
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
@@ -248,15 +249,15 @@ class _Training:
         source = {**reading.as_dict(), "closed": False}
         return RegressionModel(learner, one_output().names, features, saved, source)
 
-    def _initial_model(
-        self, chosen: OnlineClassifier | AutoClassifier, reading: ReaderOptions, multilabel: bool, classes: Any
-    ) -> Model:
+    def _initial_model(self, chosen: OnlineClassifier | AutoClassifier, found: Survey, classes: Any) -> Model:
         names = [] if classes is None else [plain(name) for name in classes]
-        table = ClassTable(names, multilabel, closed=classes is not None)
+        reading = found.reading
+        table = ClassTable(names, found.multilabel, closed=classes is not None)
         features = Features(bounded=not reading.vocabulary) if reading.named else None
         estimator = settings_of(chosen)
         source = {**reading.as_dict(), "closed": classes is not None}
-        return Model(chosen._new_learner(0, len(table), multilabel), table.names, features, estimator, source)
+        learner = chosen._new_learner(0, len(table), found.multilabel, found.default)
+        return Model(learner, table.names, features, estimator, source)
 
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:
         if self.progress is True:

@@ -15,6 +15,7 @@ from ..data.memory.labels import plain
 from ..estimators.auto import AutoClassifier
 from ..estimators.parameters import saved_regression
 from ..estimators.regressor import OnlineRegressor
+from ..learner.tables import view_of_rows
 from ..models.model import Model
 from ..models.regression import RegressionModel
 from .rounds import Rounds
@@ -74,6 +75,7 @@ class Frames:
         if self.names is None:
             X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
         self.n_features, self.y = X.shape[1], y
+        self.default = view_of_rows(self.n_features, is_sparse=hasattr(getattr(X, "_meta", None), "tocsr"))
         rows, labels = _blocks(X), _blocks(y)
         weights = [None] * len(rows) if weight is None else _blocks(weight)
         if not len(rows) == len(labels) == len(weights):
@@ -99,7 +101,7 @@ class Frames:
             names = [plain(name) for name in np.unique(classes)]
         if self.names is not None:  # a view may choose columns by name
             self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
-        learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2)
+        learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2, self.default)
         features = None if self.names is None else Features.named(self.names)
         model = Model(learner, names, features, settings_of(self.estimator))
         return self._with_members(model) if learner.rows_to_prepare else model

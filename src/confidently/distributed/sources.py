@@ -20,13 +20,18 @@ from ..data.sources.file_range import FileRange
 from ..data.sources.paths import expand_paths
 from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
 from ..learner.regression_settings import ROWS_TO_CHOOSE
+from ..learner.tables import view_of_stream
+from ..views.view import View
 from .cells import Cell, Piece
 from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
 
 
 @dataclass
 class Survey:
-    """The training files: their sizes in bytes, which of them can be cut, how rows are read, columns of the first."""
+    """The training files: their sizes in bytes, which of them can be cut, how rows are read, columns of the first.
+
+    ``default`` is the view that the rows choose, if they are to choose one.
+    """
 
     files: list[str]
     sizes: list[int]
@@ -35,22 +40,32 @@ class Survey:
     multilabel: bool
     n_columns: int
     warnings: list[str]
+    default: View | None
 
 
 def survey(
-    paths: Sequence[str], reading: ReaderOptions | None, how: dict[str, Any], multilabel: bool | None, on_error: str
+    paths: Sequence[str],
+    reading: ReaderOptions | None,
+    how: dict[str, Any],
+    multilabel: bool | None,
+    on_error: str,
+    seen_by_default: bool,
 ) -> Any:
-    """Inspect files and read the first rows; return a :class:`Survey` or a :class:`Failure`."""
+    """Inspect files and read the first rows; return a :class:`Survey` or a :class:`Failure`.
+
+    ``seen_by_default``: the rows are to choose a view.
+    """
     try:
         files = [os.fspath(path) for path in expand_paths(list(paths))]
         sizes = [size_of_file(file) for file in files]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DataWarning)
             with open_stream(files, reading, multilabel=multilabel, on_error=on_error, **how) as stream:
+                default = view_of_stream(stream) if seen_by_default else None
                 n_columns, _ = columns_of_first(stream, ROWS_TO_CHOOSE)
         divisible = [can_be_cut(file, stream.reading) for file in files]
         texts = [str(warning.message) for warning in caught]
-        return Survey(files, sizes, divisible, stream.reading, stream.multilabel, n_columns, texts)
+        return Survey(files, sizes, divisible, stream.reading, stream.multilabel, n_columns, texts, default)
     except (DataError, OSError, ValueError) as error:
         return Failure(error)
 

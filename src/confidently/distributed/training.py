@@ -28,9 +28,12 @@ def surveyed(
     reading: ReaderOptions | None = None,
     multilabel: bool | None = None,
     on_error: str | int = "stop",
+    seen_by_default: bool = False,
     **how: Any,
 ) -> Survey:
     """Have a worker inspect files; the keywords are those of :func:`confidently.data.open_stream`.
+
+    With ``seen_by_default`` their rows choose a view.
 
     Raises
     ------
@@ -39,7 +42,8 @@ def surveyed(
     """
     names = [os.fspath(path) for path in paths]
     absolute = [name if is_uri(name) or name == "-" else os.path.abspath(name) for name in names]
-    found: Survey = result_of(client.submit(survey, absolute, reading, how, multilabel, _skip(on_error), pure=False))
+    options = (reading, how, multilabel, _skip(on_error), seen_by_default)
+    found: Survey = result_of(client.submit(survey, absolute, *options, pure=False))
     for text in found.warnings:
         warnings.warn(text, DataWarning, stacklevel=2)
     return found

@@ -18,11 +18,13 @@ from ..stack.members import WEIGHTS, Recipe
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import Stack
 from ..views.columns import ZERO, Columns
-from ..views.table import make_view
+from ..views.view import View
 from .base import BaseOnlineClassifier
 from .classifier import OnlineClassifier
 from .fitted import classifier_of
-from .parameters import check_settings, check_shuffle, check_training, saved_training, settings_of
+from .parameters import (
+    check_settings, check_shuffle, check_training, chooses_view, saved_training, settings_of, view_of,
+)  # fmt: skip
 from .stack_members import check_members, take_columns
 
 AUTO = "auto"
@@ -123,7 +125,11 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     def _saved_parameters(self) -> dict[str, Any]:
         return saved_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
 
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Stack:
+    @property
+    def _is_seen_by_default(self) -> bool:
+        return not isinstance(self.members, str) and any(map(chooses_view, self.members))
+
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool, default: View | None) -> Stack:
         if multilabel:
             raise ValueError(
                 "AutoClassifier learns one class per row, got an indicator matrix; OnlineClassifier learns several"
@@ -132,7 +138,7 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
         if isinstance(self.members, str):
             return new_stack(n_classes, n_features, columns, self.dtype)
-        recipes = [_recipe(k, member, self) for k, member in enumerate(self.members)]
+        recipes = [_recipe(k, member, self, default) for k, member in enumerate(self.members)]
         return Stack(recipes, None, n_classes, n_features, columns, self.dtype)
 
     def _follow_parameters(self) -> None:
@@ -175,8 +181,8 @@ def _check_members(members: Any) -> None:
         check_settings(member, partial=False)
 
 
-def _recipe(k: int, member: OnlineClassifier, whole: AutoClassifier) -> Recipe:
+def _recipe(k: int, member: OnlineClassifier, whole: AutoClassifier, default: View | None) -> Recipe:
     """Return how to make member k, whose state has the type of the whole."""
-    settings, view = settings_of(member, whole.dtype), make_view(member.view)
+    settings, view = settings_of(member, whole.dtype), view_of(member, default)
     names = "rows" if view is None else ",".join(part.name for part in view.views)
     return recipe(settings, view, f"{k + 1}. {settings.rule.name} on {names}", member.multiclass)

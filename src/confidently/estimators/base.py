@@ -32,7 +32,9 @@ from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
+from ..learner.tables import view_of_rows, view_of_stream
 from ..models.model import Model
+from ..views.view import View
 from .class_predictions import AnyClasses, ClassPredictions
 from .parameters import parameters_of
 from .streams import check_stream, check_values_kept, learn_stream
@@ -59,8 +61,13 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
         """Raise ``ValueError`` or ``TypeError`` for an invalid one; ``partial``: whether only some rows are there."""
         raise NotImplementedError
 
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyClasses:
-        """Return an untrained learner."""
+    @property
+    def _is_seen_by_default(self) -> bool:
+        """Whether the rows choose a view."""
+        raise NotImplementedError
+
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool, default: View | None) -> AnyClasses:
+        """Return an untrained learner; ``default`` is the view that the rows choose."""
         raise NotImplementedError
 
     def _follow_parameters(self) -> None:
@@ -157,7 +164,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
             "class_weight": class_weights(self.class_weight, known, y, multilabel),
         }
         if first:
-            self.learner_ = self._fresh_learner(matrix.shape[1], len(known), multilabel)
+            self.learner_ = self._fresh_learner(X, len(known), multilabel)
             names = getattr(self, "feature_names_in_", None)
             warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
         elif not followed:
@@ -180,12 +187,20 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
             self._follows(following, parameters)
         return self
 
-    def _fresh_learner(self, n_features: int, n_classes: int, multilabel: bool) -> AnyClasses:
-        """Return an untrained learner, which an error in its first training throws away."""
-        learner = self._new_learner(n_features, n_classes, multilabel)
+    def _fresh_learner(self, X: Any, n_classes: int, multilabel: bool) -> AnyClasses:
+        """Return an untrained learner of rows, which an error in its first training throws away."""
+        learner = self._new_learner(X.shape[1], n_classes, multilabel, self._default_view(X))
         if isinstance(learner, Learner):
             learner.undoes = False
         return learner
+
+    def _default_view(self, rows: Any) -> View | None:
+        """Return the view that an array, a sparse matrix or a stream chooses, if a view is to be chosen."""
+        if not self._is_seen_by_default:
+            return None
+        if isinstance(rows, Stream):
+            return view_of_stream(rows)
+        return view_of_rows(rows.shape[1], is_sparse=hasattr(rows, "tocsr"))
 
     def _run(
         self,
@@ -211,7 +226,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
                 if isinstance(learner, Learner) and not learner.undoes:
-                    learner = self.learner_ = self._fresh_learner(matrix.shape[1], len(known), learner.multilabel)
+                    learner = self.learner_ = self._fresh_learner(X, len(known), learner.multilabel)
                 learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
         if "_class_order" not in vars(self) or known is not self._class_order.by_number:
             self._class_order = ClassOrder(known)
@@ -274,7 +289,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
                 raise ValueError("the stream has targets, not classes; open it without targets, or use OnlineRegressor")
             names = [] if classes is None else [plain(name) for name in classes]
             table = ClassTable(names, stream.multilabel, closed=classes is not None)
-            learner = self._new_learner(0, len(table), stream.multilabel)
+            learner = self._new_learner(0, len(table), stream.multilabel, self._default_view(stream))
             check_values_kept(learner.view, stream.reading)
             features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
             for name in ("learner_", "_class_order", "features_", "feature_names_in_"):

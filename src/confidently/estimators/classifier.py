@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import diags_array
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.settings import Settings
-from ..covariances.table import resolved, with_classes
+from ..covariances.table import kind_of, resolved, with_classes
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..rules.rule import Rule
 from ..views.columns import ZERO, Columns
-from ..views.table import make_view
+from ..views.table import AUTO
 from ..views.view import View
 from .base import BaseOnlineClassifier
-from .parameters import check_settings, check_unchanged, saved_settings, settings_of
+from .parameters import check_settings, check_unchanged, chooses_view, saved_settings, settings_of, view_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -99,10 +100,13 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     projection : {"precision", "moments"}, optional
         With ``covariance="diag"``: whether the diagonal of an updated Gaussian's precision is kept, or that of its
         covariance. By default what the rule's paper does: "moments" for "probit", otherwise "precision".
-    view : str, View or list of these, optional
+    view : "auto", str, View, list of these, or None, default="auto"
         What the learner sees of a row, learned from the rows before: a name in ``confidently.VIEWS``, several separated
         by commas ("standard,pairs"), or views with their parameters, which are available as ``view__max_terms`` and so
-        on. By default rows are learned as they are. ``docs/views.md`` lists every view.
+        on; None: the rows as they are. "auto" is what ``confidently train`` does, decided once, by the first rows:
+        ``Standard()`` for arrays and data frames of up to 10,000 columns, and for files of tables with numeric columns
+        that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``, which the command
+        line does not have, it is None. ``docs/views.md`` lists every view.
 
     Attributes
     ----------
@@ -118,6 +122,9 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         calibration label first; sparse if diagonal; of shape (n_classes, d, d) for one-vs-rest with a full covariance.
     dual_coef_, support_vectors_ : arrays of shape (1 or n_classes, n_support) and (n_support, n_features)
         With a kernel, instead of all of the above: the examples kept and their coefficients in each class's mean.
+    view_ : View or None
+        What the learner sees of a row: ``view``, or with "auto" what the first rows chose. Weights are those of the
+        row seen.
     n_seen_, mistakes_, updates_, infeasible_ : int
         Rows trained on, in all passes; those whose margin was not positive before the update; updates of the
         Gaussian; examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
@@ -138,12 +145,12 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = make_pipeline(StandardScaler(), OnlineClassifier("arow"))
-    >>> round(model.fit(X[:400], y[:400]).score(X[400:], y[400:]), 2)
-    0.97
+    >>> model = OnlineClassifier().fit(X[:400], y[:400])
+    >>> round(model.score(X[400:], y[400:]), 2)
+    0.98
+    >>> model
+    OnlineClassifier(view=Standard(unit_norm=True))
     """
 
     def __init__(
@@ -169,7 +176,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         budget: int | None = None,
         forget: float = 0.0,
         projection: str | None = None,
-        view: str | View | Sequence[str | View] | None = None,
+        view: str | View | Sequence[str | View] | None = AUTO,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -204,12 +211,16 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     def _settings(self, n_classes: int, multilabel: bool) -> Settings:
         return with_classes(settings_of(self, self.dtype), self.multiclass, n_classes, multilabel)
 
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool) -> Learner:
+    @property
+    def _is_seen_by_default(self) -> bool:
+        return chooses_view(self) and not kind_of(self.covariance).keeps_examples
+
+    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool, default: View | None) -> Learner:
         """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
         return Learner(
-            self._settings(n_classes, multilabel), n_classes, n_features, view=make_view(self.view), columns=columns,
+            self._settings(n_classes, multilabel), n_classes, n_features, view=view_of(self, default), columns=columns,
             device=self.device,
         )  # fmt: skip
 
@@ -219,7 +230,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         wanted = resolved(self._settings(learner.n_classes, self._is_multilabel), learner.n_features)
         if self.projection is None:  # the default of the rule that training began with
             wanted = replace(wanted, projection=learner.settings.projection)
-        followed = check_unchanged(learner.settings, wanted, learner.view == make_view(self.view))
+        followed = check_unchanged(learner.settings, wanted, learner.view == view_of(self, learner.view))
         if wanted.rule != learner.settings.rule:
             self.learner_ = copy(learner)
             self.learner_.settings = followed
@@ -288,6 +299,10 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         return self._fitted.dual()[1]
 
     @property
+    def view_(self) -> View | None:
+        return self._fitted.view
+
+    @property
     def updates_(self) -> int:
         return self._fitted.updates
 
@@ -331,6 +346,25 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         check_is_fitted(self)
         drawn = self.learner_.sample_weights(n, np.random.default_rng(random_state))
         return self._class_order.scores(drawn.swapaxes(1, 2), self._is_binary).swapaxes(1, 2)
+
+    # --- how it is shown -----------------------------------------------------------------------------------------
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters that differ from the defaults, and in place of ``view="auto"`` what was chosen."""
+        shown: str = BaseEstimator.__repr__(self._as_shown(), N_CHAR_MAX)
+        return shown
+
+    def _get_params_html(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the parameters as :meth:`__repr__` shows them, for the HTML of scikit-learn."""
+        return BaseEstimator._get_params_html(self._as_shown(), *args, **kwargs)
+
+    def _as_shown(self) -> OnlineClassifier:
+        """Return a copy with the chosen view, whose class has scikit-learn's ``__repr__``, by which it breaks lines."""
+        shown = copy(self)
+        shown.__class__ = type(type(self).__name__, (type(self),), {"__repr__": BaseEstimator.__repr__})
+        if "learner_" in vars(self):
+            shown.view = view_of(self, self.learner_.view)
+        return shown
 
     # --- files ---------------------------------------------------------------------------------------------------
 

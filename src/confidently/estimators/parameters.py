@@ -17,7 +17,8 @@ from ..data.memory.labels import check_class_weight, plain_class_weight
 from ..rules import make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from ..views.table import make_view
+from ..views.table import AUTO, make_view
+from ..views.view import View
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 # Parameters of a regressor that its learner has as they are; the others depend on the data.
@@ -26,9 +27,34 @@ REGRESSION_SHARED = tuple(
 )
 REGRESSION_SAVED = ("calibration", "passes", "shuffle", "random_state")  # what a model file keeps besides these
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
-WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (("rule", make_rule), ("view", make_view))  # with parameters
-AUTO = "auto"  # of ``shuffle``: the rows of arrays are shuffled, those of streams are not
 TRAINING = ("passes", "shuffle", "class_weight", "random_state")
+
+
+def chooses_view(estimator: Any) -> bool:
+    """Return whether the rows choose the view of an estimator."""
+    return isinstance(estimator.view, str) and estimator.view == AUTO
+
+
+def view_of(estimator: Any, default: View | None) -> View | None:
+    """Return the view of an estimator: the default, if the rows choose it."""
+    return default if chooses_view(estimator) else make_view(estimator.view)
+
+
+def _make_named_view(view: Any, **parameters: Any) -> View | None:
+    """Return a view as :func:`make_view` does, and None for "auto", which has no parameters."""
+    if not (isinstance(view, str) and view == AUTO):
+        return make_view(view, **parameters)
+    if parameters:
+        raise ValueError(
+            f"view='auto' has no parameter {next(iter(parameters))!r}; pass a view, too, such as view='standard'"
+        )
+    return None
+
+
+WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (
+    ("rule", make_rule),
+    ("view", _make_named_view),
+)  # with parameters
 
 
 def check_settings(classifier: Any, partial: bool) -> None:

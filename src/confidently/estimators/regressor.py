@@ -82,7 +82,9 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
     rows_per_product, device, kernel, kernel_params, budget, forget, projection
         As in :class:`OnlineClassifier`.
     view : str, View or list of these, optional
-        What the learner sees of a row, as in :class:`OnlineClassifier`. By default rows are learned as they are.
+        What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
+        they are, as ``confidently train --regression`` does: least squares with a full covariance centers them, and
+        rows of unit norm, which suit classes, would lose the length on which numbers depend.
 
     Attributes
     ----------

@@ -200,7 +200,7 @@ def _run_online(
     done, cost = 1, np.zeros(1)
     cost[0] = y.shape[1] * log(2) if known is None else log(len(known))
     if isinstance(model, AutoClassifier):
-        learner = model.learner_ = model._new_learner(learner.n_features, learner.n_classes, multilabel=False)
+        learner = model.learner_ = model._fresh_learner(X, learner.n_classes, multilabel=False)
         learner.prepare(as_matrix(X[order[: learner.rows_to_prepare]], learner.dtype))
         done, cost[0] = 0, 0.0
     labels, start = labels_of_rows(y) if known is None else (class_numbers(y, model.classes_), None)
@@ -257,7 +257,7 @@ def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[in
     if not isinstance(model, ONLINE):
         raise TypeError(f"a stream needs an OnlineClassifier or an AutoClassifier, got {type(model).__name__}")
     table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
-    learner = clone(model)._new_learner(0, len(table), stream.multilabel)
+    learner = clone(model)._new_learner(0, len(table), stream.multilabel, model._default_view(stream))
     check_values_kept(learner.view, stream.reading)
     learning = StreamLearner(learner, table, model.multiclass, reading=stream.reading)
     dues = _dues(ROWS_PER_POINT if at is None else at)

@@ -1,4 +1,4 @@
-"""Tables with numeric columns, recognized by their first rows."""
+"""Tables with numeric columns, recognized by their first rows, and the view that sees rows if no other is named."""
 
 from __future__ import annotations
 
@@ -13,12 +13,52 @@ from ..data.batch import Batch
 from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
 from ..data.sources.source import peeked
-from ..data.stream import cached_reading, open_stream
+from ..data.stream import Stream, cached_reading, open_stream
 from ..data.warning import DataWarning
 from ..views.columns import MARKS
+from ..views.standard import Standard
+from ..views.view import MAX_FILLED, View
 
 ROWS_TO_INFER = 1000
+SCALED = (
+    "numeric columns are not standardized, since their rows were read with unit L2 norm or without zeros; open the "
+    "stream with normalize='none', zeros=True, or pass view=None to learn the rows as they are read"
+)
 MIN_PRESENT = 0.5  # of the numbers that rows would have if every row had every numeric column
+
+
+def default_view(has_numbers: bool) -> View | None:
+    """Return what sees rows if no view is named: numeric columns of tables are standardized."""
+    return Standard() if has_numbers else None
+
+
+def view_of_files(paths: Sequence[Path], reading: ReaderOptions) -> tuple[View | None, ReaderOptions]:
+    """Return the :func:`default_view` of files, and how they are to be read for it."""
+    view = default_view(has_numeric_columns(paths, reading))
+    return view, reading if view is None else replace(reading, normalize="none", zeros=True)
+
+
+def view_of_stream(stream: Stream) -> View | None:
+    """Return the :func:`default_view` of a stream from which nothing has been read.
+
+    Warns
+    -----
+    confidently.data.DataWarning
+        If there is none since the rows of a table were scaled, or lack their zeros.
+    """
+    reading = stream.reading
+    if not reading.file_format.columns or (first := stream.first()) is None:
+        return None
+    found = has_numbers(first.rows(0, min(len(first), ROWS_TO_INFER)))
+    if found and (reading.normalize != "none" or not reading.zeros):
+        warnings.warn(SCALED, DataWarning, stacklevel=3)
+        return None
+    return default_view(found)
+
+
+def view_of_rows(n_columns: int, is_sparse: bool) -> View | None:
+    """Return the :func:`default_view` of an array, every column of which is a number, or of sparse rows: no table."""
+    return default_view(not is_sparse and n_columns <= MAX_FILLED)
 
 
 def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:

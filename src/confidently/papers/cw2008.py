@@ -209,7 +209,7 @@ def ellipses(report: Report, seed: int, phis: dict[Axes, float]) -> None:
     correlations = []
     for (axes, phi), (left, right) in zip(phis.items(), rows, strict=True):
         X, y = points(np.random.default_rng(seed), FIGURE_3_POINTS, axes)
-        model = OnlineClassifier(CWStdev(phi=phi), "full", fit_intercept=False).fit(X, y)
+        model = OnlineClassifier(CWStdev(phi=phi), "full", fit_intercept=False, view=None).fit(X, y)
         for side, marker in ((1, "o"), (-1, "s")):
             left.plot(*X[y == side, :2].T, marker, ms=4, linestyle="")
         left.set(title=f"axes {axes}", aspect="equal", xlabel="feature 1", ylabel="feature 2")
@@ -297,7 +297,7 @@ def kernel(report: Report, seed: int) -> None:
     report.figure("kernel", "Mean and standard deviation of the margin.", figure)
     X_new, y_new = make_circles(2000, noise=0.08, factor=0.45, random_state=seed + 1)
     wrong = float(np.mean((model.margin_distribution(X_new)[0] > 0) != y_new))
-    linear = OnlineClassifier(CWStdev(eta=0.9), "full").fit(X, y)
+    linear = OnlineClassifier(CWStdev(eta=0.9), "full", view=None).fit(X, y)
     report.claim(
         "Mean and covariance are combinations of the examples, so that the algorithm can use kernels.",
         f"Error on 2,000 unseen points {100 * wrong:.1f} % with the kernel, "

@@ -14,11 +14,10 @@ from ..data.formats.table import OBJECTS
 from ..data.reading import DEFAULT_LABEL, ReaderOptions
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
+from ..learner.tables import default_view
 from ..rules import make_rule
 from ..stack.choice import new_stack
-from ..views.standard import Standard
 from ..views.table import make_view
-from ..views.view import View
 from .problems import Problem
 
 Name = int | str
@@ -116,7 +115,7 @@ class Recipe:
         features = Features(bounded=not reading.vocabulary)
         if settings.auto:
             return StreamLearner(new_stack(len(table), dtype=settings.dtype), table, None, features, reading)
-        view: View | None = Standard() if standardized else self.view
+        view = default_view(True) if standardized else self.view
         chosen = Settings(
             make_rule(settings.rule, **settings.rule_parameters), settings.covariance, forget=settings.forget,
             prior_variance=settings.prior_variance, min_variance=settings.min_variance, average=settings.average,

@@ -86,7 +86,9 @@ def _run_rule(rule: str, data: Digits) -> dict[str, Any]:
     from ...estimators.classifier import OnlineClassifier
     from ...rules import RULES
 
-    return _run(RULES[rule].__name__, OnlineClassifier(rule, prior_variance=PRIOR_VARIANCE.get(rule, 1.0)), data)
+    return _run(
+        RULES[rule].__name__, OnlineClassifier(rule, prior_variance=PRIOR_VARIANCE.get(rule, 1.0), view=None), data
+    )
 
 
 def _run_sgd(data: Digits) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,17 +51,17 @@ def chosen_view_and_reading(
         If there is no such view, views cannot follow each other, or ``--pairs`` does not name two columns.
     """
     from ...data.sources.paths import expand_paths
-    from ...learner.tables import has_numeric_columns
+    from ...learner.tables import view_of_files
 
     named, scaled = options["view"] is not None, options["normalize"] == "l2"
     view = _view(options, None)
     reading = chosen_reading(options, data, view)
-    if named or scaled or not has_numeric_columns(expand_paths(data), reading):
+    if named or scaled:
         return view, reading, ""
-    from ...views.standard import Standard
-
-    reading = replace(reading, normalize="none", zeros=True)
-    return (_view(options, Standard()), reading, STANDARDIZED) if standardize else (view, reading, "")
+    default, reading = view_of_files(expand_paths(data), reading)
+    if default is None or not standardize:
+        return view, reading, ""
+    return _view(options, default), reading, STANDARDIZED
 
 
 def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:

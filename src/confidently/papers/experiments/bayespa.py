@@ -33,7 +33,7 @@ def lemma(seed: int, n: int, c: float) -> tuple[np.ndarray, np.ndarray, np.ndarr
     """Return the mistakes so far of BayesPA with averaging classifiers and of PA-I by its own formula, and the largest
     difference of their weights, after every row."""
     X, y = noisy_stream(np.random.default_rng(seed), n)
-    model = OnlineClassifier(make_rule("bayespa", c=c, epsilon=1.0), fit_intercept=False)
+    model = OnlineClassifier(make_rule("bayespa", c=c, epsilon=1.0), fit_intercept=False, view=None)
     w, mine, wrong, difference = np.zeros(X.shape[1]), [], [], []
     for x, sign in zip(X, y, strict=True):
         margin = sign * (w @ x)
@@ -71,7 +71,7 @@ class Contender:
 
     def make(self, value: float, calibration: str | None = "progressive") -> OnlineClassifier:
         rule = make_rule(self.rule, **{self.parameter: value})
-        return OnlineClassifier(rule, self.covariance, fit_intercept=False, calibration=calibration)
+        return OnlineClassifier(rule, self.covariance, fit_intercept=False, calibration=calibration, view=None)
 
 
 WEIGHTS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)

@@ -123,7 +123,7 @@ class Contender:
         rule = make_rule(self.rule, **parameters)
         return self.learner(
             rule, self.covariance, prior_variance=self.prior, fit_intercept=False, multiclass="joint",
-            rows_per_product=rows_per_product,
+            rows_per_product=rows_per_product, view=None,
         )  # fmt: skip
 
 

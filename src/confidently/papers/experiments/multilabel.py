@@ -52,7 +52,7 @@ def measured(name: str, data: Path, seed: int, learner: str, joint: bool) -> dic
     X, Y, X_test, Y_test = data_set(name, data)
     rule, parameters, prior = LEARNERS[learner]
     model: Any = OnlineClassifier(
-        make_rule(rule, **parameters), prior_variance=prior, passes=EPOCHS, shuffle=True, random_state=seed
+        make_rule(rule, **parameters), prior_variance=prior, passes=EPOCHS, shuffle=True, random_state=seed, view=None
     )
     if not joint:
         learnable = Y.any(axis=0) & ~Y.all(axis=0)  # labels that some training rows have and others lack

@@ -173,7 +173,12 @@ def make(name: str, setting: Setting, passes: int = 1) -> Any:
     parameters = {key: value for key, value in setting.items() if key != "prior_variance"}
     prior = setting.get("prior_variance", 1.0)
     return OnlineClassifier(
-        make_rule(name, **parameters), prior_variance=prior, passes=passes, shuffle=passes > 1, random_state=0
+        make_rule(name, **parameters),
+        prior_variance=prior,
+        passes=passes,
+        shuffle=passes > 1,
+        random_state=0,
+        view=None,
     )
 
 
