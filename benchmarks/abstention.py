@@ -26,11 +26,11 @@ DENSE = ("usps", "letter", "shuttle", "spambase", "phishing")  # few enough colu
 LEFT_OUT = {"stackoverflow": 5, "newsgroups": 4, "usps": 2, "letter": 5}  # classes left out in each turn
 FULL = "arow, full"
 LEARNERS = {
-    "arow": OnlineClassifier(AROW(r=0.1)),
-    "cw_stdev": OnlineClassifier(CWStdev(eta=0.9)),
-    "probit": OnlineClassifier(Probit(noise=0.3)),
-    "logistic": OnlineClassifier(Logistic()),
-    FULL: OnlineClassifier(AROW(r=0.1), "full", multiclass="joint"),
+    "arow": OnlineClassifier(AROW(r=0.1), view=None),
+    "cw_stdev": OnlineClassifier(CWStdev(eta=0.9), view=None),
+    "probit": OnlineClassifier(Probit(noise=0.3), view=None),
+    "logistic": OnlineClassifier(Logistic(), view=None),
+    FULL: OnlineClassifier(AROW(r=0.1), "full", multiclass="joint", view=None),
 }
 DIAGONAL = [name for name in LEARNERS if name != FULL]
 SHORT = (100, 1000)  # rows of short training

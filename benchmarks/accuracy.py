@@ -80,7 +80,7 @@ def rule_entrant(name: str) -> Entrant:
     """Return the entrant of one of our rules."""
 
     def make(prior_variance: float = 1.0, **parameters: float) -> OnlineClassifier:
-        return OnlineClassifier(make_rule(name, **parameters), prior_variance=prior_variance)
+        return OnlineClassifier(make_rule(name, **parameters), prior_variance=prior_variance, view=None)
 
     return Entrant(name, make, GRIDS.get(name, [{}]))
 

@@ -24,8 +24,8 @@ ROWS, SEEDS, BUDGET = 2000, 3, 0.2
 FIRST, STEP = 20, 4  # labels of a pool's first round, and of each later one
 STACK_STEP, EXPLORE = 5, 0.15
 PASSES = 10
-ONCE = OnlineClassifier("arow")
-REFIT = OnlineClassifier("arow", passes=PASSES, shuffle=True, random_state=0)
+ONCE = OnlineClassifier("arow", view=None)
+REFIT = OnlineClassifier("arow", passes=PASSES, shuffle=True, random_state=0, view=None)
 STACK = AutoClassifier()
 STACK_REFIT = AutoClassifier(passes=PASSES, shuffle=True, random_state=0)
 ALL = ["all labels", f"all labels, {PASSES} passes"]

@@ -82,7 +82,7 @@ def judged(rows: Rows, batch: bool) -> dict[str, tuple[float, float | None, floa
             loss = float(log_loss(y_test, model.predict_proba(X_test), labels=model.classes_))
         found[name] = (float(np.mean(model.predict(X_test) != y_test)), loss, seconds)
 
-    judge("AROW", lambda: OnlineClassifier("arow").fit(X, y))
+    judge("AROW", lambda: OnlineClassifier("arow", view=None).fit(X, y))
     judge("AutoClassifier", lambda: AutoClassifier().fit(X, y))
     for name, estimator in BATCH.items() if batch else ():
         judge(name, lambda estimator=estimator: tuned(estimator, X, y))

@@ -47,7 +47,7 @@ def losses(name: str) -> tuple[dict[str, float], dict[str, float]]:
         loss[column] = float(log_loss(y_test, classifier.predict_proba(X_test), labels=classifier.classes_))
 
     for rule_name, rule in RULES_COMPARED.items():
-        classifier, seconds[rule_name] = fitted(OnlineClassifier(rule), X, y)
+        classifier, seconds[rule_name] = fitted(OnlineClassifier(rule, view=None), X, y)
         judge(f"{rule_name} progressive", classifier)
         judge(f"{rule_name} uncalibrated", classifier.set_params(calibration=None))
     for peer_name, make in PEERS.items():

@@ -69,12 +69,12 @@ def errors(folder: Path, workers: int) -> list[list[str]]:
     test, truth = shuffled("test", folder)
 
     def one(report: Any) -> OnlineClassifier:
-        return OnlineClassifier(AROW(r=R)).fit_stream(open_stream(train, READING))
+        return OnlineClassifier(AROW(r=R), view=None).fit_stream(open_stream(train, READING))
 
     def many(report: Any, client: Any, rounds: int, passes: int = 1) -> OnlineClassifier:
         return distributed.fit(
-            OnlineClassifier(AROW(r=R), passes=passes), train, client=client, partitions=PARTITIONS, rounds=rounds,
-            reading=READING, progress=report,
+            OnlineClassifier(AROW(r=R), passes=passes, view=None), train, client=client, partitions=PARTITIONS,
+            rounds=rounds, reading=READING, progress=report,
         )  # fmt: skip
 
     rows = [measured("one learner", one, test, truth)]
@@ -132,7 +132,7 @@ def alone(path: Path, parts: int, part: int) -> float:
     """Return the seconds of training on one part of a file, in one thread, without merging."""
     size, began = path.stat().st_size, time.perf_counter()
     rows = FileRange(str(path), size * part // parts, size * (part + 1) // parts)
-    OnlineClassifier(AROW(r=R)).fit_stream(open_stream([rows], parsers=0))
+    OnlineClassifier(AROW(r=R), view=None).fit_stream(open_stream([rows], parsers=0))
     return time.perf_counter() - began
 
 
@@ -149,7 +149,7 @@ def speed(folder: Path, min_bytes: float, repetitions: int) -> dict[str, Any]:
     with connected(workers=1) as one, connected(workers=2) as two, ProcessPoolExecutor(2) as processes:
         for _ in range(repetitions + 1):
             for rounds, (workers, client) in product(SPEED_ROUNDS, ((1, one), (2, two))):
-                began, classifier = time.perf_counter(), OnlineClassifier(AROW(r=R))
+                began, classifier = time.perf_counter(), OnlineClassifier(AROW(r=R), view=None)
                 distributed.fit(classifier, path, client=client, partitions=workers, rounds=rounds)
                 note(f"{workers} workers, {rounds} rounds", classifier.n_seen_ / (time.perf_counter() - began))
             for parts in (1, 2):

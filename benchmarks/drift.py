@@ -56,7 +56,7 @@ class Restarted:
 
 OTHERS: dict[str, Callable[[], Any]] = {
     "last label": LastLabel,
-    "arow, restarted by ADWIN": lambda: Restarted(lambda: OnlineClassifier("arow")),
+    "arow, restarted by ADWIN": lambda: Restarted(lambda: OnlineClassifier("arow", view=None)),
     "River PAClassifier": linear_model.PAClassifier,
     "River LogisticRegression": linear_model.LogisticRegression,
     "River HoeffdingAdaptiveTree": lambda: tree.HoeffdingAdaptiveTreeClassifier(seed=SEED),
@@ -97,7 +97,11 @@ def main() -> None:
     shuffled = random.Random(SEED).sample(in_order, len(in_order))
     result: dict[str, dict[str, float]] = {}
     for order, stream in (("in the order of time", standardized(in_order)), ("shuffled", standardized(shuffled))):
-        found = {f"{rule} {f:g}": error(OnlineClassifier(rule, forget=f), stream) for rule in RULES for f in FORGET}
+        found = {
+            f"{rule} {f:g}": error(OnlineClassifier(rule, forget=f, view=None), stream)
+            for rule in RULES
+            for f in FORGET
+        }
         found |= {name: error(make(), stream) for name, make in OTHERS.items()}
         result[order] = found
         header = [order, *(f"forget={f:g}" for f in FORGET)]

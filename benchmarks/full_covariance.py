@@ -159,14 +159,14 @@ def data() -> list[list[Any]]:
     lines = []
     for name, split in (("usps", load("usps")), ("mnist", mnist_pixels())):
         models = {
-            "cw_stdev, shared": OnlineClassifier("cw_stdev", "shared"),
-            "arow, shared": OnlineClassifier("arow", "shared"),
-            "arow, diag": OnlineClassifier("arow", "diag"),
+            "cw_stdev, shared": OnlineClassifier("cw_stdev", "shared", view=None),
+            "arow, shared": OnlineClassifier("arow", "shared", view=None),
+            "arow, diag": OnlineClassifier("arow", "diag", view=None),
             "SGDClassifier, 1 epoch": SGDClassifier(max_iter=1, tol=None, random_state=0),
             "LinearSVC": LinearSVC(max_iter=200),
         }
         if name == "usps":
-            models["cw_stdev, full joint"] = OnlineClassifier("cw_stdev", "full", multiclass="joint")
+            models["cw_stdev, full joint"] = OnlineClassifier("cw_stdev", "full", multiclass="joint", view=None)
         for label, model in models.items():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # LinearSVC stops before it converges
@@ -184,7 +184,7 @@ def classes() -> list[list[Any]]:
         for rule in ("arow", "cw_stdev", "logistic"):
             own = ("joint", "one-vs-rest", "softmax") if rule == "logistic" else ("joint", "one-vs-rest")
             for multiclass in (None, *own):
-                model = OnlineClassifier(rule, "full", multiclass=multiclass)
+                model = OnlineClassifier(rule, "full", multiclass=multiclass, view=None)
                 lines.append([name, rule, multiclass or "shared", *timed(model, split)])
                 print(*lines[-1], sep="  ", flush=True)
     print(table(["data", "rule", "multiclass", "seconds", "test error %"], lines))
@@ -222,7 +222,7 @@ def picture(file: Path) -> None:
     for axis, (name, dense, max_rows) in zip(axes, (("usps", "shared", None), ("a9a", "full", 6000)), strict=True):
         X, y, X_test, y_test = load(name, max_rows, 2000)
         for covariance in ("diag", dense, "kernel"):
-            classifier = OnlineClassifier("arow", covariance, budget=400, kernel_params={"gamma": 1.0})
+            classifier = OnlineClassifier("arow", covariance, budget=400, kernel_params={"gamma": 1.0}, view=None)
             seconds, errors, spent = [], [], 0.0
             cuts = np.unique(np.geomspace(50, len(y), 10).astype(int))
             for first, last in zip([0, *cuts[:-1]], cuts, strict=True):

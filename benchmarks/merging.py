@@ -22,7 +22,7 @@ HEADER = ["learner", "test error %", "log-loss"]
 
 
 def learned(X: object, y: np.ndarray) -> OnlineClassifier:
-    return OnlineClassifier(AROW(r=R)).fit(X, y)
+    return OnlineClassifier(AROW(r=R), view=None).fit(X, y)
 
 
 def measured(name: str, classifiers: Sequence[OnlineClassifier], X: object, y: np.ndarray) -> list[str]:

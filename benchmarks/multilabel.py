@@ -38,7 +38,7 @@ def measured(name: str, rule: str) -> dict[str, float]:
     for seed in range(ORDERS):
         order = np.random.default_rng(seed).permutation(X.shape[0])
         for way, multiclass in WAYS.items():
-            model = OnlineClassifier(rule, multiclass=multiclass).fit(X[order], y[order])
+            model = OnlineClassifier(rule, multiclass=multiclass, view=None).fit(X[order], y[order])
             found.setdefault(way, []).append(micro_f1(y_test, model.predict(X_test)))
             probable = model.predict_proba(X_test) > 0.5
             found.setdefault(f"{way}, {PROBABLE}", []).append(micro_f1(y_test, probable))

@@ -37,7 +37,7 @@ def main() -> None:
     for n in (1, 10):
         X = random.normal(size=(n * CALLS, FEATURES))
         y = (X @ random.normal(size=FEATURES) > 0).astype(int)
-        models = {"SGDClassifier": SGDClassifier(), "arow": OnlineClassifier("arow")}
+        models = {"SGDClassifier": SGDClassifier(), "arow": OnlineClassifier("arow", view=None)}
         runs = {name: partial(calls, model, X, y, n) for name, model in models.items()}
         with threadpool_limits(1):
             seconds = interleaved(runs, 2 if options.quick else options.repetitions)

@@ -44,7 +44,10 @@ def main() -> None:
     with threadpool_limits(1):
         for name, (X, y) in data(5_000 if options.quick else 20_000).items():
             few = slice(0, 5_000)
-            models = {PEER: SGDClassifier(loss="log_loss", max_iter=5, tol=None), OURS: OnlineClassifier("arow")}
+            models = {
+                PEER: SGDClassifier(loss="log_loss", max_iter=5, tol=None),
+                OURS: OnlineClassifier("arow", view=None),
+            }
             for model in models.values():
                 model.fit(X[few], y[few])
             for method in ("predict", "predict_proba"):

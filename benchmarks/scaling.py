@@ -51,7 +51,10 @@ def by_features(bits: tuple[int, ...], repetitions: int) -> dict[str, dict[int, 
     found: dict[str, dict[int, float]] = {}
     for b in bits:
         X, y = synthetic(2**b, zipf=True)
-        models = {"Perceptron": Perceptron(**ONE_PASS), "confidently, cw_stdev": OnlineClassifier("cw_stdev")}
+        models = {
+            "Perceptron": Perceptron(**ONE_PASS),
+            "confidently, cw_stdev": OnlineClassifier("cw_stdev", view=None),
+        }
         runs: dict[str, Any] = {name: partial(model.fit, X, y) for name, model in models.items()}
         with threadpool_limits(1):
             for name, seconds in interleaved(runs, repetitions).items():

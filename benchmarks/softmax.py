@@ -56,7 +56,9 @@ def main() -> None:
     results: dict[str, dict[str, dict[str, float]]] = {}
     for name in SETS:
         split = load(name)
-        found = {learner: measured(OnlineClassifier(**settings), *split) for learner, settings in LEARNERS.items()}
+        found = {
+            learner: measured(OnlineClassifier(**settings, view=None), *split) for learner, settings in LEARNERS.items()
+        }
         if not options.no_batch:
             found[BATCH] = measured(LogisticRegression(C=10.0, max_iter=200), *split)
         results[name] = found

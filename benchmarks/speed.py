@@ -28,12 +28,12 @@ from confidently import OnlineClassifier
 ROWS, NON_ZEROS, FLIPPED = 200_000, 63, 0.05
 ONE_PASS = {"max_iter": 1, "tol": None, "shuffle": False}
 BINARY: dict[str, Callable[[], Any]] = {
-    "cw_stdev": lambda: OnlineClassifier("cw_stdev"),
+    "cw_stdev": lambda: OnlineClassifier("cw_stdev", view=None),
     "Perceptron": lambda: Perceptron(**ONE_PASS),
     "SGD pa1": lambda: SGDClassifier(loss="hinge", learning_rate="pa1", penalty=None, **ONE_PASS),
 }
 MULTICLASS: dict[str, Callable[[], Any]] = {
-    "arow": lambda: OnlineClassifier("arow"),
+    "arow": lambda: OnlineClassifier("arow", view=None),
     "SGD": lambda: SGDClassifier(**ONE_PASS),
 }
 

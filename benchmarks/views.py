@@ -60,8 +60,8 @@ def of_table(name: str) -> dict[str, float]:
     X, y = raw_table(name)
     standard = unit_rows(standardized(X, X)[0])
     return {
-        "raw rows": progressive(OnlineClassifier(AROW_01), X, y),
-        "standardized before": progressive(OnlineClassifier(AROW_01), standard, y),
+        "raw rows": progressive(OnlineClassifier(AROW_01, view=None), X, y),
+        "standardized before": progressive(OnlineClassifier(AROW_01, view=None), standard, y),
         "`standard`": progressive(OnlineClassifier(AROW_01, view="standard"), X, y),
         "`standard,pairs`": progressive(OnlineClassifier(AROW_01, view="standard,pairs"), X, y),
         "`standard,pairs`, logistic": progressive(

@@ -80,16 +80,18 @@ def test_the_regressor_has_all_settings_but_a_lower_bound_of_variances() -> None
     found, of_classes = parameters_of(OnlineRegressor), parameters_of(OnlineClassifier)
     own = ESTIMATOR_OWN - {"multiclass", "class_weight"}
     assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - {"min_variance"}) | own
-    for name in found.keys() - {"rule", "covariance"}:
+    for name in found.keys() - {"rule", "covariance", "view"}:
         assert found[name] == of_classes[name], name
+    assert (found["view"], of_classes["view"]) == (None, "auto")  # regressions learn rows as they are, by default
 
 
 def test_the_river_classes_have_the_settings_of_single_rows() -> None:
     for cls in river():
         found = parameters_of(cls)
         assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS) | RIVER_OWN
-        for name in found.keys() - {"hash_bits"}:
+        for name in found.keys() - {"hash_bits", "view"}:
             assert found[name] == parameters_of(OnlineClassifier)[name], name
+        assert found["view"] is None  # one dict does not show what the others are
 
 
 def test_docstrings_describe_every_parameter_and_its_default() -> None:

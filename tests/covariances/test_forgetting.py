@@ -125,7 +125,9 @@ def test_forgetting_follows_reversed_labels():
     y = (X[:, 0] > 0) ^ (np.arange(4000) >= 2000) ^ (rng.random(4000) < 0.1)  # without noise, few rows would be updates
     errors = {}
     for forget in (0.0, 0.01):
-        classifier = OnlineClassifier("arow", forget=forget).partial_fit(X[:2500], y[:2500], classes=[False, True])
+        classifier = OnlineClassifier("arow", forget=forget, view=None).partial_fit(
+            X[:2500], y[:2500], classes=[False, True]
+        )
         errors[forget] = 1 - classifier.score(X[2500:], y[2500:])
     assert errors[0.01] < 0.15 < errors[0.0]
 
@@ -171,7 +173,7 @@ def test_merging_applies_the_forgetting():
 
 def test_explanations_have_the_current_variances():
     X, labels = noisy_rows("joint", n=200)
-    classifier = OnlineClassifier("cw_stdev", forget=0.02).fit(X, labels)
+    classifier = OnlineClassifier("cw_stdev", forget=0.02, view=None).fit(X, labels)
     there = np.flatnonzero(X[0])
     entries = Entries(classifier.learner_, there, X[0, there])
     whole = classifier.margin_distribution(X[:1])[1][0]

@@ -102,7 +102,7 @@ def test_a_classifier_keeps_its_projection(tmp_path):
 def test_a_rule_that_is_changed_keeps_the_projection_that_training_began_with():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 5)), rng.integers(0, 2, 100)
-    classifier = OnlineClassifier("arow").fit(X, y).set_params(rule="probit").partial_fit(X, y)
+    classifier = OnlineClassifier("arow", view=None).fit(X, y).set_params(rule="probit").partial_fit(X, y)
     reference = ReferenceLearner("arow", {"r": 0.1}, "diag", "binary", N_CLASSES["binary"], 5)
     reference.learn(X, list(y))
     reference.rule, reference.parameters = "probit", make_rule("probit").get_params()

@@ -47,7 +47,7 @@ def sigma_of(twin):
 
 
 def classifier_of(name, X, y, **options):
-    return OnlineClassifier(confidently.AROW(r=R), name, **options).fit(X, y)
+    return OnlineClassifier(confidently.AROW(r=R), name, **options, view=None).fit(X, y)
 
 
 def with_intercept(X):

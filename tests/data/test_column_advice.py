@@ -101,10 +101,10 @@ def test_few_rows_and_later_calls_say_nothing():
 def test_several_columns_and_names_of_data_frames():
     pandas = pytest.importorskip("pandas")
     columns, y = table(time=1.7e9 + COUNT, income=random.normal(5e4, 1e4, ROWS), row=COUNT)
-    messages = warned(OnlineClassifier().fit, pandas.DataFrame(columns), y)
+    messages = warned(OnlineClassifier(view=None).fit, pandas.DataFrame(columns), y)
     assert [message.split()[1] for message in messages] == ["'time'", "'row'"]
     del columns["time"]
-    messages = warned(OnlineClassifier().fit, pandas.DataFrame(columns), y)
+    messages = warned(OnlineClassifier(view=None).fit, pandas.DataFrame(columns), y)
     assert [message.split()[1] for message in messages] == ["'row'", "'income'"]
 
 
@@ -165,4 +165,4 @@ def test_streams_warn_once_and_of_ids_in_rows_that_are_not_scaled(tmp_path):
     [message] = warned(OnlineClassifier(view="standard").fit_stream, stream)
     assert message.startswith("column 'row' has a different integer in each of the first 1,000 rows; if it is an id")
     stream = open_stream(file, normalize="none", drop="row")
-    assert not warned(OnlineClassifier().fit_stream, stream)
+    assert not warned(OnlineClassifier(view=None).fit_stream, stream)

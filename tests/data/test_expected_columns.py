@@ -116,7 +116,7 @@ def test_columns_without_features_are_known_and_kept_ones_are_not_new(tmp_path):
 def test_the_first_file_may_lack_columns_of_later_ones(tmp_path):
     later = ROWS | {"a=b": [1.0, 2.0] * 10, "note": ["x:y", "z"] * 10}
     files = [write(tmp_path / "a.csv", ROWS), write(tmp_path / "b.csv", later)]
-    classifier = OnlineClassifier().fit_stream(open_stream(files))
+    classifier = OnlineClassifier(view=None).fit_stream(open_stream(files))
     assert outcome(classifier, files[1], strict=True) == (None, [])
 
 

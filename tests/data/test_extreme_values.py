@@ -77,7 +77,7 @@ def test_numbers_above_the_bound_are_refused(tmp_path, name, number):
 @pytest.mark.parametrize("rule", ["arow", "pa", "probit", "iellip"])
 def test_models_of_extreme_values_can_be_loaded(tmp_path, name, rule, normalize):
     file = write(tmp_path, name, [*NUMBERS, *reversed(NUMBERS)] * 3)
-    classifier = OnlineClassifier(rule=rule).fit_stream(open_stream(file, normalize=normalize))
+    classifier = OnlineClassifier(rule=rule, view=None).fit_stream(open_stream(file, normalize=normalize))
     classifier.save(tmp_path / "model.cw")
     loaded = load(tmp_path / "model.cw")
     assert np.isfinite(loaded.coef_).all() and np.array_equal(loaded.coef_, classifier.coef_)

@@ -58,7 +58,9 @@ def test_pruning_does_not_depend_on_how_the_stream_is_cut(tmp_path, monkeypatch)
     rows = [(random.integers(2), random.integers(0, 2000, 8)) for _ in range(400)]
     lines = (f'{{"label": {y}, ' + ", ".join(f'"w{k}": {1 + k % 3}' for k in sorted(set(w))) + "}\n" for y, w in rows)
     file.write_text("".join(lines))
-    fitted = [OnlineClassifier().fit_stream(open_stream(file, chunk_bytes=size)) for size in (300, 7000, 1 << 20)]
+    fitted = [
+        OnlineClassifier(view=None).fit_stream(open_stream(file, chunk_bytes=size)) for size in (300, 7000, 1 << 20)
+    ]
     assert fitted[0].features_.n_named <= 100 < len(fitted[0].features_)
     for other in fitted[1:]:
         assert fitted[0].features_.name_of() == other.features_.name_of()

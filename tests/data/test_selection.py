@@ -188,7 +188,7 @@ def test_a_cache_has_what_was_selected(tmp_path):
 
 def test_models_of_other_columns_are_not_merged(tmp_path):
     path = table(tmp_path, "csv")
-    models = [OnlineClassifier().fit_stream(open_stream(path, only=[name])) for name in ("a", "b.c")]
+    models = [OnlineClassifier(view=None).fit_stream(open_stream(path, only=[name])) for name in ("a", "b.c")]
     with pytest.raises(ValueError, match=r"only = .*'a'.* in model 1, only = .*'b.c'.* in model 2"):
         confidently.merge(models)
 

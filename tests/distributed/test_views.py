@@ -193,3 +193,20 @@ def test_cosines_of_columns_that_partitions_number_differently_are_refused(clien
 def test_values_that_were_scaled_are_refused(client, path):
     with pytest.raises(ValueError, match="needs rows as they are; open the stream with normalize='none', zeros=True"):
         distributed.fit(OnlineClassifier(view="standard"), path, client=client, vocabulary=True)
+
+
+def test_rows_choose_a_view_as_without_a_cluster(client, path):
+    """Arrays, data frames and files as they are have the view that ``confidently train`` gives them."""
+    arrays = distributed.fit(OnlineClassifier(), da.from_array(X, 120), da.from_array(Y, 120), client=client, rounds=2)
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")).assign(y=Y), npartitions=2)
+    frames = distributed.fit(OnlineClassifier(), frame, "y", client=client, rounds=2)
+    reading = {"normalize": "none", "zeros": True}
+    files = distributed.fit(OnlineClassifier(), [path], client=client, rounds=2, **reading)
+    named = distributed.fit(OnlineClassifier(view="standard"), [path], client=client, rounds=2, **reading)
+    assert arrays.view_ == frames.view_ == files.view_ == confidently.Standard()
+    assert np.array_equal(files.coef_, named.coef_)
+    more = distributed.partial_fit(files, [path], client=client, rounds=1)
+    assert more.view_ == confidently.Standard() and more.n_seen_ == 2 * N
+    with pytest.warns(confidently.data.DataWarning, match="numeric columns are not standardized"):
+        scaled = distributed.fit(OnlineClassifier(), [path], client=client, rounds=1)
+    assert scaled.view_ is None

@@ -163,7 +163,7 @@ def test_asking_pays():
 def test_simulation_of_all_labels_has_learned_them_all():
     """In whatever order: AROW with a full covariance, one-vs-rest and a large r, does not mind it."""
     X, y = rows(80, classes=3)
-    classifier = OnlineClassifier(AROW(r=100.0), "full", multiclass="one-vs-rest")
+    classifier = OnlineClassifier(AROW(r=100.0), "full", multiclass="one-vs-rest", view=None)
     whole = 1 - clone(classifier).fit(X[:60], y[:60]).score(X[60:], y[60:])
     for strategy in STRATEGIES:
         errors = simulate(classifier, X[:60], y[:60], X[60:], y[60:], [10, 30, 60], strategy, 0)

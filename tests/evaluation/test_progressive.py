@@ -39,8 +39,8 @@ def by_hand(model, X, y, classes):
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
 def test_one_run_is_the_plain_loop(classes, multiclass):
     X, y = noisy(classes=classes)
-    model = OnlineClassifier("cw_stdev", multiclass=multiclass)
-    expected = by_hand(OnlineClassifier("cw_stdev", multiclass=multiclass), X, y, range(classes))
+    model = OnlineClassifier("cw_stdev", multiclass=multiclass, view=None)
+    expected = by_hand(OnlineClassifier("cw_stdev", multiclass=multiclass, view=None), X, y, range(classes))
     curve = progressive_validation(model, csr_matrix(X), y, at=1)
     assert not hasattr(model, "classes_")
     np.testing.assert_array_equal(curve.rows, np.arange(1, len(y) + 1))

@@ -42,7 +42,7 @@ def counted(name, covariance, rule):
     """Return the line of golden.csv for the current code."""
     X, y, X_test, y_test = load(name, *RUNS[name, covariance])
     multiclass = make_rule(rule).multiclass if y.ndim == 1 else None  # chosen, so that "full" is of all weights
-    classifier = OnlineClassifier(rule, covariance, multiclass=multiclass).fit(X, y)
+    classifier = OnlineClassifier(rule, covariance, multiclass=multiclass, view=None).fit(X, y)
     wrong = classifier.predict(X_test) != y_test
     errors = int(np.sum(wrong if wrong.ndim == 1 else wrong.any(axis=1)))
     return {

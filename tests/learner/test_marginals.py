@@ -18,7 +18,7 @@ def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multic
     X, y = TASKS[task]()
     X = X[:150, :6]
     classifier = OnlineClassifier(
-        "logistic" if multiclass == "softmax" else "arow", covariance, multiclass=multiclass
+        "logistic" if multiclass == "softmax" else "arow", covariance, multiclass=multiclass, view=None
     ).fit(X, y[:150])
     label = None if task == "binary" else classifier.classes_[1]
     row = 0 if task == "binary" else 1
@@ -43,7 +43,7 @@ def test_samples_and_marginals_are_of_the_same_gaussian(covariance, task, multic
 
 def test_invalid_arguments_are_rejected():
     X, y = TASKS["multiclass"]()
-    classifier = OnlineClassifier("arow", "shared").fit(X, y)
+    classifier = OnlineClassifier("arow", "shared", view=None).fit(X, y)
     with pytest.raises(ValueError, match="unknown label 11; expected one of"):
         classifier.marginal(11)
     with pytest.raises(ValueError, match="n must be in 1 to 65"):

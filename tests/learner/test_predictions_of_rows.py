@@ -27,7 +27,7 @@ def answers(model, X):
 @pytest.mark.parametrize("options", [{}, {"average": True}, {"multiclass": "one-vs-rest"}, {"fit_intercept": False}])
 def test_alone_and_among_others(part, dtype, k, options):
     X, y = RNG.normal(size=(90, 19)), np.arange(90) % k
-    model = OnlineClassifier("arow", dtype=dtype, **options).fit(X, y)
+    model = OnlineClassifier("arow", dtype=dtype, **options, view=None).fit(X, y)
     Z = rows(part).astype(np.float32).astype(np.float64)
     for method in METHODS:
         together = getattr(model, method)(Z)
@@ -49,7 +49,7 @@ def test_rows_of_every_width_with_long_runs_of_zeros(dtype):
             first = RNG.integers(0, d)
             X[i, first : first + RNG.integers(0, 40)] = 0.0
         X[7, -1] = -0.0
-        models = [OnlineClassifier("arow").fit(form, np.arange(60) % k) for form in (X, csr_matrix(X))]
+        models = [OnlineClassifier("arow", view=None).fit(form, np.arange(60) % k) for form in (X, csr_matrix(X))]
         dense, sparse = (model.learner_.state["weights"] for model in models)
         np.testing.assert_array_equal(dense, sparse)
         for form in (X, csr_matrix(X), X[:1]):
@@ -60,7 +60,7 @@ def test_rows_of_every_width_with_long_runs_of_zeros(dtype):
 def test_weights_beyond_the_cache_are_asked_for_before_their_rows_are_checked(k):
     d = 70_000
     X = random_array((31, d), density=5e-4, rng=RNG, format="csr")
-    model = OnlineClassifier("arow").fit(X, np.arange(31) % k)
+    model = OnlineClassifier("arow", view=None).fit(X, np.arange(31) % k)
     for method in ("decision_function", "predict_proba"):
         alone = [getattr(model, method)(X[i : i + 1]) for i in range(31)]
         np.testing.assert_array_equal(np.concatenate(alone), getattr(model, method)(X))
@@ -74,7 +74,7 @@ def test_weights_beyond_the_cache_are_asked_for_before_their_rows_are_checked(k)
 @pytest.mark.parametrize("dense", [True, False])
 def test_rows_are_checked_while_they_are_scored(k, dense):
     X = RNG.normal(size=(40, 7))
-    model = OnlineClassifier("arow").fit(X, np.arange(40) % k)
+    model = OnlineClassifier("arow", view=None).fit(X, np.arange(40) % k)
     for row, value, what in ((0, np.nan, "NaN"), (39, np.inf, "infinity"), (13, -1e101, r"-1e\+101")):
         bad = X.copy()
         bad[row, 4] = value
@@ -88,7 +88,7 @@ def test_rows_are_checked_while_they_are_scored(k, dense):
 @pytest.mark.parametrize("k", [2, 5])
 def test_rows_out_of_order_are_sorted(k):
     X = RNG.normal(size=(9, 5))
-    model = OnlineClassifier("arow").fit(X, np.arange(9) % k)
+    model = OnlineClassifier("arow", view=None).fit(X, np.arange(9) % k)
     swapped = csr_matrix(X)
     swapped.indices[-2:], swapped.data[-2:] = swapped.indices[-2:][::-1].copy(), swapped.data[-2:][::-1].copy()
     for method in ("predict", *METHODS):

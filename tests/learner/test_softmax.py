@@ -159,7 +159,7 @@ def test_prior_variances_from_a_tenth_to_a_thousand_are_stable():
     X, y = noisy_words()
     errors, sizes = [], []
     for prior in (0.1, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0):
-        classifier = OnlineClassifier("logistic", prior_variance=prior).fit(X, y)
+        classifier = OnlineClassifier("logistic", prior_variance=prior, view=None).fit(X, y)
         errors.append(classifier.mistakes_ / len(y))
         sizes.append(np.abs(classifier.coef_).max())
     assert max(errors) < 0.7  # 0.4 (1 - 1/20) of the labels are noise

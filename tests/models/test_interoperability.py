@@ -53,7 +53,7 @@ def data(task):
 
 def fitted(task, settings):
     X, y = data(task)
-    return OnlineClassifier(**settings).fit(X[:100], y[:100]), X[80:]
+    return OnlineClassifier(**settings, view=None).fit(X[:100], y[:100]), X[80:]
 
 
 @pytest.mark.parametrize(("task", "settings"), CASES, ids=NAMES)
@@ -89,7 +89,7 @@ def test_the_onnx_graph_predicts_the_same(task, settings, dtype):
 
 def test_an_onnx_graph_has_the_names_of_features():
     frame = pd.DataFrame(data("binary")[0], columns=list("abcde"))
-    graph = OnlineClassifier().fit(frame, data("binary")[1]).to_onnx()
+    graph = OnlineClassifier(view=None).fit(frame, data("binary")[1]).to_onnx()
     assert {entry.key: entry.value for entry in graph.metadata_props} == {"feature_names": "a\nb\nc\nd\ne"}
 
 
@@ -118,7 +118,7 @@ def test_an_onnx_graph_needs_onnx(monkeypatch):
 
 def test_the_frozen_predictor_never_changes():
     X, y = load_iris(return_X_y=True)
-    predictor = OnlineClassifier(shuffle=True, random_state=0, passes=3).fit(X, y).to_sklearn()
+    predictor = OnlineClassifier(shuffle=True, random_state=0, passes=3, view=None).fit(X, y).to_sklearn()
     assert clone(predictor) is predictor
     before = predictor.predict(X)
     np.testing.assert_array_equal(predictor.fit(X, 1 - y).predict(X), before)
@@ -151,20 +151,20 @@ def tables():
 def test_tables_train_like_arrays_and_keep_their_names():
     y, given = tables()
     X = given["pandas"][0].to_numpy(dtype=float)
-    plain = OnlineClassifier().fit(X, y)
+    plain = OnlineClassifier(view=None).fit(X, y)
     for name, (table, labels) in given.items():
-        classifier = OnlineClassifier().fit(table, labels)
+        classifier = OnlineClassifier(view=None).fit(table, labels)
         assert classifier.feature_names_in_.tolist() == ["a", "b", "c"], name
         np.testing.assert_array_equal(classifier.coef_, plain.coef_, err_msg=name)
         np.testing.assert_array_equal(classifier.predict(table), plain.predict(X), err_msg=name)
-        parts = OnlineClassifier().partial_fit(table, labels, classes=["down", "up"])
+        parts = OnlineClassifier(view=None).partial_fit(table, labels, classes=["down", "up"])
         np.testing.assert_array_equal(parts.predict_proba(table), plain.predict_proba(X), err_msg=name)
 
 
 def test_columns_must_have_the_same_names():
     y, given = tables()
     frame, _ = given["pandas"]
-    classifier = OnlineClassifier().fit(frame, y)
+    classifier = OnlineClassifier(view=None).fit(frame, y)
     with pytest.raises(ValueError, match="feature names should match"):
         classifier.predict(frame[["b", "a", "c"]])
 
@@ -180,26 +180,26 @@ def with_strings():
 def test_columns_of_strings_are_rejected_with_a_remedy(which):
     table = with_strings()[which]
     with pytest.raises(ValueError, match=r"the column 'city' \(.*\) of X does not hold numbers; .*OneHotEncoder"):
-        OnlineClassifier().fit(table, [0, 1] * 10)
+        OnlineClassifier(view=None).fit(table, [0, 1] * 10)
 
 
 def test_errors_about_values_are_those_of_arrays():
     frame = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]})
     with pytest.raises(ValueError, match="NaN in row 1, column 0"):
-        OnlineClassifier().fit(frame, [0, 1])
+        OnlineClassifier(view=None).fit(frame, [0, 1])
 
 
 def test_lazy_frames_must_be_collected():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1.0, 2.0, 3.0]})
-    classifier = OnlineClassifier().fit(frame, ["x", "y", "x"])
-    for method in (classifier.predict, lambda X: OnlineClassifier().fit(X, ["x", "y", "x"])):
+    classifier = OnlineClassifier(view=None).fit(frame, ["x", "y", "x"])
+    for method in (classifier.predict, lambda X: OnlineClassifier(view=None).fit(X, ["x", "y", "x"])):
         with pytest.raises(ValueError, match=r"pass X\.collect\(\)"):
             method(frame.lazy())
 
 
 def test_a_single_class_is_named_in_the_error():
     with pytest.raises(ValueError, match=r"got one class: 'x'$"):
-        OnlineClassifier().fit(np.eye(3), np.array(["x"] * 3))
+        OnlineClassifier(view=None).fit(np.eye(3), np.array(["x"] * 3))
     with pytest.raises(ValueError, match=r"got one class: 1$"):
-        OnlineClassifier().fit(np.eye(3), np.ones(3, dtype=int))
+        OnlineClassifier(view=None).fit(np.eye(3), np.ones(3, dtype=int))

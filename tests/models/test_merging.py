@@ -27,7 +27,9 @@ def rows(n, d=6, classes=("a", "b"), seed=0, noise=0.0):
 
 def learned(n=40, seed=0, classes=("a", "b"), **settings):
     X, y = rows(n, classes=classes, seed=seed, noise=0.2)
-    return OnlineClassifier(**{"prior_variance": PRIOR, **settings}).partial_fit(X, y, classes=sorted(classes))
+    return OnlineClassifier(**{"prior_variance": PRIOR, **settings}, view=None).partial_fit(
+        X, y, classes=sorted(classes)
+    )
 
 
 def gaussian(classifier):
@@ -138,7 +140,7 @@ def test_multilabel():
     parts = []
     for _ in range(2):
         X = random.normal(size=(30, 5))
-        parts.append(OnlineClassifier("arow", multiclass="joint").fit(X, X[:, :3] + 0.3 > 0))
+        parts.append(OnlineClassifier("arow", multiclass="joint", view=None).fit(X, X[:, :3] + 0.3 > 0))
     found, (a, b) = merge(parts).learner_.weights, (part.learner_.weights for part in parts)
     precision = 1 / a[:, 1] + 1 / b[:, 1] - 1
     assert_allclose(found[:, 1], 1 / precision, rtol=1e-12)
@@ -150,7 +152,7 @@ def test_more_labels_in_one_model():
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 5))
     few, more = (
-        OnlineClassifier("arow", multiclass="joint").fit(X[part], X[part][:, :k] > 0.3)
+        OnlineClassifier("arow", multiclass="joint", view=None).fit(X[part], X[part][:, :k] > 0.3)
         for part, k in ((slice(30), 2), (slice(30, 60), 4))
     )
     merged = merge([few, more])
@@ -175,7 +177,7 @@ def test_additive_updates(base_rows, multiclass):
     settings = {"rule": AROW(r=30.0), "covariance": "full", "multiclass": multiclass, "prior_variance": PRIOR}
 
     def learn(*parts):
-        found = OnlineClassifier(**settings)
+        found = OnlineClassifier(**settings, view=None)
         for part in parts:
             found.partial_fit(X[part], y[part], classes=classes)
         return found
@@ -196,7 +198,7 @@ def test_disjoint_features(rule, covariance):
     X, y = rows(60, d=8, noise=0.1)
     X[:30, 4:], X[30:, :4] = 0, 0
     settings = {"rule": rule, "covariance": covariance, "fit_intercept": False, "prior_variance": PRIOR}
-    one, other, both = (OnlineClassifier(**settings) for _ in range(3))
+    one, other, both = (OnlineClassifier(**settings, view=None) for _ in range(3))
     one.fit(X[:30], y[:30])
     other.fit(X[30:], y[30:])
     both.fit(X, y)
@@ -247,9 +249,9 @@ def test_order_does_not_matter(covariance, classes):
 def test_base_is_counted_once(rule, covariance):
     """Models continued from a base add what each has gained; unchanged ones add nothing."""
     X, y = rows(90, noise=0.1)
-    base = OnlineClassifier(rule, covariance).fit(X[:30], y[:30])
-    unchanged = OnlineClassifier(rule, covariance).fit(X[:30], y[:30])
-    model = OnlineClassifier(rule, covariance).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
+    base = OnlineClassifier(rule, covariance, view=None).fit(X[:30], y[:30])
+    unchanged = OnlineClassifier(rule, covariance, view=None).fit(X[:30], y[:30])
+    model = OnlineClassifier(rule, covariance, view=None).fit(X[:30], y[:30]).partial_fit(X[30:], y[30:])
     merged = merge([unchanged, model, unchanged], base=base)
     assert_same_gaussian(merged, model, rtol=1e-7)
     assert (merged.n_seen_, merged.updates_) == (90, model.updates_)
@@ -288,7 +290,7 @@ def test_third_class_of_another_model(covariance, multiclass):
     """Merging with an untrained third class equals announcing the class to the model later."""
     settings = {"covariance": covariance, "multiclass": multiclass, "prior_variance": PRIOR}
     model = learned(**settings)
-    nothing = OnlineClassifier(**settings).partial_fit(
+    nothing = OnlineClassifier(**settings, view=None).partial_fit(
         np.zeros((1, 6)), ["c"], classes=["a", "b", "c"], sample_weight=[0.0]
     )
     merged = merge([model, nothing])
@@ -359,8 +361,8 @@ def test_calibration_is_weighted_by_evidence():
 def test_numbered_features_by_column():
     """A model with fewer features is at the prior in the others."""
     X, y = rows(40)
-    narrow, wide = OnlineClassifier().fit(X[:20, :3], y[:20]), OnlineClassifier().fit(X[20:], y[20:])
-    padded = OnlineClassifier().fit(np.where(np.arange(6) < 3, X[:20], 0), y[:20])
+    narrow, wide = OnlineClassifier(view=None).fit(X[:20, :3], y[:20]), OnlineClassifier(view=None).fit(X[20:], y[20:])
+    padded = OnlineClassifier(view=None).fit(np.where(np.arange(6) < 3, X[:20], 0), y[:20])
     assert_same_gaussian(merge([narrow, wide]), merge([padded, wide]))
     assert merge([narrow, wide]).n_features_in_ == 6
 
@@ -368,15 +370,15 @@ def test_numbered_features_by_column():
 def test_named_columns_by_name():
     pandas = pytest.importorskip("pandas")
     X, y = rows(40)
-    first = OnlineClassifier().fit(pandas.DataFrame(X[:20, :4], columns=list("pqrs")), y[:20])
-    second = OnlineClassifier().fit(pandas.DataFrame(X[20:, 2:][:, ::-1], columns=list("utsr")), y[20:])
+    first = OnlineClassifier(view=None).fit(pandas.DataFrame(X[:20, :4], columns=list("pqrs")), y[:20])
+    second = OnlineClassifier(view=None).fit(pandas.DataFrame(X[20:, 2:][:, ::-1], columns=list("utsr")), y[20:])
     merged = merge([first, second])
     assert list(merged.feature_names_in_) == list("pqrsut")
     whole = np.zeros((40, 6))
     whole[:20, :4], whole[20:, 2:] = X[:20, :4], X[20:, [4, 5, 3, 2]][:, [3, 2, 0, 1]]
     whole[20:] = 0
     whole[20:, [4, 5, 3, 2]] = X[20:, 2:][:, ::-1]
-    parts = [OnlineClassifier().fit(whole[:20], y[:20]), OnlineClassifier().fit(whole[20:], y[20:])]
+    parts = [OnlineClassifier(view=None).fit(whole[:20], y[:20]), OnlineClassifier(view=None).fit(whole[20:], y[20:])]
     assert_same_gaussian(merged, merge(parts))
 
 
@@ -430,16 +432,18 @@ def test_invalid_inputs():
     with pytest.raises(MergeError, match="at least one model"):
         merge([])
     with pytest.raises(TypeError, match="not fitted"):
-        merge([learned(), OnlineClassifier()])
+        merge([learned(), OnlineClassifier(view=None)])
     with pytest.raises(TypeError, match="got str"):
         merge(["a.cw"])
     with pytest.raises(ValueError, match="how: expected one of 'product', 'mean', got 'sum'"):
         merge([learned(), learned()], how="sum")
     with pytest.raises(MergeError, match="model 2 and model 1 have no class in common: 0, 1 and '"):
-        merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])])
+        merge(
+            [learned(), OnlineClassifier(prior_variance=PRIOR, view=None).fit(rows(9)[0], [0, 1, 0, 1, 0, 1, 0, 1, 1])]
+        )
     X = rows(20)[0]
     with pytest.raises(MergeError, match="labels = one per row in model 1, labels = any number per row in model 2"):
-        merge([learned(), OnlineClassifier(prior_variance=PRIOR).fit(X, X[:, :2] > 0)])
+        merge([learned(), OnlineClassifier(prior_variance=PRIOR, view=None).fit(X, X[:, :2] > 0)])
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
@@ -448,7 +452,7 @@ def test_models_must_continue_from_the_base(covariance):
     with pytest.raises(MergeError, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):
         merge([learned(n, covariance=covariance) for n in (30, 50)], base=base)
     X, y = rows(20)
-    base = OnlineClassifier(covariance=covariance, prior_variance=PRIOR).fit(20 * X, y)
+    base = OnlineClassifier(covariance=covariance, prior_variance=PRIOR, view=None).fit(20 * X, y)
     with pytest.raises(MergeError, match="more certain of some weights"):
         merge([learned(80, covariance=covariance)], base=base)
     with pytest.raises(MergeError, match="more certain of some weights"):

@@ -88,7 +88,9 @@ def test_settings_and_names_are_restored(tmp_path):
     X, y = rows("joint")
     frame = pd.DataFrame(X, columns=[f"pixel {j}" for j in range(X.shape[1])])
     settings = {"passes": 2, "shuffle": True, "random_state": 3, "class_weight": {"a": 2.0}, "calibration": None}
-    before = OnlineClassifier("scw1", dtype="float32", multiclass="one-vs-rest", fit_intercept=False, **settings)
+    before = OnlineClassifier(
+        "scw1", dtype="float32", multiclass="one-vs-rest", fit_intercept=False, **settings, view=None
+    )
     before.fit(frame, np.array(list("abcd"))[y])
     before.save(tmp_path / "m.cw")
     after = load(tmp_path / "m.cw")

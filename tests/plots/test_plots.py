@@ -163,11 +163,11 @@ def test_ellipses_of_several_classes_are_in_their_block():
 def test_decisive_weights_are_named_as_in_the_data(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"label": 1, "text": "aye aye"}\n{"label": 0, "text": "no"}\n' * 20)
-    streamed = OnlineClassifier().fit_stream(open_stream(path, text=["text"]))
+    streamed = OnlineClassifier(view=None).fit_stream(open_stream(path, text=["text"]))
     assert DecisiveWeightsDisplay.from_estimator(streamed).names == ["text:no", "text:aye"]
-    frame = OnlineClassifier().fit(pd.DataFrame({"small": [1.0, -1.0], "large": [5.0, -5.0]}), [1, 0])
+    frame = OnlineClassifier(view=None).fit(pd.DataFrame({"small": [1.0, -1.0], "large": [5.0, -5.0]}), [1, 0])
     assert DecisiveWeightsDisplay.from_estimator(frame, top=1).names == ["large"]
-    numbered = OnlineClassifier().fit([[1.0, 5.0], [-1.0, -5.0]], [1, 0])
+    numbered = OnlineClassifier(view=None).fit([[1.0, 5.0], [-1.0, -5.0]], [1, 0])
     assert DecisiveWeightsDisplay.from_estimator(numbered).names == ["1", "0"]
 
 

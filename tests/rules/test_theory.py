@@ -133,7 +133,7 @@ def test_cellip_bound_holds(seed, a):
     gamma = (y * (X @ u)).min()
     prior = (1 + (1 - a) * gamma) ** 2
     classifier = OnlineClassifier(
-        CELLIP(gamma=gamma, a=a), "full", prior_variance=prior, fit_intercept=False, passes=30
+        CELLIP(gamma=gamma, a=a), "full", prior_variance=prior, fit_intercept=False, passes=30, view=None
     ).fit(X, y)
     assert classifier.infeasible_ == 0
     bound = cellip_mistake_bound(gamma, a, X.shape[1])

@@ -200,7 +200,7 @@ def test_the_bound_of_the_variance_holds_for_members_that_are_one():
     twice = [recipe(Settings(AROW()), None, name) for name in ("one", "two")]
     stack = Stack(twice, n_classes=2, n_features=D)
     stack.learn(as_matrix(X), labels)
-    model = OnlineClassifier(AROW()).fit(X, labels)
+    model = OnlineClassifier(AROW(), view=None).fit(X, labels)
     variance = model.margin_distribution(X)[1]
     a = model.learner_.state["calibration"][0] / np.sqrt(1 + variance)
     total = stack.state[WEIGHTS].sum()

@@ -43,7 +43,8 @@ class ContextualBandit:
     model : OnlineClassifier or OnlineRegressor, optional
         The model of the reward, which is cloned: every arm has one, or all arms share one if ``arm_features`` are
         given. By default ``OnlineRegressor(Ridge(r=0.25))``, for rewards in [0, 1], whose variance is at most 1/4. For
-        other rewards, r is a bound of their variance.
+        other rewards, r is a bound of their variance. ``view="auto"`` of a classifier is None here: contexts are
+        learned as they are.
     arm_features : mapping, optional
         A row of d features for each arm, all dense or all sparse. One model then learns from the rows [x, z, x kron z]
         of contexts x and arms z.

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from ..covariances.state import MAX_TARGET
 from ..estimators.classifier import OnlineClassifier
+from ..estimators.parameters import chooses_view
 from ..estimators.regressor import OnlineRegressor
 from ..rules import RegressionRule, make_rule
 
@@ -37,6 +38,8 @@ class RewardModel:
     -----
     A regressor takes the mean of its targets as known. The reward of an arm that was hardly tried is not, so the
     intercept is here the weight of a column of ones, with the prior of the other weights.
+
+    ``view="auto"`` of a classifier is None: the prior is asked before any context is known.
     """
 
     def __init__(self, estimator: Any) -> None:
@@ -51,6 +54,8 @@ class RewardModel:
         self.has_ones = not self.is_classifier and bool(estimator.fit_intercept)
         if not self.is_classifier:
             self.template.set_params(fit_intercept=False)
+        elif chooses_view(self.template):
+            self.template.set_params(view=None)
 
     def prior(self, n_features: int) -> Any:
         """Return an estimator that has seen nothing and predicts from its prior."""

@@ -146,11 +146,11 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = OnlineClassifier().fit(X[:400], y[:400])
+    >>> model = OnlineClassifier(shuffle=True, random_state=0).fit(X[:400], y[:400])
     >>> round(model.score(X[400:], y[400:]), 2)
     0.98
     >>> model
-    OnlineClassifier(view=Standard(unit_norm=True))
+    OnlineClassifier(random_state=0, shuffle=True, view=Standard(unit_norm=True))
     """
 
     def __init__(
@@ -329,7 +329,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         >>> from sklearn.datasets import load_breast_cancer
         >>> X, y = load_breast_cancer(return_X_y=True)
         >>> from confidently import OnlineClassifier
-        >>> marginal = OnlineClassifier("arow", "full").fit(X / X.std(axis=0), y).marginal()
+        >>> marginal = OnlineClassifier("arow", "full", view=None).fit(X / X.std(axis=0), y).marginal()
         >>> round(marginal.correlation(0, 3), 2)  # mean radius and mean area: either can replace the other
         -0.31
         """

@@ -39,7 +39,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     >>> from sklearn.datasets import load_breast_cancer
     >>> from confidently import OnlineClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> classifier = OnlineClassifier("arow").fit(X / X.max(axis=0), y)
+    >>> classifier = OnlineClassifier("arow", view=None).fit(X / X.max(axis=0), y)
     >>> predictor = classifier.to_sklearn()
     >>> predictor.coef_.shape, bool((predictor.predict(X) == classifier.predict(X)).all())
     ((1, 30), True)
@@ -120,8 +120,8 @@ def not_linear(view: View) -> ValueError:
     """Return the error that rows which this view changes have no coefficients."""
     names = ",".join(one.name for one in view.views)
     return ValueError(
-        f"the view {names} changes rows before they are scored, which coefficients cannot; use to_onnx, or save and "
-        "load the model"
+        f"the view {names} changes rows before they are scored, which coefficients cannot; use to_onnx, save and load "
+        "the model, or train with view=None"
     )
 
 

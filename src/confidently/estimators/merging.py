@@ -67,7 +67,7 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     >>> from confidently import OnlineClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = scale(X)
-    >>> quarters = [OnlineClassifier("arow").fit(X[k:400:4], y[k:400:4]) for k in range(4)]
+    >>> quarters = [OnlineClassifier("arow", view=None).fit(X[k:400:4], y[k:400:4]) for k in range(4)]
     >>> whole = merge(quarters)
     >>> whole.n_seen_, round(whole.score(X[400:], y[400:]), 2)
     (400, 0.98)

@@ -53,7 +53,7 @@ def certainty(classifier: OnlineClassifier | AutoClassifier, X: Any, strategy: s
     Examples
     --------
     >>> from confidently import OnlineClassifier
-    >>> classifier = OnlineClassifier("arow", fit_intercept=False).fit([[1.0, 0.0], [-1.0, 0.0]], [1, 0])
+    >>> classifier = OnlineClassifier("arow", fit_intercept=False, view=None).fit([[1.0, 0.0], [-1.0, 0.0]], [1, 0])
     >>> certainty(classifier, [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]).round(2)
     array([4.36, 0.93, 0.  ])
     """
@@ -172,7 +172,7 @@ class Selector:
     >>> from sklearn.preprocessing import scale
     >>> from confidently import OnlineClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> X, classifier = scale(X), OnlineClassifier("arow")
+    >>> X, classifier = scale(X), OnlineClassifier("arow", view=None)
     >>> selector = Selector(classifier, budget=0.2)
     >>> for x, label in zip(X[:400], y[:400]):
     ...     if selector.should_query(x):  # the label is not used before

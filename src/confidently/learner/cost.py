@@ -110,7 +110,8 @@ def warn_of_cost(
     """
     settings, rows = learner.settings, X.shape[0] * passes
     several = settings.several or settings.multilabel
-    if not several or learner.view is not None or not isinstance(learner.covariance, Dense):
+    makes_columns = learner.view is not None and not learner.view.keeps_columns
+    if not several or makes_columns or not isinstance(learner.covariance, Dense):
         return
     cost = Cost.of(settings, learner.n_features, learner.n_classes)
     if cost.is_shared or cost.operations * rows < MIN_OPERATIONS:
