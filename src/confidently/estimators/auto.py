@@ -23,8 +23,14 @@ from .base import BaseOnlineClassifier
 from .classifier import OnlineClassifier
 from .fitted import classifier_of
 from .parameters import (
-    check_settings, check_shuffle, check_training, chooses_view, saved_training, settings_of, view_of,
-)  # fmt: skip
+    check_settings,
+    check_shuffle,
+    check_training,
+    chooses_view,
+    saved_training,
+    settings_of,
+    view_of,
+)
 from .stack_members import check_members, take_columns
 
 AUTO = "auto"
