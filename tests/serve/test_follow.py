@@ -81,7 +81,7 @@ def test_rows_that_cannot_be_read_are_left_out_and_told(tmp_path):
     follower = follow(engine, FileSource(path), said)
     until(lambda: len(learned(engine)) == 2)
     assert learned(engine) == [0, 1] and follower.refused == 4 == len(said)
-    assert "no 'label'" in said[0] and "1e300" in said[2]
+    assert "has no label" in said[0] and "1e300" in said[2]
     follower.stop()
     engine.stop()
 

@@ -92,6 +92,6 @@ def test_a_feature_with_the_name_of_weights(local, tmp_path):
     server("POST", f"{MODEL}/learn", row | {"weight": 3})
     server.stop()
     rows = offline.export(tmp_path / "served", "m")
-    assert next(rows) == {"label": "a", "sample_weight": 1}
-    with pytest.raises(LogError, match="event 2 has a weight and a feature"):
+    assert json.loads(next(rows)) == {"label": "a", "sample_weight": 1}
+    with pytest.raises(LogError, match="up to event 2 there are a weight and a feature"):
         next(rows)

@@ -389,6 +389,7 @@ async def snapshot(call: Call) -> Sendable:
 async def backup(call: Call) -> Sendable:
     """Copy the log and the snapshots into a new folder, while the server runs."""
     body = await call.message(m.BackupBody)
+    models.check_name(body.name, "the name of a backup", "invalid-body", "/name")
     target = call.engine.folder / "backups" / body.name
     if target.exists():
         raise Problem("other-content", f"there is a backup {body.name!r} already; take another name", "/name")

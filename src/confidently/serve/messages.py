@@ -208,7 +208,7 @@ class Saved(Struct):
 class BackupBody(Struct, forbid_unknown_fields=True):
     """The name of the backup, a new folder beside those made before."""
 
-    name: Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+    name: Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})]
 
 
 class BackupMade(Struct):

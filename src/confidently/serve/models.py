@@ -27,10 +27,12 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
 
 
-def check_name(name: str) -> None:
-    """Raise a ``Problem`` unless a model may have the name."""
+def check_name(
+    name: str, what: str = "the name of a model", kind: str = "invalid-parameter", pointer: str | None = None
+) -> None:
+    """Raise a ``Problem`` unless a model, or a backup, may have the name."""
     if NAME.fullmatch(name) is None:
-        raise Problem("invalid-parameter", f"the name of a model: expected {NAME_RULE}, got {name[:80]!r}")
+        raise Problem(kind, f"{what}: expected {NAME_RULE}, got {name[:80]!r}", pointer)
 
 
 def create(engine: Engine, name: str, settings: ModelSettings) -> Request:

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
+import apsw
 import msgspec
 
+from ..data.reading import DEFAULT_LABEL
 from ..models.file import ModelFileError
 from ..models.model import Model
 from ..wording import counted
 from .engine import MODELS
-from .hosted import BASE
+from .events import StoredModel
+from .hosted import BASE, Hosted, told_of
 from .log import FILE, EventLog, LogError
+from .replay import replay
+from .rows import labelled_line
 from .settings import ModelSettings
 from .snapshots import snapshots
 
 ROWS = 4096
 WEIGHT = "sample_weight"  # the key of weights in exported rows
+NOT_ASCII = re.compile(r"[^\x00-\x7e]")  # in JSON only within strings
 
 
 def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
@@ -39,12 +45,27 @@ def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
         if not faults:
             yield True, f"{log.path}: {counted(log.last(), 'event')}"
         for stored in log.models():
-            events = log.counts(stored.number)
-            told = ", ".join(f"{n:,} {kind}" for kind, n in sorted(events.items())) or "no events"
-            yield True, f"model {stored.name}: {told}"
+            yield _check_model(log, stored, Path(folder) / MODELS / str(stored.number))
             yield from _check_files(Path(folder) / MODELS / str(stored.number), stored.has_file, log.last())
     finally:
         log.close()
+
+
+def _check_model(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool, str]:
+    """Return whether a server can start with a model, as a start does it; nothing is written."""
+    try:
+        events = log.counts(stored.number)
+        hosted = Hosted(stored, folder)
+        replay(log, hosted)
+        hosted.model.judge()
+        hosted.take_aside()
+    except apsw.Error:
+        raise
+    except Exception as error:
+        return False, f"model {stored.name}: it cannot be served ({told_of(error)})"
+    told = ", ".join(f"{n:,} {kind}" for kind, n in sorted(events.items())) or "no events"
+    aside = "".join(f"; event {seq:,} will be set aside: {reason}" for seq, reason in sorted(hosted.aside.items()))
+    return True, f"model {stored.name}: {told}{aside}"
 
 
 def _check_files(folder: Path, has_base: bool, last: int) -> Iterator[tuple[bool, str]]:
@@ -70,11 +91,23 @@ def backup(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> No
     try:
         if Path(target).exists():
             raise LogError(f"{target} exists; choose a new folder")
-        shutil.copytree(Path(folder) / MODELS, Path(target) / MODELS, ignore=shutil.ignore_patterns(".*"))
-        for _ in log.copy_to(Path(target) / FILE):
-            pass
+        _copy(log, Path(folder), Path(target))
     finally:
         log.close()
+
+
+def _copy(log: EventLog, folder: Path, target: Path) -> None:
+    """Copy what belongs to a server: the log, and of each model its model file and its snapshots."""
+    (target / MODELS).mkdir(parents=True)
+    for stored in log.models():
+        source = folder / MODELS / str(stored.number)
+        (target / MODELS / source.name).mkdir()
+        for path in [*([source / BASE] if stored.has_file else []), *snapshots(source)]:
+            if path.is_symlink() or not path.is_file() or source.is_symlink():
+                raise LogError(f"{path} is not a regular file; nothing else is copied")
+            shutil.copyfile(path, target / MODELS / source.name / path.name, follow_symlinks=False)
+    for _ in log.copy_to(target / FILE):
+        pass
 
 
 def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
@@ -83,25 +116,33 @@ def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
     Raises
     ------
     LogError
-        If the source is not a backup, or the directory is not empty.
+        If the source is not a backup, has anything that a server does not write, or the directory is not empty.
     """
     if Path(folder).exists() and any(Path(folder).iterdir()):
         raise LogError(f"{folder} is not empty; restore into a new folder")
     Path(folder).parent.mkdir(parents=True, exist_ok=True)
     if Path(folder).exists():
         Path(folder).rmdir()
-    backup(source, folder)
+    log = _open(source)
+    try:
+        if faults := log.faults():
+            raise LogError(f"{log.path}: {faults[0]}; use another backup")
+        _copy(log, Path(source), Path(folder))
+    finally:
+        log.close()
 
 
-def export(folder: str | os.PathLike[str], name: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows that a model has learned, in the order of learning, as ``confidently train`` reads them.
+def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None] = lambda line: None) -> Iterator[str]:
+    """Yield the rows that a model has learned, in the order of learning, as the lines that ``confidently train`` reads.
 
-    A weight other than 1 is under the key ``sample_weight``.
+    Values are written as they came, numbers with all their digits; all but ASCII is escaped. A weight other than 1 is
+    under the key ``sample_weight``. Rows that the model cannot learn are left out; for those that nothing has tried to
+    learn so far, the model does so first, as a start does.
 
     Raises
     ------
     LogError
-        If there is no such model, or a row with a weight has a feature of the name of that key.
+        If there is no such model, or rows have weights and a feature of the name of that key.
     """
     log = _open(folder)
     try:
@@ -109,19 +150,62 @@ def export(folder: str | os.PathLike[str], name: str) -> Iterator[dict[str, Any]
         if stored is None:
             known = ", ".join(one.name for one in log.models()) or "none"
             raise LogError(f"{folder} has no model {name!r}; there are: {known}")
-        settings = msgspec.json.decode(stored.settings, type=ModelSettings)
-        key, after = settings.reading.label or "label", 0
+        key = _set_aside(log, stored, Path(folder) / MODELS / str(stored.number), say)
+        after, weighted, named = 0, False, False
         while rows := log.taught(stored.number, after, ROWS):
             after = rows[-1].seq
             for row in rows:
-                if row.features is not None and row.label is not None:
-                    features = msgspec.json.decode(row.features)
-                    if row.weight != 1.0 and WEIGHT in features:
-                        raise LogError(f"event {row.seq} has a weight and a feature {WEIGHT!r}, the key of weights")
-                    weight = {} if row.weight == 1.0 else {WEIGHT: row.weight}
-                    yield {key: msgspec.json.decode(row.label)} | features | weight
+                if row.features is None or row.label is None:
+                    continue
+                weighted, named = weighted or row.weight != 1.0, named or _has_weight(row.features)
+                if weighted and named:
+                    raise LogError(
+                        f"up to event {row.seq} there are a weight and a feature {WEIGHT!r}, the key of weights; "
+                        "rename the feature"
+                    )
+                line = labelled_line(key, row.label, row.features)
+                if row.weight != 1.0:
+                    line = labelled_line(WEIGHT, repr(row.weight).encode(), line)
+                yield NOT_ASCII.sub(_escaped, line.decode(errors="replace"))
     finally:
         log.close()
+
+
+def _set_aside(log: EventLog, stored: StoredModel, folder: Path, say: Callable[[str], None]) -> str:
+    """Find the rows that a model cannot learn, and record them in the log; return the key of labels."""
+    try:
+        hosted = Hosted(stored, folder)
+        replay(log, hosted)
+        hosted.model.judge()
+        hosted.take_aside()
+    except apsw.Error:
+        raise
+    except Exception as error:
+        say(
+            f"model {stored.name}: it cannot be served ({told_of(error)}); rows that it cannot learn may be among these"
+        )
+        settings = msgspec.json.decode(stored.settings, type=ModelSettings)
+        return settings.reading.label or DEFAULT_LABEL
+    if hosted.aside:
+        log.begin()
+        hosted.record_aside(log)
+        log.commit()
+    return hosted.label_key
+
+
+def _has_weight(features: bytes) -> bool:
+    """Return whether a row has a feature of the name of the key of weights."""
+    if WEIGHT.encode() not in features and b"\\u" not in features:
+        return False
+    try:
+        return WEIGHT in msgspec.json.decode(features, type=dict[str, msgspec.Raw])
+    except ValueError:  # text that is not UTF-8, in a log of an older version
+        return True
+
+
+def _escaped(text: re.Match[str]) -> str:
+    units = text[0].encode("utf-16-be")
+    return "".join(f"\\u{units[k] << 8 | units[k + 1]:04x}" for k in range(0, len(units), 2))
 
 
 def _open(folder: str | os.PathLike[str]) -> EventLog:

@@ -219,7 +219,7 @@ class RowCheck:
         try:
             self._parser.parse(b"", line + b"\n", 1)
         except ValueError as error:
-            raise Problem("invalid-row", self._told(error, 0)) from None
+            raise Problem("invalid-row", self._told(error, 0, "the line")) from None
 
     def labelled(self, features: bytes, label: bytes) -> bytes:
         """Check a row with its label, as JSON; return its line.
@@ -248,10 +248,10 @@ class RowCheck:
             told = f"features has the key {self._label!r}, which is the key of labels; rename it"
         raise Problem("invalid-row", told, pointer)
 
-    def _told(self, error: ValueError, before: int) -> str:
-        """Return what a reader says, about the text of the features."""
+    def _told(self, error: ValueError, before: int, where: str = "features") -> str:
+        """Return what a reader says, about the text of the features, which begins behind some bytes of the line."""
         found = WHERE.fullmatch(str(error))
         if found is None:
             return str(error)
         column = int(found[2]) - before if found[2] else 0
-        return f"{found[3]} (at character {column} of features)" if column > 0 else found[3]
+        return f"{found[3]} (at character {column} of {where})" if column > 0 else found[3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -127,8 +128,8 @@ def _work_offline(ctx: click.Context, folder: str, task: str, argument: Any, as_
             say("\n".join(f"{'ok     ' if ok else 'DAMAGED'} {text}" for ok, text in found))
         ctx.exit(0 if all(ok for ok, _ in found) else 2)
     elif task == "export":
-        for row in offline.export(folder, argument):
-            say(json.dumps(row))
+        for line in offline.export(folder, argument, partial(say, err=True)):
+            say(line)
     elif task == "backup":
         offline.backup(folder, argument)
         say(json.dumps({"backup": str(argument)}) if as_json else f"{folder} copied to {argument}")
