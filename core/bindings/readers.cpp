@@ -151,12 +151,23 @@ void bind_readers(nb::module_& m) {
     nb::class_<ReaderOptions>(m, "ReaderOptions")
         .def("__init__", [](ReaderOptions* self, double largest, std::int64_t max_columns, LabelCount labels, bool skip_errors,
                             bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept,
-                            bool zeros, bool own_columns, bool strict, const std::string& path) {
+                            bool zeros, bool own_columns, bool strict, const std::string& path,
+                            bool skip_unlabelled) {
             require_table(bits, max_columns);
             new (self) ReaderOptions{largest, max_columns, labels, skip_errors, l2, bits, classes, n_kept, zeros, own_columns,
-                                     strict, path.empty() ? usual_simd() : simd_named(path)};
+                                     strict, path.empty() ? usual_simd() : simd_named(path), skip_unlabelled};
         }, nb::kw_only(), "largest"_a, "max_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a, "n_kept"_a,
-             "zeros"_a, "own_columns"_a, "strict"_a = false, "path"_a = "");
+             "zeros"_a, "own_columns"_a, "strict"_a = false, "path"_a = "", "skip_unlabelled"_a = false);
+    nb::class_<NumberFormat>(m, "NumberFormat")
+        .def("__init__", [](NumberFormat* self, const std::string& decimal, const std::string& thousands, bool units, bool strict) {
+            require(decimal.size() == 1 && thousands.size() <= 1, "marks of numbers are one character");
+            new (self) NumberFormat{decimal[0], thousands.empty() ? '\0' : thousands[0], units, strict};
+        }, nb::kw_only(), "decimal"_a = ".", "thousands"_a = "", "units"_a = false, "strict"_a = false)
+        .def("read", [](const NumberFormat& format, const std::string& text) -> std::optional<std::tuple<double, nb::bytes>> {
+            const auto found = format.read(text);
+            if (!found) return std::nullopt;
+            return std::make_tuple(found->value, nb::bytes(found->unit.data(), found->unit.size()));
+        }, "text"_a);
     nb::class_<NgramOptions>(m, "NgramOptions")
         .def("__init__", [](NgramOptions* self, bool characters, int shortest, int longest, bool binary) {
             require(1 <= shortest && shortest <= longest, "n-grams must have a length of at least 1");
@@ -188,10 +199,14 @@ void bind_readers(nb::module_& m) {
                             const std::string& label, const std::string& weight, const std::vector<std::string>& drop,
                             const std::vector<std::string>& category, const std::vector<std::string>& text,
                             const std::vector<std::string>& keep, const std::vector<std::string>& only,
-                            const std::vector<std::string>& dates) {
-        return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates}}, options);
+                            const std::vector<std::string>& dates, const std::string& date_format,
+                            const std::vector<std::string>& units, const std::vector<std::string>& unit_names,
+                            const NumberFormat& numbers) {
+        return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates, date_format, units,
+                                                              unit_names, numbers}}, options);
     }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
-       "text"_a, "keep"_a, "only"_a, "dates"_a);
+       "text"_a, "keep"_a, "only"_a, "dates"_a, "date_format"_a = "", "units"_a = std::vector<std::string>(),
+       "unit_names"_a = std::vector<std::string>(), "numbers"_a = NumberFormat());
     m.def("crc32", [](Input<std::uint8_t, 1> bytes, std::uint32_t before) {
         nb::gil_scoped_release release;
         return crc32(bytes.data(), bytes.shape(0), before);

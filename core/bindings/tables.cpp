@@ -158,13 +158,20 @@ void bind_tables(nb::module_& m) {
         .value("category", DateFeatures::PartUse::category);
     nb::class_<ColumnUse>(m, "ColumnUse")
         .def("__init__", [](ColumnUse* self, const std::string& name, Use use, const std::vector<std::size_t>& kept,
-                            const DateFeatures::PartUses& parts) {
-            new (self) ColumnUse{name, use, kept, parts};
-        }, "name"_a, "use"_a, "kept"_a, "parts"_a = DateFeatures::kNumbers)
+                            const DateFeatures::PartUses& parts, const std::string& date_format, const NumberFormat& numbers,
+                            const std::string& unit) {
+            new (self) ColumnUse{name, use, kept, parts, date_format, numbers, unit};
+        }, "name"_a, "use"_a, "kept"_a, "parts"_a = DateFeatures::kNumbers, "date_format"_a = "", "numbers"_a = NumberFormat(),
+             "unit"_a = "")
         .def_ro("name", &ColumnUse::name)
         .def_ro("use", &ColumnUse::use)
         .def_ro("kept", &ColumnUse::kept)
-        .def_ro("parts", &ColumnUse::parts);
+        .def_ro("parts", &ColumnUse::parts)
+        .def_ro("date_format", &ColumnUse::date_format)
+        .def_ro("numbers", &ColumnUse::numbers)
+        .def_ro("unit", &ColumnUse::unit);
+    m.def("is_date", [](const std::string& text, const std::string& format) { return MomentReader(text).read(format).has_value(); },
+          "text"_a, "format"_a);
     nb::class_<CellCounts>(m, "CellCounts")
         .def_ro("numbers", &CellCounts::numbers)
         .def_ro("missing", &CellCounts::missing)
@@ -172,6 +179,11 @@ void bind_tables(nb::module_& m) {
         .def_ro("formatted", &CellCounts::formatted)
         .def_ro("others", &CellCounts::others)
         .def_ro("moments", &CellCounts::moments)
+        .def_prop_ro("samples", [](const CellCounts& counts) {
+            nb::typed<nb::list, nb::bytes> samples;
+            for (const std::string& text : counts.samples) samples.append(bytes_of(text));
+            return samples;
+        })
         .def_prop_ro("different", [](const CellCounts& counts) { return counts.different.size(); })
         .def_prop_ro("first", [](const CellCounts& counts) { return bytes_of(counts.first); })
         .def_prop_ro("first_missing", [](const CellCounts& counts) { return bytes_of(counts.first_missing); })

@@ -118,7 +118,7 @@ class ArrowReader {
         } catch (const RowError& error) {
             writer.rollback_row();
             const std::string column = at ? ", column " + excerpt(at->cell.name) : "";
-            writer.skip(row_, "row " + std::to_string(row_) + column + ": " + error.what);
+            writer.skip(row_, "row " + std::to_string(row_) + column + ": " + error.what, error);
         }
     }
 
@@ -129,7 +129,7 @@ class ArrowReader {
         for (std::int64_t k = first; k < last; ++k) {
             if (!arrow.valid[k]) {
                 if (column.cell.use == Use::weight) fail("", "weight", "is missing");
-                if (column.cell.use == Use::target) throw RowError{nullptr, "the target is missing"};
+                if (column.cell.use == Use::target) writer.label("");
             } else if (arrow.numbers) {
                 number(arrow.numbers[k], arrow.lists.start ? k - first : -1, column);
             } else {
@@ -141,7 +141,7 @@ class ArrowReader {
     void number(double x, std::int64_t place, Column& column) {
         if (column.cell.use == Use::weight) return writer.weight(x, written(x));
         if (column.cell.use == Use::target) return writer.target(x, written(x));
-        if (column.cell.use != Use::value || std::isnan(x)) return;
+        if ((column.cell.use != Use::value && column.cell.use != Use::number) || std::isnan(x)) return;
         if (std::isinf(x)) fail(written(x), "value", "is not finite; leave it out, or impute it");
         if (!(std::fabs(x) <= writer.options.largest)) writer.check(x, written(x));
         if (place < 0) return column.cell.number(x, writer);

@@ -34,29 +34,33 @@ struct CsvFormat {
 
 // What the first cells of a column are, of which those that are empty and NaN do not count.
 struct CellCounts {
-    static constexpr std::size_t kSeveral = 3;
+    static constexpr std::size_t kSeveral = 3, kSamples = 100;
 
     std::int64_t numbers = 0, missing = 0, dates = 0, formatted = 0, others = 0;
     std::int64_t moments = 0;                      // cells that can be read as a date, whatever they are
     std::set<std::string, std::less<>> different;  // values of dates, formatted numbers and others, up to kSeveral
     std::string first, first_missing, first_formatted;
+    std::vector<std::string> samples;  // the first cells that are neither numbers, dates nor missing, up to kSamples
 
     bool operator==(const CellCounts&) const = default;
 
-    // The byte behind text must not continue a number.
-    void add(std::string_view text) {
+    // A cell of a column. The byte behind text must not continue a number.
+    void add(std::string_view text, const CellColumn& column) {
         if (text.empty() || is_not_finite(text)) return;
         if (is_missing(text)) return count(missing, first_missing, text);
         if (first.empty()) first = text;
-        moments += read_moment(text).has_value();
-        double x;
-        if (read_decimal(text.data(), x) == text.data() + text.size()) {
+        moments += read_moment(text, column.date_format()).has_value();
+        if (column.read(text)) {
             ++numbers;
             return;
         }
         if (different.size() < kSeveral && !different.contains(text)) different.emplace(text);
-        if (is_formatted_number(text)) return count(formatted, first_formatted, text);
-        ++(is_date(text) ? dates : others);
+        if (is_date(text, column.date_format())) {
+            ++dates;
+            return;
+        }
+        if (samples.size() < kSamples) samples.emplace_back(text);
+        is_formatted_number(text) ? count(formatted, first_formatted, text) : void(++others);
     }
 
   private:
@@ -111,7 +115,7 @@ class CsvReader {
             try {
                 next = cut(beginning(p), end);
                 if (next && cells_.size() == columns_.size())
-                    for (std::size_t k = 0; k < columns_.size(); ++k) found[k].add(trimmed(text_of(cells_[k])));
+                    for (std::size_t k = 0; k < columns_.size(); ++k) found[k].add(trimmed(text_of(cells_[k])), columns_[k]);
             } catch (const RowError&) {
                 next = line_end(p, end);
             }
@@ -189,7 +193,7 @@ class CsvReader {
             if (!next || next == p) next = line_end(p, end);  // quotes cannot be trusted: only this line is lost
             if (!next) return nullptr;
             if (began_) writer.rollback_row();
-            writer.skip(line_ + 1, placed(error));
+            writer.skip(line_ + 1, placed(error), error);
         }
         began_ = false;
         line_ += std::count(p, next, '\n');
@@ -237,7 +241,7 @@ class CsvReader {
 
     // Returns what is behind the cell; nullptr if it is another kind of cell.
     const char* plain_cell(CellColumn& column, const char* p, const char* end) {
-        const bool may_be_number = (column.use == Use::value || column.use == Use::number) && column.kept.empty();
+        const bool may_be_number = column.may_be_plain;
         if (may_be_number && ends_plain(*p)) return p;  // empty
         double x;
         if (may_be_number && end - p > kShortDecimal)
@@ -296,8 +300,8 @@ class CsvReader {
     }
 
     // The quote that opens the cell at p, behind spaces; nullptr if there is none.
-    static const char* opening_quote(const char* p, const char* end) {
-        while (p != end && is_space(*p)) ++p;
+    const char* opening_quote(const char* p, const char* end) const {
+        while (p != end && is_space(*p) && *p != format_.delimiter) ++p;
         return p != end && *p == '"' ? p : nullptr;
     }
 

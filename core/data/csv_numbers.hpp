@@ -75,7 +75,7 @@ class CsvNumbers {
     bool add(const CellColumn& column, std::size_t k) {
         const bool number = column.use == Use::value || column.use == Use::number;
         const bool head = column.use == Use::none || column.use == Use::label || column.use == Use::target || column.use == Use::weight;
-        if (number ? !column.kept.empty() : !head) return false;
+        if (number ? !column.may_be_plain : !head) return false;
         if (runs_.empty() || !number || !runs_.back().numbers) runs_.push_back({k, 0, number});
         ++runs_.back().n;
         if (!number) return true;

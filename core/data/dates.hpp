@@ -32,12 +32,53 @@ class MomentReader {
   public:
     explicit MomentReader(std::string_view text) : text_(text) {}
 
+    // A date or a time as the format says, as of strftime: %d, %m, %Y, %y, %b, %H, %I, %M, %S, %p, other characters as they are.
+    std::optional<Moment> read(std::string_view format) {
+        int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
+        bool dated = false, half = false, afternoon = false;
+        for (std::size_t k = 0; k < format.size(); ++k) {
+            bool there = true;
+            if (format[k] != '%' || k + 1 == format.size()) {
+                there = skip(format[k]);
+            } else {
+                switch (format[++k]) {
+                    case 'd': there = short_digits(31, day); break;
+                    case 'm': there = short_digits(12, month); break;
+                    case 'b': there = month_name(month); break;
+                    case 'Y': there = dated = digits(4, 9999, year); break;
+                    case 'y':
+                        there = dated = digits(2, 99, year);
+                        year += year < 69 ? 2000 : 1900;  // as POSIX has it
+                        break;
+                    case 'H': there = short_digits(23, hour); break;
+                    case 'I': there = half = short_digits(12, hour); break;
+                    case 'M': there = digits(2, 59, minute); break;
+                    case 'S': there = digits(2, 60, second); break;
+                    case 'p': there = half_of_day(afternoon); break;
+                    default: there = format[k] == '%' && skip('%');
+                }
+            }
+            if (!there) return std::nullopt;
+        }
+        if (!at_end() || (dated && !set_date(year, month, day))) return std::nullopt;
+        if (half) hour = hour % 12 + (afternoon ? 12 : 0);
+        second_ = 3600 * hour + 60 * minute + second;
+        return moment(dated);
+    }
+
     // date, time, or date T time, where a space may stand for the T; a time may have an offset from UTC.
     std::optional<Moment> read() {
         Moment moment;
         moment.has_date = date();
         if (moment.has_date ? !at_end() && !((skip('T') || skip('t') || skip(' ')) && time(true)) : !time(false)) return std::nullopt;
         if (!at_end()) return std::nullopt;
+        return this->moment(moment.has_date);
+    }
+
+  private:
+    Moment moment(bool has_date) const {
+        Moment moment;
+        moment.has_date = has_date;
         const double second = static_cast<double>(second_) + static_cast<double>(nanosecond_) / 1e9;
         const std::int64_t since_2000 = days_ * kSecondsPerDay + second_ - offset_ - kSeconds2000;
         moment.time = (static_cast<double>(since_2000) + static_cast<double>(nanosecond_) / 1e9) / kSecondsPerYear;
@@ -46,7 +87,6 @@ class MomentReader {
         return moment;
     }
 
-  private:
     bool at_end() const { return at_ == text_.size(); }
 
     bool skip(char c) {
@@ -66,6 +106,35 @@ class MomentReader {
         return value <= most;
     }
 
+    // One or two digits.
+    bool short_digits(int most, int& value) {
+        const bool two = at_ + 1 < text_.size() && is_digit(text_[at_ + 1]);
+        return digits(two ? 2 : 1, most, value);
+    }
+
+    // The English name of a month, or its first three letters, in upper or lower case; perhaps with a point.
+    bool month_name(int& month) {
+        static constexpr std::string_view names[] = {"january", "february", "march",     "april",   "may",      "june",
+                                                     "july",    "august",   "september", "october", "november", "december"};
+        std::string word;
+        for (std::size_t k = at_; k < text_.size() && is_letter(text_[k]); ++k) word += static_cast<char>(text_[k] | 0x20);
+        for (month = 1; month <= 12; ++month) {
+            const std::string_view name = names[month - 1];
+            if (word == name || word == name.substr(0, 3) || (word == "sept" && month == 9)) break;
+        }
+        at_ += word.size();
+        skip('.');
+        return month <= 12;
+    }
+
+    // AM or PM.
+    bool half_of_day(bool& afternoon) {
+        afternoon = skip('p') || skip('P');
+        return (afternoon || skip('a') || skip('A')) && (skip('m') || skip('M'));
+    }
+
+    static bool is_letter(char c) { return 'a' <= (c | 0x20) && (c | 0x20) <= 'z'; }
+
     // YYYY-MM-DD, YYYY/MM/DD or YYYYMMDD; goes back if there is none.
     bool date() {
         int year = 0, month = 0, day = 0;
@@ -74,12 +143,15 @@ class MomentReader {
             const bool extended = skip('-') || skip('/');
             return digits(2, 12, month) && (!extended || skip(mark)) && digits(2, 31, day);
         }();
+        if (there && set_date(year, month, day)) return true;
+        at_ = 0;
+        return false;
+    }
+
+    bool set_date(int year, int month, int day) {
         const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
                                                 std::chrono::day(static_cast<unsigned>(day))};
-        if (!there || !found.ok()) {
-            at_ = 0;
-            return false;
-        }
+        if (!found.ok()) return false;
         const std::chrono::sys_days number = found;
         days_ = number.time_since_epoch().count();
         weekday_ = static_cast<int>(std::chrono::weekday(number).iso_encoding());
@@ -134,15 +206,19 @@ inline std::optional<Moment> moment_of_number(double number) {
     return Moment{true, time, (seconds - day * per_day) / 3600.0, static_cast<double>(weekday)};
 }
 
-// The byte behind text must not continue a number.
-inline std::optional<Moment> read_moment(std::string_view text) {
+// With a format, text of the format or of ISO 8601, and no numbers. The byte behind text must not continue a number.
+inline std::optional<Moment> read_moment(std::string_view text, std::string_view format = "") {
+    if (!format.empty())
+        if (const auto moment = MomentReader(text).read(format)) return moment;
     if (const auto moment = MomentReader(text).read()) return moment;
+    if (!format.empty()) return std::nullopt;
     double number;
     return read_decimal(text.data(), number) == text.data() + text.size() ? moment_of_number(number) : std::nullopt;
 }
 
 // Whether text is surely a date: not a number, nor a time, which may be a score or a duration.
-inline bool is_date(std::string_view text) {
+inline bool is_date(std::string_view text, std::string_view format = "") {
+    if (!format.empty() && MomentReader(text).read(format)) return true;
     if (text.size() < 10 || (text[4] != '-' && text[4] != '/')) return false;
     const auto moment = MomentReader(text).read();
     return moment && moment->has_date;
@@ -157,17 +233,25 @@ class DateFeatures {
     static constexpr const char* kNames[] = {".time", ".hour", ".weekday"};
     static constexpr PartUses kNumbers{PartUse::number, PartUse::number, PartUse::number};
 
-    DateFeatures(const std::string& column, const PartUses& uses)
-        : parts_{Part(column + kNames[0], uses[0]), Part(column + kNames[1], uses[1]), Part(column + kNames[2], uses[2])} {}
+    DateFeatures(const std::string& column, const PartUses& uses, std::string format = "")
+        : format_(std::move(format)), parts_{Part(column + kNames[0], uses[0]), Part(column + kNames[1], uses[1]), Part(column + kNames[2], uses[2])} {}
 
     // Returns false, and adds nothing, if the text is not a date or a time. The byte behind it must not continue a number.
     bool add(std::string_view text, RowWriter& rows) {
-        const auto moment = read_moment(text);
+        const auto moment = read_moment(text, format_);
         if (!moment) return false;
         if (moment->has_date) parts_[0].add(moment->time, rows);
         parts_[1].add(moment->hour, rows);
         if (moment->has_date) parts_[2].add(moment->weekday, rows);
         return true;
+    }
+
+    // With a format, cells that are no dates are errors.
+    bool has_format() const { return !format_.empty(); }
+    const std::string& format() const { return format_; }
+
+    std::string not_a_date(std::string_view text) const {
+        return "cell " + excerpt(text) + " is not a date of the form " + excerpt(format_) + " (--date-format), nor of ISO 8601";
     }
 
   private:
@@ -184,6 +268,7 @@ class DateFeatures {
         Namespace category;
     };
 
+    std::string format_;
     std::array<Part, kParts> parts_;
 };
 

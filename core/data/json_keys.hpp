@@ -14,6 +14,7 @@
 
 #include "data/dates.hpp"
 #include "data/hashing.hpp"
+#include "data/number_formats.hpp"
 #include "data/rows_out.hpp"
 
 namespace confidently::json {
@@ -24,9 +25,13 @@ struct KeyOptions {
     std::vector<std::string> drop, category, text, keep;
     std::vector<std::string> only;  // keys that are read, with those below them; empty: all
     std::vector<std::string> dates;
+    std::string date_format;            // "": ISO 8601
+    std::vector<std::string> units;     // keys of numbers in strings, with units,
+    std::vector<std::string> unit_names;  // and their units, if they are known
+    NumberFormat numbers;               // of those
 };
 
-enum class Role { feature, category, text, date, label, weight, drop };
+enum class Role { feature, category, text, date, number, label, weight, drop };
 
 struct Key {
     std::string path;
@@ -39,6 +44,7 @@ struct Key {
     std::vector<Key*> elements;    // of a list here, by position
     std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
     std::unique_ptr<DateFeatures> dates;   // of Role::date
+    std::string unit;                      // of Role::number, once it is known
 
     const Namespace& space() {
         if (!names) names = std::make_unique<Namespace>(path + (role == Role::text ? ':' : '='));
@@ -112,7 +118,10 @@ class Keys {
         key.opaque = key.role == Role::drop && !asked_below(key.path + '.');
         if (const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key.path); kept != options_.keep.end())
             key.keep = kept - options_.keep.begin();
-        if (key.role == Role::date) key.dates = std::make_unique<DateFeatures>(key.path, parts_of(key.path));
+        if (key.role == Role::date) key.dates = std::make_unique<DateFeatures>(key.path, parts_of(key.path), options_.date_format);
+        const auto unit = std::find(options_.units.begin(), options_.units.end(), key.path) - options_.units.begin();
+        if (unit < std::ssize(options_.unit_names)) key.unit = options_.unit_names[static_cast<std::size_t>(unit)];
+        else if (key.role == Role::number) key.unit = parent.unit;
         return key;
     }
 
@@ -139,6 +148,7 @@ class Keys {
         if (is_in(options_.text)) return Role::text;
         if (is_in(options_.category)) return Role::category;
         if (has_dates) return Role::date;
+        if (is_in(options_.units)) return Role::number;
         return is_in(options_.only) ? Role::feature : around;
     }
 
@@ -158,7 +168,7 @@ class Keys {
         const auto is_below = [&](const std::string& path) { return path.starts_with(prefix); };
         const auto any = [&](const std::vector<std::string>& paths) { return std::any_of(paths.begin(), paths.end(), is_below); };
         return is_below(options_.label) || is_below(options_.weight) || any(options_.category) || any(options_.text) ||
-               any(options_.keep) || any(options_.only);
+               any(options_.units) || any(options_.keep) || any(options_.only);
     }
 
     KeyOptions options_;

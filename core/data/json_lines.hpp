@@ -18,6 +18,7 @@
 #include "data/json_keys.hpp"
 #include "data/json_text.hpp"
 #include "data/missing.hpp"
+#include "data/units.hpp"
 
 namespace confidently {
 
@@ -25,7 +26,8 @@ class JsonLinesFormat {
   public:
     static constexpr bool utf8 = false;                   // what is read is checked; what is dropped may be anything
 
-    JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams) : label_(keys.label), keys_(std::move(keys)), ngrams_(ngrams) {}
+    JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams)
+        : label_(keys.label), numbers_(keys.numbers), keys_(std::move(keys)), ngrams_(ngrams) {}
 
     const char* parse_line(const char* p, const char* text_end, std::int64_t line, RowWriter& rows) {
         const char* first = skip_spaces(p);
@@ -42,7 +44,7 @@ class JsonLinesFormat {
             const bool number = count == LabelCount::target;
             throw RowError{nullptr, std::string("the row has no ") + (number ? "target" : "label") + ": nothing at the key " +
                                         excerpt(label_) + "; name the label's key with --label" +
-                                        (number ? "" : ", or use --multilabel if rows are multilabel")};
+                                        (number ? "" : ", or use --multilabel if rows are multilabel") + kSkipUnlabelled, true};
         }
         rows.end_row();
         return end;
@@ -128,7 +130,8 @@ class JsonLinesFormat {
         return json::read_elements(p + 1, [&](const char* element) {
             const char c = *element;
             if (c == '[' && key.role == Role::label) throw RowError{element, "a label is a list; put all labels of a row in one list"};
-            const bool by_place = key.role == Role::feature && c != '"' && c != '{' && c != 'n';
+            const bool may_have_places = (key.role == Role::feature && c != '"') || key.role == Role::number;
+            const bool by_place = may_have_places && c != '{' && c != 'n';
             const std::size_t at = place++;
             return by_place ? value(element, keys_.element(key, at, element), depth, rows) : read(element, key, depth, rows);
         });
@@ -145,7 +148,7 @@ class JsonLinesFormat {
     const char* boolean(const char* p, std::string_view text, Key& key, RowWriter& rows) {
         const char* end = json::read_word(p, text);
         if (key.role == Role::weight) no_weight(p);
-        if (key.role == Role::feature)
+        if (key.role == Role::feature || key.role == Role::number)
             add(key, text == "true", rows);
         else
             word(p, key.role == Role::label ? (text == "true" ? "1" : "0") : text, key, rows);
@@ -158,7 +161,7 @@ class JsonLinesFormat {
         const std::string_view token(p, static_cast<std::size_t>(end - p));
         if (key.role == Role::weight) {
             rows.weight(x, token);
-        } else if (key.role == Role::feature) {
+        } else if (key.role == Role::feature || key.role == Role::number) {
             rows.check(x, token);
             add(key, x, rows);
         } else {
@@ -174,8 +177,22 @@ class JsonLinesFormat {
             label(p, text, rows);
         } else if (key.role == Role::text) {
             ngrams_.add(key.space(), text, rows);
+        } else if (key.role == Role::number) {
+            formatted(p, text, key, rows);
         } else if (key.role != Role::drop && !(key.dates && (is_missing(text) || key.dates->add(text, rows)))) {
+            if (key.dates && key.dates->has_format()) throw RowError{p, key.dates->not_a_date(text)};
             rows.add(key.space(), text, 1.0);
+        }
+    }
+
+    // A number in a string, with a unit.
+    void formatted(const char* p, std::string_view text, Key& key, RowWriter& rows) {
+        if (is_missing(text)) return;
+        try {
+            add(key, read_with_unit(text, numbers_, key.unit, rows), rows);
+        } catch (RowError& error) {
+            error.at = p;
+            throw;
         }
     }
 
@@ -199,6 +216,7 @@ class JsonLinesFormat {
     static inline const Namespace kNoPrefix{""};
 
     std::string label_;
+    NumberFormat numbers_;
     json::Keys keys_;
     Ngrams ngrams_;
     const char* text_end_ = nullptr;

@@ -107,7 +107,7 @@ class LineReaderOf final : public LineReader {
                 p = format_.parse_line(p, end, line, writer);
             } catch (const RowError& error) {
                 writer.rollback_row();
-                writer.skip(line, placed(error, line, begin));
+                writer.skip(line, placed(error, line, begin), error);
                 p = error.at ? error.at : begin;
             }
             while (*p != '\n') ++p;

@@ -16,6 +16,7 @@ inline constexpr std::ptrdiff_t kMaxExcerpt = 40;
 struct RowError {
     const char* at;
     std::string what;
+    bool no_label = false;  // it is only invalid because it has no label
 };
 
 // Text as a message shows it: quoted, cut, everything but printable ASCII escaped.

@@ -50,6 +50,8 @@ enum class LabelCount { ignored, any, one, several, target };
 
 inline bool is_single(LabelCount count) { return count == LabelCount::one || count == LabelCount::target; }
 
+inline constexpr const char* kSkipUnlabelled = "; use --missing-label skip to leave out rows without one";
+
 struct ReaderOptions {
     double largest;             // allowed absolute value
     std::int64_t max_columns;
@@ -63,6 +65,7 @@ struct ReaderOptions {
     bool own_columns = false;  // one of several readers: the features that are new to it get their columns later (numbering.hpp)
     bool strict = false;       // JSON lines: what is not a feature must be UTF-8, and a number a finite one, too
     Simd path = usual_simd();
+    bool skip_unlabelled = false;  // skip rows without a label, whatever is done with invalid ones
 };
 
 // Collects the rows of one batch after the other. A row is begun and filled, and then ended or rolled back.
@@ -219,11 +222,13 @@ class RowWriter {
     // Checks the number of labels against the options.
     void end_row() {
         const auto n_labels = static_cast<std::int64_t>(rows.labels.size()) - rows.label_start.back();
+        if (n_labels == 0 && options.skip_unlabelled && options.labels != LabelCount::ignored) throw RowError{nullptr, "the row has no label", true};
         if (n_labels != 1 && is_single(options.labels)) {
             const bool number = options.labels == LabelCount::target;
             throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
                                         (number ? " targets, expected one number"
-                                                : " labels, expected one; if rows are multilabel, use --multilabel")};
+                                                : " labels, expected one; if rows are multilabel, use --multilabel") +
+                                        (n_labels == 0 ? kSkipUnlabelled : ""), n_labels == 0};
         }
         flush();  // the last that may fail: up to here the row can be rolled back
         if (too_many_) throw_too_many(options.max_columns);
@@ -261,9 +266,9 @@ class RowWriter {
         for (Strings& column : rows.kept) column.truncate(static_cast<std::size_t>(row));
     }
 
-    // Counts a row that was rolled back; throws if invalid rows are not skipped.
-    void skip(std::int64_t line, const std::string& what) {
-        if (!options.skip_errors) throw std::invalid_argument(what);
+    // Counts a row that was rolled back; throws if such rows are not skipped. what: with its place.
+    void skip(std::int64_t line, const std::string& what, const RowError& error) {
+        if (!options.skip_errors && !(error.no_label && options.skip_unlabelled)) throw std::invalid_argument(what);
         if (++rows.n_skipped <= kMaxSkippedShown) rows.skipped.push_back({line, what});
     }
 
@@ -308,7 +313,7 @@ class RowWriter {
     }
 
     [[noreturn]] void invalid_target(std::string_view token) const {
-        if (token.empty()) throw RowError{nullptr, "the target is missing"};
+        if (token.empty()) throw RowError{nullptr, std::string("the target is missing") + kSkipUnlabelled, true};
         double y = 0.0;
         if (is_not_finite(token)) fail(token, "target", "is not finite");
         const bool number = read_decimal(token.data(), y) == token.data() + token.size();

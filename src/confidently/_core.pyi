@@ -621,7 +621,14 @@ class ReaderOptions:
         own_columns: bool,
         strict: bool = False,
         path: str = "",
+        skip_unlabelled: bool = False,
     ) -> None: ...
+
+class NumberFormat:
+    def __init__(
+        self, *, decimal: str = ".", thousands: str = "", units: bool = False, strict: bool = False
+    ) -> None: ...
+    def read(self, text: str) -> tuple[float, bytes] | None: ...
 
 class NgramOptions:
     def __init__(self, *, characters: bool, shortest: int, longest: int, binary: bool) -> None: ...
@@ -707,6 +714,10 @@ def line_reader(
     keep: Sequence[str],
     only: Sequence[str],
     dates: Sequence[str],
+    date_format: str = "",
+    units: Sequence[str] = [],
+    unit_names: Sequence[str] = [],
+    numbers: NumberFormat = ...,
 ) -> LineReader: ...
 def crc32(
     bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -836,6 +847,9 @@ class ColumnUse:
         use: Use,
         kept: Sequence[int],
         parts: Sequence[PartUse] = [PartUse.number, PartUse.number, PartUse.number],
+        date_format: str = "",
+        numbers: NumberFormat = ...,
+        unit: str = "",
     ) -> None: ...
     @property
     def name(self) -> str: ...
@@ -845,6 +859,14 @@ class ColumnUse:
     def kept(self) -> list[int]: ...
     @property
     def parts(self) -> list[PartUse]: ...
+    @property
+    def date_format(self) -> str: ...
+    @property
+    def numbers(self) -> NumberFormat: ...
+    @property
+    def unit(self) -> str: ...
+
+def is_date(text: str, format: str) -> bool: ...
 
 class CellCounts:
     @property
@@ -859,6 +881,8 @@ class CellCounts:
     def others(self) -> int: ...
     @property
     def moments(self) -> int: ...
+    @property
+    def samples(self) -> list[bytes]: ...
     @property
     def different(self) -> int: ...
     @property

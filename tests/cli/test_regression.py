@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import warnings
 
 import numpy as np
 import pytest
@@ -83,11 +84,15 @@ def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(c
 
 
 def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
-    for n, mentioned in ((3, False), (500, True)):
+    for n, mentioned in ((3, False), (77, True), (500, True)):
         data.write_text(table(slice(0, 2000), np.arange(4000) % n))
-        code, out, err = call("train", data, "--label", "y")
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            code, out, err = call("train", data, "--label", "y", "-q")
+            silent = call("train", data, "--label", "y", "-q", "--classification")[2]
         assert code == 0 and f"{n} (0, 1, 2" in out
-        assert ("500 different integers in the first 1,000 rows, read as classes; use --regression" in err) == mentioned
+        text = f"warning: labels are {n} different integers in the first 1,000 rows, read as classes; use --regression "
+        assert (text in err) == mentioned and text not in silent
     result, _ = train(ok, data, "--rule", "poisson")
     assert result["rule"]["name"] == "poisson" and result["target_offset"] == pytest.approx(63.5)  # of the first 128
 

@@ -113,11 +113,15 @@ def test_tables_without_a_header_get_a_hint(tmp_path, name, how, hint):
     assert hint in str(error.value)
 
 
-@pytest.mark.parametrize(("name", "mark"), [("a.csv", ";"), ("a.csv", "\t"), ("a.csv", "|"), ("a.tsv", ",")])
-def test_cells_that_are_separated_otherwise_get_a_hint(tmp_path, name, mark):
+@pytest.mark.parametrize(
+    ("name", "mark", "typed"), [("a.csv", ";", "';'"), ("a.csv", "\t", "tab"), ("a.tsv", ",", "','")]
+)
+def test_cells_that_are_separated_otherwise_get_a_hint(tmp_path, name, mark, typed):
     (tmp_path / name).write_text(f"x{mark}label\nu{mark}v\n")
-    with pytest.raises(DataError, match=re.escape(f"(cells seem to be separated by {mark!r}, expected ")):
-        list(open_stream(tmp_path / name))
+    expected = "\t" if name == "a.tsv" else ","
+    hint = f"(cells seem to be separated by {mark!r}, expected {expected!r}; use --delimiter {typed})"
+    with pytest.raises(DataError, match=re.escape(hint)):
+        list(open_stream(tmp_path / name, delimiter=expected))
 
 
 def test_what_has_labels_has_a_header(tmp_path):

@@ -87,7 +87,7 @@ def test_what_is_no_date_is_a_category(tmp_path, text):
 
 @pytest.mark.parametrize("cells, dates", [
     (["2024-01-05", "", "NA", "2024-01-05T10:30"], True), (["2024-01-05", "5"], False), (["2024-01-05", "x"], False),
-    (["2024/01/05", "2024-01-05"], True), (["2024.01.05"], False), (["10:30", "11:30"], False),
+    (["2024/01/05", "2024-01-05"], True), (["10:30", "11:30"], False),
     (["20240105", "20240106"], False), (["", "nan"], False),
 ])  # fmt: skip
 def test_which_columns_of_csv_hold_dates(tmp_path, cells, dates):

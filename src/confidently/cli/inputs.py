@@ -88,6 +88,8 @@ def open_for(
     *,
     strict: bool = False,
     encoding: str | None = None,
+    delimiter: str | None = None,
+    missing_label: str | None = None,
     as_objects: bool = False,
     **options: Any,
 ) -> Stream:
@@ -98,8 +100,10 @@ def open_for(
     model, paths
     strict : bool
         Whether the columns must be the same.
-    encoding : str, optional
+    encoding, delimiter : str, optional
         Of the files, if it is another.
+    missing_label : {"error", "skip"}, optional
+        Action on rows without a label, if it is another.
     as_objects : bool
         Whether each line is a JSON object of the columns, whatever the format of the training data was.
     options
@@ -109,11 +113,13 @@ def open_for(
     from ..data.expected_columns import ExpectedColumns
 
     reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner, "dtype", "float64")
-    if encoding is not None:
-        try:
-            reading = replace(reading, encoding=encoding)
-        except ValueError as error:
-            raise click.UsageError(f"--encoding: {error}") from None
+    of_files: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "missing_label": missing_label}
+    for name, value in of_files.items():
+        if value is not None:
+            try:
+                reading = replace(reading, **{name: value})
+            except ValueError as error:
+                raise click.UsageError(f"--{name.replace('_', '-')}: {error}") from None
     if as_objects:
         reading = reading.of_objects()
     if strict and not reading.file_format.columns:

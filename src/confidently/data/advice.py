@@ -24,6 +24,7 @@ MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
+MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null")  # as in core/data/missing.hpp, but for "none"
 SHUFFLE_ROWS = "shuffle the rows"
 MIN_ROWS = 10  # of the first batch, one of which should have a feature that the model knows
 
@@ -68,6 +69,16 @@ def warn_if_ids(batch: Batch) -> None:
             f"{labels:,} of the first {rows:,} rows have a new label; is it an id? Training takes memory and time in "
             "proportion to the number of classes; in tables, name the column of labels with --label"
         )
+
+
+def warn_of_missing_labels(batch: Batch) -> None:
+    """Warn of new labels that are words for a missing value, as other programs write it."""
+    for label in batch.new_labels:
+        if isinstance(label.name, str) and (label.name.lower() in MISSING or label.name == "None"):
+            warn(
+                f"the label {label.name!r} ({label.location}) is a class of its own; if it means that the label is "
+                "missing, leave the cell empty and use --missing-label skip"
+            )
 
 
 def warn_if_unknown(batch: Batch, known: int) -> None:

@@ -7,10 +7,11 @@ import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .batch import Batch
 from .cache.origin import is_cache
+from .formats.delimiters import with_delimiter
 from .formats.files import Path
 from .reading import DEFAULT_LABEL, ReaderOptions
 from .sources.source import peeked, size_of
@@ -50,6 +51,8 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
             return LabelKind(fraction=math.nan if cache.origin.targets else None)
     if reading.file_format.binary and size_of(path) is None:
         return LabelKind()  # a pipe, of which the format cannot read a part twice
+    with suppress(OSError, ValueError):
+        reading = with_delimiter(path, reading)
     reading = _labels_only(reading)
     with (
         suppress(OSError, ValueError),
@@ -66,9 +69,12 @@ def _labels_only(reading: ReaderOptions) -> ReaderOptions:
     if not reading.file_format.columns:
         return replace(reading, analyzer="word", ngrams=(1, 1))
     label = reading.label or DEFAULT_LABEL
+    units = (label,) if label in reading.units else ()
+    marks: dict[str, Any] = {} if units or reading.file_format.delimiter else {"decimal": ".", "thousands": ""}
     return replace(
-        reading, only=(label,), drop=(), weight=None, category=(), text=(), dates=(), codes=(), numbers=(), header=()
-    )
+        reading, only=(label,), drop=(), weight=None, category=(), text=(), dates=(), codes=(), numbers=(), header=(),
+        units=units, date_format=None, missing_label="skip", **marks,
+    )  # fmt: skip
 
 
 def _kind_of(batches: Iterable[Batch]) -> LabelKind:

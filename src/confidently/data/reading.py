@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -17,7 +18,23 @@ MAX_BITS = 30
 MAX_NGRAM = 16
 MAX_LISTED = 30  # columns, in a message
 DATE_PARTS = ("time", "hour", "weekday")  # the features of a column of dates, as core/data/dates.hpp has them
-CHOICES = {"analyzer": ("word", "char"), "counts": ("count", "binary"), "normalize": ("l2", "none")}
+CHOICES = {
+    "analyzer": ("word", "char"),
+    "counts": ("count", "binary"),
+    "normalize": ("l2", "none"),
+    "decimal": (".", ","),
+    "thousands": ("", ",", ".", " ", "'", "_"),
+    "missing_label": ("error", "skip"),
+}
+DELIMITERS = ",;\t|:^~"  # of cells; others could be parts of numbers or words
+DATE_DIRECTIVES = "dmYybHIMSp"  # of date_format
+
+MARKS = ("decimal", "thousands")
+DIRECTIVE = re.compile("%(.?)")
+TUPLES = (
+    "columns", "drop", "only", "category", "text", "codes", "dates", "numbers", "mixed", "units", "unit_names",
+    "header", "ngrams",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +49,21 @@ class ReaderOptions:
         svmlight: whether the first feature has index 0 instead of 1.
     columns : tuple of str
         CSV and TSV without a header line: the names of the columns.
+    delimiter : str, optional
+        CSV and TSV: the character between cells. By default it is a tab in TSV; in CSV it is a comma unless the first
+        rows show that it is a semicolon, a tab or a vertical bar.
+    decimal : {".", ","}
+        The decimal mark of numbers in text: in all columns of CSV and TSV, in other formats in those of ``units``.
+    thousands : {"", ",", ".", " ", "'", "_"}
+        The separator of groups of three digits, in the same columns; a space also stands for spaces without a break.
+    units : tuple of str
+        Formats with named columns: columns of numbers in text with a unit, a currency or a percent sign, which is
+        left out. Every cell must be a number or missing, and all units of a column must be the same.
+    unit_names : tuple of str
+        The units of these columns in the first rows.
+    date_format : str, optional
+        Formats with named columns: how columns of dates write them besides ISO 8601, such as ``%d/%m/%Y``, of
+        %d %m %Y %y %b %H %I %M %S %p. Every cell must be such a date or missing.
     label, weight : str, optional
         Formats with named columns: the columns of labels (default "label") and of example weights.
     drop, only : tuple of str
@@ -48,6 +80,9 @@ class ReaderOptions:
     numbers : tuple of str
         CSV and TSV: columns of numbers, in which ``?``, ``NA`` and the like are missing values; others that the first
         rows show are added. Parquet and Feather: those of the first file.
+    mixed : tuple of str
+        CSV and TSV: those of them in whose first rows there are also numbers in other forms, which are categories. In
+        the others such a cell is an error.
     header : tuple of str, optional
         The columns of features in the first file, in formats with a header; ``None``: not looked at yet.
     analyzer : {"word", "char"}
@@ -64,6 +99,8 @@ class ReaderOptions:
         Text: the encoding of the files, one of Python's codecs.
     normalize : {"l2", "none"}
         Whether to scale every row to unit L2 norm; by default "l2" if features have names, otherwise "none".
+    missing_label : {"error", "skip"}
+        Action on a row without a label, unless rows are multilabel: raise an error, or skip the row.
     zeros : bool
         Formats with named columns: whether a number that is 0 is an entry of its row, unlike a missing one. For views
         that know the difference.
@@ -81,6 +118,13 @@ class ReaderOptions:
     codes: tuple[str, ...] | None = None
     dates: tuple[str, ...] = ()
     numbers: tuple[str, ...] = field(default=(), compare=False)
+    mixed: tuple[str, ...] = field(default=(), compare=False)
+    delimiter: str | None = None
+    decimal: str = "."
+    thousands: str = ""
+    units: tuple[str, ...] = ()
+    unit_names: tuple[str, ...] = field(default=(), compare=False)
+    date_format: str | None = None
     header: tuple[str, ...] | None = field(default=None, compare=False)
     analyzer: str = "word"
     ngrams: tuple[int, int] = (1, 1)
@@ -89,6 +133,7 @@ class ReaderOptions:
     vocabulary: bool = False
     encoding: str = UTF8
     normalize: str | None = None
+    missing_label: str = "error"
     zeros: bool = False
 
     def __post_init__(self) -> None:
@@ -96,13 +141,14 @@ class ReaderOptions:
             raise ValueError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
-        for name in ("columns", "drop", "only", "category", "text", "codes", "dates", "numbers", "header", "ngrams"):
+        for name in TUPLES:
             given = getattr(self, name)
             if given is not None:
                 object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise ValueError(f"unknown {name} {getattr(self, name)!r}; expected one of {', '.join(allowed)}")
+                shown = ", ".join(repr(value) if name in MARKS else value for value in allowed)
+                raise ValueError(f"unknown {name} {getattr(self, name)!r}; expected one of {shown}")
         if not (type(self.bits) is int and 1 <= self.bits <= MAX_BITS):
             raise ValueError(f"bits must be an integer from 1 to {MAX_BITS}, got {self.bits!r}")
         object.__setattr__(self, "encoding", checked_encoding(self.encoding))
@@ -110,6 +156,7 @@ class ReaderOptions:
             raise ValueError(f"encoding is for text; {self.format} is binary")
         self._check_ngrams()
         self._check_columns()
+        self._check_cells()
 
     def _check_ngrams(self) -> None:
         whole = len(self.ngrams) == 2 and all(type(n) is int for n in self.ngrams)
@@ -119,7 +166,8 @@ class ReaderOptions:
             )
 
     def _check_columns(self) -> None:
-        given = [name for name in ("label", "weight", "category", "text", "dates", "numbers") if getattr(self, name)]
+        uses = ("label", "weight", "category", "text", "dates", "numbers", "units")
+        given = [name for name in uses if getattr(self, name)]
         if given and not self.file_format.columns:
             listed = ", ".join(table.WITH_COLUMNS)
             raise ValueError(f"{given[0]} is for formats with named columns ({listed}); {self.format} has none")
@@ -133,6 +181,37 @@ class ReaderOptions:
             raise ValueError(f"columns is for csv and tsv without a header; {self.format} has no header")
         if self.codes and self.file_format.delimiter is None:
             raise ValueError(f"codes is for csv and tsv; {self.format} distinguishes strings from numbers")
+
+    def _check_cells(self) -> None:
+        """Check how cells and the values in them are written."""
+        text = self.file_format.delimiter is not None
+        if self.delimiter is not None and not text:
+            raise ValueError(f"delimiter is for csv and tsv; {self.format} has no cells")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter not in DELIMITERS):
+            raise ValueError(
+                f"delimiter must be one of {', '.join(map(repr, DELIMITERS))}, got {self.delimiter!r}; convert the file"
+            )
+        marks = [name for name in MARKS if getattr(self, name) != getattr(type(self), name)]
+        if marks and not (text or self.units):
+            raise ValueError(
+                f"{marks[0]} is for csv and tsv, and for columns that units names; {self.format} distinguishes strings "
+                "from numbers"
+            )
+        if self.decimal == self.thousands:
+            raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} twice; use --thousands too")
+        if self.date_format is None:
+            return
+        if not self.file_format.columns or not (text or self.dates):
+            raise ValueError(f"date_format is for columns of dates; in {self.format}, name them with dates")
+        found = DIRECTIVE.findall(self.date_format)
+        if unknown := [name for name in found if name not in (*DATE_DIRECTIVES, "%")]:
+            raise ValueError(
+                f"date_format: unknown %{unknown[0]} in {self.date_format!r}; expected one of "
+                + ", ".join(f"%{name}" for name in DATE_DIRECTIVES)
+            )
+        year = "Y" in found or "y" in found
+        if not (year and "d" in found and ("m" in found or "b" in found)):
+            raise ValueError(f"date_format needs a day, a month and a year, got {self.date_format!r}; use %d/%m/%Y")
 
     @property
     def file_format(self) -> Format:
@@ -152,7 +231,16 @@ class ReaderOptions:
     def of_objects(self) -> ReaderOptions:
         """Return the options for the same columns in rows that are JSON objects."""
         category = (*self.category, *(self.codes or ()))
-        return replace(self, format=table.OBJECTS, columns=(), codes=None, header=(), category=category)
+        marks = {} if self.units else {name: getattr(type(self), name) for name in MARKS}
+        date_format = self.date_format if self.dates else None
+        return replace(
+            self, format=table.OBJECTS, columns=(), codes=None, header=(), category=category, delimiter=None,
+            date_format=date_format, **marks,
+        )  # fmt: skip
+
+    def number_format(self, units: bool = False, strict: bool = False) -> _core.NumberFormat:
+        """How numbers are written, for the compiled readers."""
+        return _core.NumberFormat(decimal=self.decimal, thousands=self.thousands, units=units, strict=strict)
 
     def ngram_options(self) -> _core.NgramOptions:
         """The options of n-grams for the compiled readers."""
@@ -174,7 +262,8 @@ class ReaderOptions:
         ValueError
             If an option is not of its type, or not allowed.
         """
-        given = {"codes": ()} | dict(source) | {"header": source.get("header") or ()}
+        given = {"codes": (), "mixed": source.get("numbers", ())} | dict(source)
+        given |= {"header": source.get("header") or ()}
         options: ReaderOptions = conform(given, cls, "source")
         return options
 

@@ -85,6 +85,7 @@ class ReadRequest(NamedTuple):
             zeros=reading.zeros,
             own_columns=own_columns,
             strict=self.strict,
+            skip_unlabelled=reading.missing_label == "skip",
         )
 
     def _labels(self) -> _core.LabelCount:

@@ -9,8 +9,9 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
+from ..late import numpy as np
 from ..wording import counted
-from .advice import warn_if_ids, warn_if_unknown, warn_of_categories
+from .advice import warn_if_ids, warn_if_unknown, warn_of_categories, warn_of_missing_labels
 from .batch import Batch, DataError
 from .cache.origin import is_cache
 from .expected_columns import ExpectedColumns
@@ -64,6 +65,7 @@ class Stream:
         self.multilabel, self.max_skipped, self.advise = multilabel, max_skipped, advise
         self.targets = targets
         self.known, self.frozen, self.begun, self.expected = known, known is not None, False, expected
+        self.closed = False  # whether only certain labels are allowed
         self.skipped, self.skipped_examples = 0, list[str]()
         self._shuffled: Iterator[Batch] | None = None
 
@@ -143,6 +145,8 @@ class Stream:
         if self.known is not None:
             warn_if_unknown(batch, self.known)
             self.known = None
+        if not (self.frozen or self.closed):
+            warn_of_missing_labels(batch)
         is_first, self.begun = not self.begun, True
         if self.multilabel:
             return batch
@@ -152,9 +156,11 @@ class Stream:
             row, location = batch.multilabel_row
             assert batch.label_start is not None
             count = batch.label_start[row + 1] - batch.label_start[row]
+            skip = "" if count else "; to leave out rows without a label, use --missing-label skip"
             raise DataError(
-                f"{location}: the row has {count or 'no'} labels, expected one; if rows are multilabel, train with "
-                f"--multilabel (otherwise this is inferred from the first {ROWS_TO_INFER:,} rows)"
+                f"{location}: the row has {counted(count, 'label') if count else 'no label'}, expected one{skip}; if "
+                "rows are multilabel, train with --multilabel (otherwise this is inferred from the first "
+                f"{ROWS_TO_INFER:,} rows)"
             )
         batch.label_start = None
         return batch
@@ -204,8 +210,8 @@ def open_stream(
     format : str, optional
         One of ``confidently.data.FORMATS``; by default inferred from the files' suffixes, otherwise svmlight.
     multilabel : bool, optional
-        Whether rows have any number of labels. By default they have if one of the first 1,000 rows does not have
-        exactly one label.
+        Whether rows have any number of labels. By default they have if one of the first 1,000 rows has several; then a
+        row without a label is one with none of them, and otherwise an error.
     ignore_labels : bool
         Do not read labels, for prediction.
     targets : bool
@@ -296,7 +302,7 @@ def open_stream(
     else:
         several, numbers = ignore_labels or bool(multilabel), targets and not ignore_labels
         stream = Stream(source, [], reading, several, max_skipped, advise, known, by_rows, numbers)
-    stream.files = files
+    stream.files, stream.closed = files, bool(classes)
     return stream
 
 
@@ -331,13 +337,15 @@ def _max_skipped(on_error: str | int) -> float:
 
 
 def _infer_multilabel(batches: Iterator[Batch], reading: ReaderOptions) -> tuple[list[Batch], ReaderOptions, bool]:
-    """Return the first batches, the options, and whether one of the first rows does not have exactly one label."""
+    """Return the first batches, the options, and whether one of the first rows has several labels."""
     held: list[Batch] = []
     rows = 0
     for batch in batches:
         held.append(batch)
-        if batch.multilabel_row is not None and rows + batch.multilabel_row.row < ROWS_TO_INFER:
-            return held, reading, True
+        if batch.multilabel_row is not None and batch.label_start is not None:
+            counts = np.diff(batch.label_start[: ROWS_TO_INFER - rows + 1])
+            if counts.max(initial=0) > 1:
+                return held, reading, True
         rows += len(batch)
         if rows >= ROWS_TO_INFER:
             break

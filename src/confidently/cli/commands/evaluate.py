@@ -13,7 +13,7 @@ from ..options.arguments import FRACTION, data_argument, json_option, model_argu
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class
-from ..options.reading import new_data_options, opening_of
+from ..options.reading import new_data_options, new_missing_label_option, opening_of
 from ..output.text import digits, percent, say, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes; of more, the largest and those with the lowest recall
@@ -57,6 +57,7 @@ EXAMPLES = (
     help="Also show the error when only the most probable predictions are made, and the area under this curve.",
 )
 @new_data_options
+@new_missing_label_option
 @plot_option
 @quiet_option
 @json_option

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
 COLUMN_OPTIONS = ("label", "weight", "category", "text", "dates")
+UNIT_COLUMNS = ("units", "category", "text", "dates", "drop")
 SELECTION = ("drop", "only")  # of columns or namespaces
 READING = (
-    "format", "zero_based", "columns", "label", "weight", "drop", "only", "category", "text", "dates", "analyzer",
-    "ngrams", "counts", "bits", "vocabulary", "encoding", "normalize", "zeros",
+    "format", "zero_based", "columns", "delimiter", "label", "missing_label", "weight", "drop", "only", "category",
+    "text", "dates", "date_format", "decimal", "thousands", "units", "analyzer", "ngrams", "counts", "bits",
+    "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
 COUNTING = tuple(
@@ -42,6 +44,25 @@ def _only(*names: str) -> Any:
     )
 
 
+def delimiter_option(default: str) -> Any:
+    """Return the option that names the character between the cells of CSV."""
+    return click.option(
+        "--delimiter",
+        metavar="CHARACTER",
+        callback=lambda ctx, parameter, value: "\t" if value in ("tab", "\\t") else value,
+        help=f"CSV and TSV: cells are separated by this: , ; | : ^ ~ or tab.  [default: {default}]",
+    )
+
+
+def missing_label_option(default: str) -> Any:
+    """Return the option about rows without a label."""
+    return click.option(
+        "--missing-label",
+        type=click.Choice(["error", "skip"]),
+        help=f"Action on a row without a label: stop, or leave it out.  [default: {default}]",
+    )
+
+
 _OPTIONS = [
     click.option(
         "--format",
@@ -55,7 +76,9 @@ _OPTIONS = [
         callback=lambda ctx, parameter, value: names_of(value) if value else (),
         help="CSV and TSV without a header: name the columns, separated by commas.",
     ),
+    delimiter_option("a comma or a tab; in CSV ; | or tab if the first rows show it"),
     click.option("--label", metavar="NAME", help="Tables: read labels from this column.  [default: label]"),
+    missing_label_option("error"),
     click.option(
         "--weight", metavar="NAME", help="Tables: read the examples' weights from this column.  [default: 1 per row]"
     ),
@@ -89,6 +112,28 @@ _OPTIONS = [
         multiple=True,
         callback=all_names,
         help="Tables: read these columns as dates and times, as numbers. Repeatable.  [default: inferred]",
+    ),
+    click.option(
+        "--date-format",
+        metavar="FORMAT",
+        help="Tables: columns of dates write them like this, such as %d/%m/%Y or %d.%m.%y %H:%M.  [default: ISO 8601]",
+    ),
+    click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="CSV, TSV and --units: the decimal mark of numbers.  [default: .]",
+    ),
+    click.option(
+        "--thousands",
+        metavar="CHARACTER",
+        help="CSV, TSV and --units: the separator of groups of three digits: , . ' _ or a space.  [default: none]",
+    ),
+    click.option(
+        "--units",
+        metavar="NAMES",
+        multiple=True,
+        callback=all_names,
+        help="Tables: read these columns as numbers with a unit, a currency or %, which is left out. Repeatable.",
     ),
     click.option(
         "--analyzer",
@@ -132,7 +177,15 @@ _NEW_DATA_OPTIONS = [
     click.option(
         "--encoding", metavar="NAME", help="Text: read files in this encoding.  [default: that of the training data]"
     ),
+    delimiter_option("that of the training data"),
 ]
+
+
+def new_missing_label_option(command: Any) -> Any:
+    """Add the option about rows without a label to a command that reads labels for a trained model."""
+    return add_options(command, [missing_label_option("as in training")])
+
+
 targets_option = click.option("--regression", "targets", is_flag=True, help="Read labels as numbers, for regression.")
 multilabel_option = click.option(
     "--multilabel",
@@ -168,7 +221,7 @@ def new_data_options(command: Any) -> Any:
 
 def opening_of(options: dict[str, Any]) -> dict[str, Any]:
     """Return how to open data for a trained model, as :func:`confidently.cli.inputs.open_for` takes it."""
-    return {name: options[name] for name in ("strict", "encoding")}
+    return {name: options.get(name) for name in ("strict", "encoding", "delimiter", "missing_label")}
 
 
 def chosen_reading(
@@ -264,6 +317,7 @@ def _check_combination(given: dict[str, Any]) -> None:
         remedy = "name the text column with --text" if file_format.columns else f"{kind} has no text"
         raise click.UsageError(f"{listed(ngrams)} is for text; {remedy}")
     _check_columns(columns | _among(given, ("drop",)))
+    _check_columns(_among(given, UNIT_COLUMNS))
 
 
 def _check_columns(columns: dict[str, Any]) -> None:

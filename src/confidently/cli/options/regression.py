@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 CLASS_RULE, REGRESSION_RULE = "arow", "ridge"  # by default
 OF_CLASSES = ("multiclass", "multilabel", "classes")  # what a regression does not have
-MANY_INTEGERS = 100  # different labels, which may be meant as numbers
+MANY_INTEGERS = 50  # different labels, which may be meant as numbers
 
 _OPTIONS = [
     click.option(
@@ -73,6 +73,7 @@ def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bo
     """Return whether labels are numbers that can be no classes, by the first rows, and report it."""
     from ...data.label_kind import ROWS_TO_INFER, label_kind
     from ...data.sources.paths import expand_paths
+    from ...data.warning import warn
 
     found = label_kind(expand_paths(data), chosen_reading(dict(options), data, infer=False))
     if found.fraction is not None:
@@ -81,9 +82,9 @@ def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bo
     elif found.integers > MANY_INTEGERS:
         text = (
             f"labels are {found.integers:,} different integers in the first {ROWS_TO_INFER:,} rows, read as classes; "
-            "use --regression to predict numbers"
+            "use --regression to predict numbers, or --classification if they are classes"
         )
-        report.note("task", text, regression=False)
+        warn(text)
     return found.fraction is not None
 
 

@@ -83,6 +83,21 @@ def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -
                 yield leaf.name, _core.Use.number if number else use.use
 
 
+def first_texts(path: Path, reading: ReaderOptions) -> dict[str, str]:
+    """Return the first string of each column with units."""
+    name, request, texts = display_name(path), ReadRequest(ignore_labels=True), dict[str, str]()
+    with opened(path) as file:
+        table = OPENERS[reading.format](name, file, request)
+        wanted = {leaf.name: k for k, leaf in _numbered_leaves(table.schema) if leaf.name in reading.units}
+        for part in table.parts(wanted) if wanted else ():
+            for column, array in part.columns.items():
+                if types.is_string(array.type) or types.is_large_string(array.type):
+                    texts[column] = next(filter(None, array.to_pylist()), "")
+            if part.n_rows:
+                break
+    return texts
+
+
 def _used(
     name: str, schema: pa.Schema, reading: ReaderOptions, request: ReadRequest
 ) -> list[tuple[Leaf, _core.ColumnUse]]:
@@ -131,7 +146,8 @@ def _described(leaf: Leaf, use: _core.ColumnUse) -> Iterator[_Described]:
                 its_use = _core.Use.category if as_category else _core.Use.value
                 yield _Described(_core.ColumnUse(f"{leaf.name}.{part}", its_use, []), leaf.name, part)
     elif use.use != _core.Use.none:
-        yield _Described(_core.ColumnUse(leaf.name, use.use, [], use.parts), leaf.name)
+        described = _core.ColumnUse(leaf.name, use.use, [], use.parts, use.date_format, use.numbers, use.unit)
+        yield _Described(described, leaf.name)
 
 
 def _converted(name: str, arrays: dict[str, pa.Array], described: list[_Described]) -> list[_core.ArrowColumn]:

@@ -11,7 +11,7 @@ from ..reading import DEFAULT_LABEL, MAX_LISTED, ReaderOptions, date_features
 from ..request import ReadRequest
 from ..similar import similar
 
-SEPARATORS = ";\t|,"  # of cells; each format has one of them
+SEPARATORS = ";\t|,"  # of cells
 
 
 def column_uses(
@@ -29,7 +29,7 @@ def column_uses(
     uses = dict.fromkeys(reading.only, _core.Use.value)
     if reading.file_format.delimiter is not None:
         uses |= dict.fromkeys(reading.numbers, _core.Use.number)
-    uses |= dict.fromkeys([*dates, *reading.dates], _core.Use.date)
+    uses |= dict.fromkeys([*dates, *reading.dates], _core.Use.date) | dict.fromkeys(reading.units, _core.Use.number)
     uses[label] = _core.Use.target if request.targets else _core.Use.label
     codes = [*(reading.codes or ()), *reading.category]
     uses |= dict.fromkeys(codes, _core.Use.category) | dict.fromkeys(reading.text, _core.Use.text)
@@ -41,7 +41,14 @@ def column_uses(
         uses[label] = _core.Use.none
     kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
     found = [
-        _core.ColumnUse(column, _use_of(column, uses), which, _parts_of(column, reading))
+        _core.ColumnUse(
+            column,
+            _use_of(column, uses),
+            which,
+            _parts_of(column, reading),
+            reading.date_format or "",
+            *_numbers_of(column, reading),
+        )
         for column, which in zip(columns, kept, strict=True)
     ]
     counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
@@ -76,6 +83,14 @@ def _parts_of(column: str, reading: ReaderOptions) -> list[_core.PartUse]:
     return [use_of(part) for part in date_features(column)]
 
 
+def _numbers_of(column: str, reading: ReaderOptions) -> tuple[_core.NumberFormat, str]:
+    """Return how a column writes numbers, and their unit."""
+    if column in reading.units:
+        unit = dict(zip(reading.units, reading.unit_names, strict=False)).get(column, "")
+        return reading.number_format(units=True), unit
+    return reading.number_format(strict=column in reading.numbers and column not in reading.mixed), ""
+
+
 def _containing(column: str) -> list[str]:
     """Return a column and those that contain it, the outermost last: ``a.b`` is a part of ``a``."""
     parts = column.split(".")
@@ -92,11 +107,12 @@ def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
 
 def _if_headless(reading: ReaderOptions, columns: Sequence[str]) -> str:
     """Return a hint for files whose first line is a row and not a header, or whose cells are separated otherwise."""
-    delimiter = reading.file_format.delimiter
+    delimiter = reading.delimiter or reading.file_format.delimiter
     if delimiter is None or reading.columns:
         return ""
     if len(columns) == 1 and (other := next((mark for mark in SEPARATORS if mark in columns[0]), None)):
-        return f" (cells seem to be separated by {other!r}, expected {delimiter!r}; convert the file)"
+        typed = "tab" if other == "\t" else repr(other)
+        return f" (cells seem to be separated by {other!r}, expected {delimiter!r}; use --delimiter {typed})"
     short_cut = ", or read a label, a tab and text with --format text" if delimiter == "\t" else ""
     return f" (if this is a row and not a header, name the columns with --columns{short_cut})"
 
@@ -118,7 +134,7 @@ def _check_presence(
         if reading.weight is not None and reading.weight not in there:
             meant = _meant(reading.weight, columns)
             raise DataError(f"{name} has no column {reading.weight!r} of weights{meant}; there are {listed}")
-    wanted = [*reading.category, *reading.text, *request.keep]
+    wanted = [*reading.category, *reading.text, *reading.units, *request.keep]
     if not request.freeze:  # to predict, what was dropped in training need not be there
         wanted += [*reading.drop, *reading.only]
         wanted += [column for column in reading.dates if column not in (reading.header or ())]  # others were found

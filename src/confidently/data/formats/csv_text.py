@@ -39,7 +39,7 @@ def new_reader(reading: ReaderOptions, request: ReadRequest) -> _core.CsvReader:
     return _core.CsvReader(
         request.options(reading),
         reading.ngram_options(),
-        delimiter=file_format.delimiter,
+        delimiter=reading.delimiter or file_format.delimiter,
         quotes=file_format.quoted,
     )
 

@@ -62,7 +62,7 @@ def check_requested_names(path: Path, reading: ReaderOptions, request: ReadReque
 def _kinds(reading: ReaderOptions) -> dict[str, str]:
     """Return the columns that are read in a way of their own, with the options that name them."""
     kinds = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
-    kinds |= dict.fromkeys(reading.dates, "dates")
+    kinds |= dict.fromkeys(reading.dates, "dates") | dict.fromkeys(reading.units, "units")
     return kinds
 
 
@@ -71,6 +71,20 @@ def _refuse_missing(path: Path, reading: ReaderOptions, uses: dict[str, str]) ->
     if found is not None and found.rows and (texts := found.missing(uses)):
         forget_peeked(path)
         raise DataError(texts[0])
+
+
+def texts_of(path: Path, reading: ReaderOptions, columns: Iterable[str]) -> dict[str, str]:
+    """Return the first string in the first rows at each of these paths of keys."""
+    found, sought = dict[str, str](), set(columns)
+    with suppress(OSError, ValueError):  # raised again when the rows are read
+        for line in _first_lines(path, reading.encoding):
+            with suppress(ValueError, RecursionError):
+                for name, value in _values(json.loads(line)):
+                    if name in sought and isinstance(value, str) and value:
+                        found.setdefault(name, value)
+            if sought <= found.keys():
+                break
+    return found
 
 
 class _Found(NamedTuple):
@@ -128,18 +142,23 @@ def _first_lines(path: Path, encoding: str) -> Iterator[bytes]:
         yield begun
 
 
-def _columns(row: object, path: str = "") -> Iterator[str]:
-    """Yield the paths of what is in a row: ``a``, ``a.b`` of an object or objects in a list, ``a.0`` of other lists."""
+def _columns(row: object) -> Iterator[str]:
+    """Yield the paths of what is in a row."""
+    return (path for path, _ in _values(row))
+
+
+def _values(row: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """Yield what is in a row: at ``a``, at ``a.b`` in an object or objects in a list, at ``a.0`` in other lists."""
     if isinstance(row, dict):
         for key, value in row.items():
             inner = f"{path}.{key}" if path else key
-            yield inner
-            yield from _columns(value, inner)
+            yield inner, value
+            yield from _values(value, inner)
     elif isinstance(row, list):
         for place, element in enumerate(row):
             inner = path if isinstance(element, dict) else f"{path}.{place}"
-            yield inner
-            yield from _columns(element, inner)
+            yield inner, element
+            yield from _values(element, inner)
 
 
 def _namespaces(line: bytes) -> Iterator[str]:

@@ -1,0 +1,108 @@
+"""Numbers and dates in forms that the readers do not expect, in the first cells of columns, and what reads them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ... import _core
+
+# Decimal mark and separator of groups; of several that read the same cells, the first is the most common.
+FORMS = (
+    (".", ""), (".", ","), (",", ""), (",", "."), (".", " "), (",", " "), (".", "'"), (",", "'"), (".", "_"),
+)  # fmt: skip
+SHELL = {" ": "' '", "'": '"\'"'}  # as the marks are typed
+COMMA_IS_POINT = (",", "")
+MIN_FRACTION = 0.9  # of the cells have one unit, or are dates of one form
+DATE_FORMATS = (
+    "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%Y", "%d.%m.%y", "%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y",
+    "%m-%d-%y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d. %m. %Y", "%d. %b %Y", "%b %d, %Y", "%Y.%m.%d",
+)  # fmt: skip
+TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+
+
+class NumberForm(NamedTuple):
+    """How cells write numbers.
+
+    Attributes
+    ----------
+    marks : list of (str, str)
+        The decimal mark and the separator of groups; more than one if cells are the same in several forms.
+    unit : str
+        The unit, if there is one.
+    n : int
+        How many of the cells are such numbers.
+    example : str
+        The first of them.
+    """
+
+    marks: list[tuple[str, str]]
+    unit: str
+    n: int
+    example: str
+
+    def options(self, marks: tuple[str, str], column: str) -> str:
+        """Return the options that read such cells."""
+        decimal, thousands = marks
+        parts = [f"--decimal {decimal}"] * (decimal != ".")
+        parts += [f"--thousands {SHELL.get(thousands, thousands)}"] * (thousands != "")
+        return " ".join(parts + [f"--units {column}"] * bool(self.unit))
+
+    @property
+    def is_surely_a_number(self) -> bool:
+        """Whether few cells show it: letters behind a number may be part of a name, such as a house's."""
+        return all(unicodedata.category(c) == "Sc" or c in "%\u2030" for c in self.unit)
+
+
+def number_form(samples: Sequence[str]) -> NumberForm | None:
+    """Return the form in which most cells are numbers; ``None`` if none is a number in any form.
+
+    Examples
+    --------
+    >>> number_form(["1.234,56", "12,5"])
+    NumberForm(marks=[(',', '.')], unit='', n=2, example='1.234,56')
+    >>> number_form(["$12.34", "$5"]).options((".", ""), "price")
+    '--units price'
+    """
+    if not any(any(map(str.isdigit, text)) for text in samples):
+        return None
+    best: NumberForm | None = None
+    for unit in (False, True):
+        cells = [text for text in samples if not unit or _begins_like_a_number(text)]
+        for marks in FORMS:
+            form = _core.NumberFormat(decimal=marks[0], thousands=marks[1], units=unit)
+            read = [(text, found[1]) for text in cells if (found := form.read(text)) is not None]
+            units = Counter(name for _, name in read if name)
+            if not read or (unit and sum(units.values()) * MIN_FRACTION > max(units.values(), default=0)):
+                continue
+            if best is None or len(read) > best.n:
+                best = NumberForm([marks], units.most_common(1)[0][0].decode() if unit else "", len(read), read[0][0])
+            elif len(read) == best.n and unit == bool(best.unit):
+                best.marks.append(marks)
+    return best
+
+
+def _begins_like_a_number(text: str) -> bool:
+    """Return whether text is a number with a unit behind it, or an amount of money, rather than a code."""
+    text = text.lstrip("+-\u2212 ")
+    return text[:1].isdigit() or unicodedata.category(text[:1] or "x") == "Sc" or text[:4].strip().isupper()
+
+
+def date_formats(samples: Sequence[str]) -> list[str]:
+    """Return the formats in which most cells are dates.
+
+    Examples
+    --------
+    >>> date_formats(["31/12/2025", "1/2/2025"]), date_formats(["3/4/2025 10:30"])
+    (['%d/%m/%Y'], ['%d/%m/%Y %H:%M', '%m/%d/%Y %H:%M'])
+    """
+    return list(_formats(samples)) if samples and any(map(str.isdigit, samples[0])) else []
+
+
+def _formats(samples: Sequence[str]) -> Iterator[str]:
+    for day in DATE_FORMATS:
+        for time in TIMES:
+            if sum(_core.is_date(text, day + time) for text in samples) >= MIN_FRACTION * len(samples):
+                yield day + time

@@ -1,0 +1,354 @@
+"""Numbers with other marks, groups and units, dates of other forms, and other delimiters: recognized and read."""
+
+import json
+import locale
+import random
+import warnings
+
+import numpy as np
+import pytest
+
+from confidently import _core
+from confidently.data import DataError, ReaderOptions, open_stream
+from confidently.data.formats.number_forms import date_formats, number_form
+
+RANDOM = random.Random(3)
+VALUES = [RANDOM.choice([1, -1]) * RANDOM.uniform(0, 10 ** RANDOM.randint(1, 7)) for _ in range(300)]
+MARKS = [(".", ","), (",", "."), (",", " "), (".", "'"), (",", ""), (".", "_"), (",", "'"), (".", " ")]
+
+
+def written(value, decimal, thousands, digits=2):
+    """A number as these marks write it, by Python's own grouping."""
+    return f"{value:,.{digits}f}".translate({ord(","): thousands, ord("."): decimal})
+
+
+def quiet(path, **options):
+    with warnings.catch_warnings(action="ignore"):
+        return values_of(path, **options)
+
+
+def values_of(path, **options):
+    """The features of every row, by name."""
+    names, rows = [], []
+    for batch in open_stream(path, normalize="none", zeros=True, vocabulary=True, **options):
+        names += [] if batch.new_features is None else list(batch.new_features.names)
+        for k in range(len(batch)):
+            own = slice(batch.start[k], batch.start[k + 1])
+            rows.append({names[j]: x for j, x in zip(batch.columns[own], batch.values[own], strict=True)})
+    return rows
+
+
+def said(path, **options):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        list(open_stream(path, **options))
+    return [str(warning.message) for warning in found]
+
+
+def table(path, cells, column="x", delimiter=",", labels=("a", "b")):
+    quoted = (f'"{cell}"' if delimiter in cell else cell for cell in cells)
+    lines = [f"{labels[k % 2]}{delimiter}{cell}\n" for k, cell in enumerate(quoted)]
+    path.write_text(f"label{delimiter}{column}\n" + "".join(lines))
+    return path
+
+
+@pytest.mark.parametrize("marks", MARKS)
+@pytest.mark.parametrize("unit", ["", "$%s", "%s €", "%s km/h", "CHF %s", "%s%%", "%s m2"])
+def test_numbers_in_any_form_are_those_numbers(marks, unit):
+    form = _core.NumberFormat(decimal=marks[0], thousands=marks[1], units=bool(unit))
+    for value in VALUES:
+        digits = RANDOM.randint(0, 4)
+        text = written(abs(value), *marks, digits)
+        cell = ("-" if value < 0 else "") + (unit or "%s") % text
+        found, name = form.read(cell)
+        assert found == float(f"{value:.{digits}f}"), cell
+        assert name.decode() == (unit.replace("%s", "").replace("%%", "%").strip() if unit else "")
+
+
+@pytest.mark.parametrize("marks", MARKS)
+def test_what_is_no_number_in_a_form(marks):
+    form, decimal, mark = _core.NumberFormat(decimal=marks[0], thousands=marks[1]), *marks
+    wrong = [
+        "",
+        "-",
+        "a",
+        "1a",
+        decimal,
+        f"1{decimal}",
+        f"1{decimal}2{decimal}3",
+        "--1",
+        "+-1",
+        "1e",
+        "0x1F",
+        "inf",
+        "nan",
+    ]
+    if mark:
+        wrong += [f"1{mark}", f"{mark}123", f"1{mark}23", f"1{mark}2345", f"1234{mark}567", f"1{mark}{mark}234"]
+        wrong += [f"1{decimal}234{mark}567"]
+    for text in wrong:
+        assert form.read(text) is None, text
+    with_unit = _core.NumberFormat(decimal=marks[0], thousands=marks[1], units=True)
+    for text in ["", "km", "31/12/2025", "12:30", "10-20", "5 of 7", "1 km 2 m", "12-", "1.2.3.4"]:
+        assert with_unit.read(text) is None, text
+
+
+@pytest.mark.parametrize("space", [" ", "\u00a0", "\u202f"])
+def test_spaces_without_a_break_are_spaces(space):
+    assert _core.NumberFormat(decimal=",", thousands=" ").read(f"\u22121{space}234,5") == (-1234.5, b"")
+    assert _core.NumberFormat(units=True).read(f"12{space}km") == (12.0, b"km")
+
+
+def test_numbers_of_a_locale_are_those_of_python(request):
+    """Compare with another implementation of one form."""
+    before = locale.setlocale(locale.LC_NUMERIC)
+    request.addfinalizer(lambda: locale.setlocale(locale.LC_NUMERIC, before))
+    try:
+        locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
+    except locale.Error:
+        pytest.skip("no German locale")
+    for value in VALUES:
+        text = locale.format_string("%.3f", value, grouping=True)
+        assert _core.NumberFormat(decimal=",", thousands=".").read(text)[0] == locale.atof(text)
+
+
+ASKED = [
+    (["$12.34", "$7.00", "-$3.50"], "use --units x to read"),
+    (["12.3 %", "7 %", "0.5 %"], "use --units x to read"),
+    (["12.3 km", "7 km", "0.5 km"], "use --units x to read"),
+    (["1,200", "950", "12,000", "3,400"], "use --thousands , to read them as numbers, or --decimal , if the comma is"),
+    (["6191,30", "12,5", "7,25"], "use --decimal , to read"),
+    (["1.234,56", "12,5", "1.000.000,00"], "use --decimal , --thousands . to read"),
+    (["1 234,56", "12,5", "1 000 000,00"], "use --decimal , --thousands ' ' to read"),
+    (["1'234.50", "9'999.00", "2'000.10"], """use --thousands "'" to read"""),
+    (["1.234,50 €", "9.999,00 €", "2,10 €"], "use --decimal , --thousands . --units x to read"),
+    (["31/12/2025", "1/2/2025", "15/06/2024"], "use --date-format '%d/%m/%Y' to read"),
+    (["12/31/2025 10:30", "1/2/2025 11:00"], "use --date-format '%m/%d/%Y %H:%M' to read"),
+    (["3/4/2025", "1/2/2025"], "use --date-format '%d/%m/%Y' or --date-format '%m/%d/%Y' to read"),
+    (["31.12.25", "01.02.24"], "use --date-format '%d.%m.%y' to read"),
+    (["5 Jan 2024", "31 Dec 2023"], "use --date-format '%d %b %Y' to read"),
+    (["2024.01.05"], "use --date-format '%Y.%m.%d' to read"),
+]
+
+
+@pytest.mark.parametrize(("cells", "option"), ASKED)
+def test_numbers_and_dates_in_other_forms_are_asked_about(tmp_path, cells, option):
+    path = table(tmp_path / "rows.csv", cells * 4)
+    [text] = said(path)
+    assert text.startswith(f"column 'x' ({next(c for c in cells if c != '950')}): ") and option in text
+    assert text.endswith("; use --category x to leave them")
+    assert said(path, category="x") == said(path, drop="x") == []
+    later = table(tmp_path / "later.csv", [*["word", "other", "third"] * 400, *cells])
+    assert said(later) == []  # behind the rows that decide, in a column of words
+
+
+@pytest.mark.parametrize("cells", [
+    ["1-2", "3-4"], ["12:30", "11:00"], ["1.2.3", "1.2.4"], ["14", "12", "14B", "3A"], ["A12", "B7", "C3"],
+    ["10.0.0.1", "10.0.0.2"], ["1/2", "3/4"], ["red", "blue"], ["", "NA"],
+    ["2024Q1", "2024Q2"], ["1a2b", "3c4d", "5e6f7"],
+])  # fmt: skip
+def test_other_cells_are_not_asked_about(tmp_path, cells):
+    assert said(table(tmp_path / "rows.csv", cells * 4)) == []
+
+
+def test_one_form_is_found_for_all_columns(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("label;a;b;c\n" + "x;1,200;6191,30;1.234,50 €\ny;2,300;12,5;7,00 €\n" * 5)
+    texts = said(path)
+    assert any("'a' (1,200), 'b' (6191,30): " in text and "use --decimal , " in text for text in texts), texts
+    assert any("'c' (1.234,50 €): " in text and "--decimal , --thousands . --units c" in text for text in texts), texts
+
+
+@pytest.mark.parametrize("marks", MARKS[:6])
+def test_tables_in_another_form_are_those_in_the_plain_one(tmp_path, marks):
+    decimal, thousands = marks
+    plain = table(tmp_path / "plain.csv", [f"{value:.2f}" for value in VALUES])
+    other = table(tmp_path / "other.csv", [written(value, *marks) for value in VALUES])
+    assert quiet(other, decimal=decimal, thousands=thousands) == values_of(plain)
+    with_units = table(tmp_path / "units.csv", [written(value, *marks) + " km" for value in VALUES])
+    assert quiet(with_units, decimal=decimal, thousands=thousands, units="x") == values_of(plain)
+    targets = {"label": "x", "targets": True, "decimal": decimal, "thousands": thousands}
+    found = np.concatenate([batch.targets for batch in open_stream(other, **targets)])
+    assert found.tolist() == [float(f"{value:.2f}") for value in VALUES]
+    found = np.concatenate([batch.targets for batch in open_stream(with_units, units="x", **targets)])
+    assert found.tolist() == [float(f"{value:.2f}") for value in VALUES]
+
+
+def test_weights_have_the_same_marks(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("label;w;x\na;0,5;1,5\nb;2;2,5\n")
+    [batch] = open_stream(path, decimal=",", weight="w")
+    assert batch.weights.tolist() == [0.5, 2.0]
+
+
+def test_a_number_in_another_form_behind_the_first_rows_is_an_error(tmp_path):
+    plain = [str(k) for k in range(1, 1001)]
+    for cell in ("1,200", "12 %", "$5", "1_000"):
+        path = table(tmp_path / "rows.csv", [*plain, cell.replace(" ", "")])
+        with pytest.raises(
+            DataError, match=r"line 1002, column 'x': cell .* is a number in another form than those of the"
+        ):
+            quiet(path)
+        assert quiet(path, category="x")[-1] == {f"x={cell.replace(' ', '')}": 1.0}
+    with pytest.raises(DataError, match=r"line 1002.*use --decimal, --thousands or --units"):
+        quiet(table(tmp_path / "rows.csv", [str(k) + ",5" for k in range(1000)] + ["1.5,5"]), decimal=",")
+    words = quiet(table(tmp_path / "rows.csv", [*plain, "unknown"]))
+    assert words[-1] == {"x=unknown": 1.0}
+
+
+def test_numbers_among_which_others_were_said_stay_what_they_were_said_to_be(tmp_path):
+    path = table(tmp_path / "rows.csv", ["1", "2", "1,200", "3"])
+    [text] = said(path)
+    assert "use --thousands , " in text
+    with warnings.catch_warnings(action="ignore"):
+        reading = open_stream(path).reading
+    assert (reading.numbers, reading.mixed) == (("x",), ("x",))
+    assert quiet(path)[2] == {"x=1,200": 1.0} and quiet(path, thousands=",")[2] == {"x": 1200.0}
+
+
+def test_models_of_earlier_versions_read_as_they_did():
+    old = ReaderOptions(format="csv", numbers=("x",), header=("x",), codes=()).as_dict()
+    for name in ("mixed", "delimiter", "decimal", "thousands", "units", "unit_names", "date_format", "missing_label"):
+        del old[name]
+    reading = ReaderOptions.from_dict(old)
+    assert reading.mixed == ("x",) and reading.delimiter is None and reading.missing_label == "error"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])
+def test_columns_with_units(tmp_path, suffix):
+    def write(cells, name="rows"):
+        path = tmp_path / f"{name}.{suffix}"
+        if suffix == "jsonl":
+            path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
+        elif suffix in ("csv", "tsv"):
+            table(path, ["" if x is None else str(x) for x in cells], delimiter="," if suffix == "csv" else "\t")
+        else:
+            pyarrow = pytest.importorskip("pyarrow")
+            from pyarrow import feather, parquet
+
+            found = pyarrow.table(
+                {"label": ["ab"[k % 2] for k in range(len(cells))], "x": [x and str(x) for x in cells]}
+            )
+            (parquet.write_table if suffix == "parquet" else feather.write_feather)(found, str(path))
+        return path
+
+    path = write(["1.5 km", "2 km", None, "3", "NA", "-4 km"])
+    assert values_of(path, units="x") == [{"x": 1.5}, {"x": 2.0}, {}, {"x": 3.0}, {}, {"x": -4.0}]
+    reading = open_stream(path, units="x").reading
+    assert reading.unit_names == ("km",)
+    place = {"jsonl": "line 2, column ", "csv": "line 3", "tsv": "line 3"}.get(suffix, "row 2")
+    with pytest.raises(DataError, match=f"{place}.*cell '2 m' has another unit than 'km'"):
+        values_of(write(["1 km", "2 m"]), units="x")
+    with pytest.raises(DataError, match=f"{place}.*cell 'far' is not a number"):
+        values_of(write(["1 km", "far"]), units="x")
+    stored = ReaderOptions.from_dict(reading.as_dict())
+    with pytest.raises(DataError, match="'2 m' has another unit than 'km'"):  # of the model, in further data
+        list(open_stream(write(["2 m", "3 m"]), stored, ignore_labels=True, freeze=True))
+    comma = write(["1.000,5 km", "2 km"])
+    assert values_of(comma, units="x", decimal=",", thousands=".") == [{"x": 1000.5}, {"x": 2.0}]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_dates_of_a_form(tmp_path, suffix):
+    def write(cells):
+        path = tmp_path / f"rows.{suffix}"
+        if suffix == "jsonl":
+            path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
+            return path
+        return table(path, cells)
+
+    form = {"date_format": "%d/%m/%Y %I:%M %p", "dates": "x"}
+    rows = values_of(write(["31/12/2025 10:30 PM", "1/2/2024 12:05 am", "", "2024-02-01T00:05"]), **form)
+    plain = values_of(write(["2025-12-31T22:30", "2024-02-01T00:05", "", "2024-02-01T00:05"]), dates="x")
+    assert rows == plain
+    for wrong in ("31/02/2025 10:30 PM", "2025/31/12", "1738000000", "10:30 PM"):
+        with pytest.raises(DataError, match=f"{wrong}' is not a date of the form '%d/%m/%Y %I:%M %p'"):
+            values_of(write(["31/12/2025 10:30 PM", wrong]), **form)
+
+
+def test_columns_of_dates_of_a_form_are_found(tmp_path):
+    path = table(tmp_path / "rows.csv", ["31/12/2025", "", "01/02/2024"], "day")
+    with warnings.catch_warnings(action="ignore"):
+        assert open_stream(path, date_format="%d/%m/%Y").reading.dates == ("day",)
+    with pytest.raises(DataError, match=r"no column has dates of the form '%m/%d/%Y' \(--date-format\)"):
+        open_stream(path, date_format="%m/%d/%Y")
+
+
+DELIMITED = [
+    ("label;x;y\na;1;2\nb;3;4\n", ";"),
+    ("label\tx\ty\na\t1\t2\nb\t3\t4\n", "\t"),
+    ('label\tx\ty\na\t"1"\t2\nb\t\t"4"\n', "\t"),
+    ("label|x|y\na|1|2\nb|3|4\n", "|"),
+    ("label,x;y\na,1;2\nb,3;4\n", ","),
+    ("label;x, all;y\na;1,5;2\nb;3,5;4\n", ";"),
+    ("label;x\na;1,5\nb;2,5\n", ";"),
+    ('"label";"x;y"\n"a";"1;2"\n"b";"3"\n', ";"),
+    ("label,text\na,one; two; three\nb,four|five\n", ","),
+    ("\n\nlabel;x\n\na;1\nb;2\n", ";"),
+    ("\ufefflabel;x\r\na;1\r\nb;2\r\n", ";"),
+    ("label\na\nb\n", ","),
+]
+
+
+@pytest.mark.parametrize(("text", "mark"), DELIMITED)
+def test_the_delimiter_is_found(tmp_path, text, mark):
+    (tmp_path / "rows.csv").write_bytes(text.encode())
+    with warnings.catch_warnings(action="ignore"):
+        reading = open_stream(tmp_path / "rows.csv").reading
+    assert reading.delimiter == mark
+    if mark != "," and '"' not in text and "," not in text:
+        rows = quiet(tmp_path / "rows.csv")
+        (tmp_path / "commas.csv").write_bytes(text.replace(mark, ",").encode())
+        assert rows == quiet(tmp_path / "commas.csv")
+
+
+def test_empty_quoted_and_other_cells_between_tabs(tmp_path):
+    (tmp_path / "rows.csv").write_text('label\tx\ty\na\t"1"\t2\nb\t\t"4"\nb\t\t\nc\t"p\tq"\t\n')
+    assert quiet(tmp_path / "rows.csv")[1:] == [{"y": 4.0}, {}, {"x=p\tq": 1.0}]
+
+
+def test_a_delimiter_is_that_of_all_files(tmp_path):
+    first, second = table(tmp_path / "1.csv", ["1", "2"], delimiter=";"), table(tmp_path / "2.csv", ["1", "2"])
+    with pytest.raises(DataError, match=r"2.csv has no column 'label'.* use --delimiter ','\)"):
+        quiet([first, second])
+    assert len(quiet([first, table(tmp_path / "3.csv", ["3"], delimiter=";")])) == 3
+
+
+WRONG = [
+    ({"format": "jsonl", "delimiter": ";"}, "delimiter is for csv and tsv; jsonl has no cells"),
+    ({"format": "csv", "delimiter": "e"}, "delimiter must be one of"),
+    ({"format": "csv", "delimiter": ";;"}, "delimiter must be one of"),
+    ({"format": "csv", "decimal": "x"}, "unknown decimal 'x'; expected one of '.', ','"),
+    ({"format": "csv", "thousands": "x"}, "unknown thousands 'x'"),
+    ({"format": "csv", "thousands": "."}, "decimal and thousands must differ"),
+    ({"format": "parquet", "decimal": ","}, "decimal is for csv and tsv, and for columns that units names"),
+    ({"format": "svmlight", "units": "x"}, "units is for formats with named columns"),
+    ({"format": "jsonl", "date_format": "%d/%m/%Y"}, "date_format is for columns of dates; in jsonl, name them"),
+    ({"format": "csv", "date_format": "%d/%q/%Y"}, "date_format: unknown %q in '%d/%q/%Y'; expected one of %d, %m"),
+    ({"format": "csv", "date_format": "dd/mm/yyyy"}, "date_format needs a day, a month and a year, got 'dd/mm/yyyy'"),
+]
+
+
+@pytest.mark.parametrize(("options", "problem"), WRONG)
+def test_what_does_not_fit_together_is_refused(options, problem):
+    with pytest.raises(ValueError, match=problem):
+        ReaderOptions(**options)
+
+
+def test_forms_of_no_cells():
+    assert number_form([]) is None and date_formats([]) == []
+
+
+def test_rows_that_are_objects_are_read_alike(tmp_path):
+    """As a server reads them for a model of a table."""
+    path = tmp_path / "rows.csv"
+    path.write_text("label;x;day\na;1,5 km;31/12/2025\nb;2 km;1/2/2024\n")
+    with warnings.catch_warnings(action="ignore"):
+        stream = open_stream(path, decimal=",", units="x", date_format="%d/%m/%Y")
+        reading = stream.reading.of_objects()
+        objects = tmp_path / "rows.jsonl"
+        objects.write_text('{"label":"a","x":"1,5 km","day":"31/12/2025"}\n{"label":"b","x":2,"day":"1/2/2024"}\n')
+        [rows], [found] = stream, open_stream(objects, reading)
+    assert rows.values.tolist() == found.values.tolist() and rows.columns.tolist() == found.columns.tolist()
+    plain = ReaderOptions(format="csv", decimal=",", delimiter=";").of_objects()
+    assert (plain.decimal, plain.delimiter) == (".", None)
