@@ -4,11 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 from confidently.bandits import (
     DirectMethod,
     DoublyRobust,
     InverseProbabilityWeighting,
+    OverlapWarning,
     ReplayMethod,
     SelfNormalizedInverseProbabilityWeighting,
 )
@@ -150,7 +152,8 @@ def test_estimates_are_those_of_the_open_bandit_pipeline():
         assert ours.estimate_policy_value(**given | {"action_dist": POLICY[x][:, :, None]}) == pytest.approx(expected)
 
 
-COVERED = [(one, method) for one in ESTIMATORS for method in ("normal", "bootstrap")]
+COVERED = [(one, method) for one in ESTIMATORS for method in ("normal", "bootstrap", "betting")]
+LEAST = float(LOGGING.min())
 
 
 @pytest.mark.parametrize(
@@ -166,24 +169,171 @@ def test_intervals_cover_the_value(estimator, method):
             r = (random.random(300) < REWARD[x, a]).astype(float)
         given = arguments(x, a, r, model=REWARD if estimator.name == "dm" else MODEL)
         found = estimator.estimate_interval(
-            **given, alpha=0.1, method=method, n_bootstrap_samples=200, random_state=int(random.integers(1 << 30))
-        )
-        assert found.low <= found.value <= found.high
+            **given, alpha=0.1, method=method, n_bootstrap_samples=200, random_state=int(random.integers(1 << 30)),
+            min_pscore=LEAST,
+        )  # fmt: skip
+        # the bounds by bets follow both mean(w r) and 1 - mean(w (1 - r)), the estimate only the first
+        assert found.low <= found.high and (method == "betting" or found.low <= found.value <= found.high)
         covered += found.low <= TRUTH <= found.high
-    # Of 150 logs an exact interval covers 122 or more with probability 1 - 2e-4; Bernstein's is wider.
-    assert 122 <= covered <= (150 if method == "bernstein" else 149)
+    # Of 150 logs an exact interval covers 122 or more with probability 1 - 2e-4; those that hold for every n are wider.
+    assert 122 <= covered <= (150 if method in ("bernstein", "betting") else 149)
+
+
+def rare_log(propensity, n, random):
+    """Rounds with an action that is rare in one of two contexts, and the policy that always chooses it, of value .6."""
+    p = np.where(random.random(n) < 0.5, 0.5, propensity)
+    action = (random.random(n) < p).astype(int)
+    reward = (random.random(n) < np.where(action, np.where(p == 0.5, 0.3, 0.9), 0.5)).astype(float)
+    given = {"reward": reward, "action": action, "action_dist": np.tile([0.0, 1.0], (n, 1))}
+    return given | {"pscore": np.where(action, p, 1.0 - p)}
+
+
+def coverage(estimator, propensity, n, logs, **options):
+    random, covered, width = np.random.default_rng(3), 0, 0.0
+    for _ in range(logs):
+        given = rare_log(propensity, n, random)
+        if estimator.needs_predictions:
+            given["estimated_rewards_by_reg_model"] = np.full((n, 2), 0.4)
+        found = estimator.estimate_interval(**given, **options)
+        covered += found.low <= 0.6 <= found.high
+        width += (found.high - found.low) / logs
+    return covered / logs, width
+
+
+BOUNDED = [
+    (IPS, {"method": "betting"}),
+    (SNIPS, {"method": "betting"}),
+    (InverseProbabilityWeighting(lambda_=20.0), {"method": "betting"}),
+    (IPS, {"method": "bernstein", "min_pscore": True}),
+    (DR, {"method": "bernstein", "min_pscore": True}),
+    (DR, {"method": "betting", "min_pscore": True}),
+]
+
+
+@pytest.mark.parametrize("propensity", [0.05, 0.001])
+@pytest.mark.parametrize(("estimator", "options"), BOUNDED, ids=str)
+def test_bounds_hold_where_propensities_come_near_0(estimator, options, propensity):
+    options = options | ({"min_pscore": propensity} if "min_pscore" in options else {})
+    # 95 % or more are promised: of 100 logs, less than 89 are covered with a probability below 1 %
+    assert coverage(estimator, propensity, 300, 100, **options)[0] >= 0.89
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+@pytest.mark.parametrize("n", [2, 30, 1000, 10_000])
+@pytest.mark.parametrize("propensity", [0.3, 0.03, 0.002, 1e-4])
+@pytest.mark.parametrize(("estimator", "options"), BOUNDED, ids=str)
+def test_bounds_hold_for_every_number_of_rounds(estimator, options, propensity, n, alpha):
+    options = options | ({"min_pscore": propensity} if "min_pscore" in options else {})
+    logs = 1000
+    least = 1.0 - alpha - 4.0 * np.sqrt(alpha * (1.0 - alpha) / logs)
+    assert coverage(estimator, propensity, n, logs, alpha=alpha, **options)[0] >= least
+
+
+@pytest.mark.filterwarnings("ignore::confidently.bandits.OverlapWarning")
+def test_other_intervals_promise_too_much_there():
+    for estimator in (IPS, SNIPS):
+        assert coverage(estimator, 0.001, 300, 100)[0] < 0.6
+
+
+def test_little_overlap_is_reported_and_warned_of():
+    given = rare_log(0.001, 1000, np.random.default_rng(5))
+    w = given["action"] / given["pscore"]
+    assert w.max() == pytest.approx(1000.0)  # one such round says nearly as much as all others
+    found = IPS.overlap(**given)
+    assert found == pytest.approx((1000, w.sum() ** 2 / (w**2).sum(), 1000.0, w.mean()))
+    assert SNIPS.overlap(**given) == found
+    assert InverseProbabilityWeighting(lambda_=5.0).overlap(**given).largest_weight == 5.0
+    for method in ("normal", "bootstrap"):
+        with pytest.warns(OverlapWarning, match=r"1,000 rounds say as much .* as [0-9.]+ of equal weight.*betting"):
+            IPS.estimate_interval(**given, method=method)
+    IPS.estimate_interval(**given, method="betting")  # no warning: its bounds hold
+    without = {name: array[w < 1000.0] for name, array in given.items()}
+    assert IPS.overlap(**without).effective_rounds > 200  # what is missing does not show there
+    with pytest.warns(OverlapWarning, match=r"the mean weight is 0\.\d+, expected 1"):
+        SNIPS.estimate_interval(**without)
+    direct = given | {"estimated_rewards_by_reg_model": np.full((1000, 2), 0.5)}
+    assert DirectMethod().overlap(**direct) == (1000, 1000.0, 1.0, 1.0)
+    assert ReplayMethod().overlap(**given).effective_rounds == given["action"].sum()
+    never = given | {"action_dist": np.tile([1.0, 0.0], (1000, 1)), "action": np.ones(1000, dtype=int)}
+    assert IPS.overlap(**never) == (1000, 0.0, 0.0, 0.0)
+    few, many = (rare_log(0.4, n, np.random.default_rng(1)) for n in (100, 300))
+    assert IPS.overlap(**few).effective_rounds < 50 < IPS.overlap(**many).effective_rounds
+    with pytest.warns(OverlapWarning):
+        IPS.estimate_interval(**few)
+    IPS.estimate_interval(**many)
+
+
+def test_bets_are_those_of_their_formula():
+    random = np.random.default_rng(5)
+    given = rare_log(0.05, 200, random)
+    w, alpha = given["action"] / given["pscore"], 0.1
+    found = IPS.estimate_interval(**given, alpha=alpha, method="betting")
+
+    def bound(terms):
+        fractions = 0.99 / 2.0 ** np.arange(9)  # to about 1/200
+
+        def log_fortune(m):
+            return np.log(np.mean([np.prod(1 - f + f * terms / m) for f in fractions])) - np.log(2 / alpha)
+
+        return brentq(log_fortune, 1e-2, 1.0, xtol=1e-14)
+
+    assert found.low == pytest.approx(bound(w * given["reward"]), rel=1e-9)
+    assert found.high == pytest.approx(1.0 - bound(w * (1.0 - given["reward"])), rel=1e-9)
+    shuffled = random.permutation(200)  # the order of the rounds does not matter
+    other = IPS.estimate_interval(**{name: a[shuffled] for name, a in given.items()}, alpha=alpha, method="betting")
+    assert other == pytest.approx(found, rel=1e-12)
+
+
+def test_bets_on_many_rounds_are_nearly_those_on_all(monkeypatch):
+    given = rare_log(0.2, 5000, np.random.default_rng(2))
+    exact = IPS.estimate_interval(**given, method="betting")
+    monkeypatch.setattr("confidently.bandits.betting.EXACT", 100)
+    rounded = IPS.estimate_interval(**given, method="betting")
+    assert exact.low * (1 - 1 / 4096) <= rounded.low <= exact.low
+    assert 1 - exact.high >= 1 - rounded.high >= (1 - exact.high) * (1 - 1 / 4096)
+
+
+def test_bets_at_the_ends():
+    always = {"action": [0] * 40, "action_dist": [[1.0, 0.0]] * 40, "pscore": [1.0] * 40}
+    lost, won = (IPS.estimate_interval(reward=[r] * 40, **always, method="betting") for r in (0.0, 1.0))
+    assert lost.low == 0.0 < lost.high < 0.25
+    assert won.high == 1.0 > won.low > 0.75
+    assert lost.high == pytest.approx(1.0 - won.low)
+    one = IPS.estimate_interval([1.0], [0], [[0.5, 0.5]], [0.25], method="betting")
+    assert 0.0 <= one.low < 0.1
+    assert one.high == 1.0
+    wrong = IPS.estimate_interval([1.0] * 40, [0] * 40, [[1.0, 0.0]] * 40, [0.01] * 40, method="betting")
+    assert wrong.low == 1.0  # no value in [0, 1] explains weights of 100
 
 
 def test_the_bootstrap_is_reproducible_in_chunks(monkeypatch):
-    x, a, r = sample(100, np.random.default_rng(8))
+    x, a, r = sample(300, np.random.default_rng(8))
     options = {"method": "bootstrap", "n_bootstrap_samples": 500, "random_state": 3}
     whole = SNIPS.estimate_interval(**arguments(x, a, r), **options)
-    monkeypatch.setattr("confidently.bandits.intervals.CHUNK", 100 * 500)
+    monkeypatch.setattr("confidently.bandits.intervals.CHUNK", 300 * 500)
     assert SNIPS.estimate_interval(**arguments(x, a, r), **options) == whole
 
 
 def test_one_round_has_the_widest_bernstein_interval():
-    assert IPS.estimate_interval([1.0], [0], [[0.5, 0.5]], [0.25], method="bernstein") == (2.0, 0.0, 2.0)
+    given = ([1.0], [0], [[0.5, 0.5]], [0.25])
+    assert IPS.estimate_interval(*given, method="bernstein", min_pscore=0.1) == (2.0, 0.0, 10.0)
+    assert InverseProbabilityWeighting(lambda_=3.0).estimate_interval(*given, method="bernstein") == (2.0, 0.0, 3.0)
+
+
+@pytest.mark.parametrize("estimator", [IPS, DR])
+def test_bernstein_intervals_are_those_of_their_formula(estimator):
+    """The range is that of all terms that are possible, whatever the log has."""
+    x, a, r = sample(2000, np.random.default_rng(9))
+    given, n, level = arguments(x, a, r), 2000, np.log(4 / 0.1)
+    found = estimator.estimate_interval(**given, method="bernstein", alpha=0.1, min_pscore=0.05)
+    w, q = POLICY[x, a] / LOGGING[x, a], MODEL[x] if estimator is DR else np.zeros((n, 3))
+    terms = (POLICY[x] * q).sum(axis=1) + w * (r - q[np.arange(n), a])
+    reach = np.sqrt(2 * terms.var(ddof=1) * level / n)
+    reach += 7 * (41 if estimator is DR else 20) * level / (3 * (n - 1))
+    assert found.value == pytest.approx(terms.mean())
+    assert found.high == pytest.approx(terms.mean() + reach)
+    assert found.low == pytest.approx(max(terms.mean() - reach, -20 if estimator is DR else 0))
 
 
 SOUND = arguments([0, 1], [0, 1], [1.0, 0.0])
@@ -214,9 +364,27 @@ def test_invalid_rounds_are_refused(estimator, changes, message):
 def test_invalid_options_of_intervals_are_refused():
     with pytest.raises(ValueError, match="alpha must be in"):
         IPS.estimate_interval(**SOUND, alpha=1.0)
-    with pytest.raises(ValueError, match="expected one of 'normal', 'bootstrap', 'bernstein'"):
+    with pytest.raises(ValueError, match="expected one of 'normal', 'bootstrap', 'bernstein', 'betting'"):
         IPS.estimate_interval(**SOUND, method="t")
     with pytest.raises(ValueError, match="is a ratio"):
         SNIPS.estimate_interval(**SOUND, method="bernstein")
-    with pytest.raises(ValueError, match=r"rewards in \[0, 1\]"):
-        IPS.estimate_interval(**SOUND | {"reward": [2.0, 0.0]}, method="bernstein")
+    for method in ("bernstein", "betting"):
+        with pytest.raises(ValueError, match=r"rewards in \[0, 1\]"):
+            IPS.estimate_interval(**SOUND | {"reward": [2.0, 0.0]}, method=method, min_pscore=0.1)
+        for wrong in (-0.1, 1.1):
+            with pytest.raises(ValueError, match=r"rewards in \[0, 1\]"):
+                predicted = {"estimated_rewards_by_reg_model": np.full((2, 3), wrong)}
+                DR.estimate_interval(**SOUND | predicted, method=method, min_pscore=0.1)
+    for estimator, method in ((IPS, "bernstein"), (DR, "bernstein"), (DR, "betting")):
+        with pytest.raises(ValueError, match="needs a bound of the weights; pass min_pscore"):
+            estimator.estimate_interval(**SOUND, method=method)
+    with pytest.raises(ValueError, match="DoublyRobust with clipped weights has no interval"):
+        DoublyRobust(lambda_=3.0).estimate_interval(**SOUND, method="betting")
+    for min_pscore in (0.0, 1.1, np.nan):
+        with pytest.raises(ValueError, match="min_pscore must be in"):
+            IPS.estimate_interval(**SOUND, method="bernstein", min_pscore=min_pscore)
+    with pytest.raises(ValueError, match=r"pscore: 0\.2 is below min_pscore=0\.3"):
+        IPS.estimate_interval(**SOUND, method="bernstein", min_pscore=0.3)
+    # an action that the policy never chooses may have any propensity
+    unused = {"action": [0, 1], "action_dist": [[1.0, 0.0]] * 2, "pscore": [0.5, 0.01], "reward": [1.0, 0.0]}
+    assert IPS.estimate_interval(**unused, method="bernstein", min_pscore=0.5).high == 2.0

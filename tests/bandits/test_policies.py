@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr
-from scipy.stats import chisquare, norm
+from scipy.stats import binom, chisquare, norm
 
-from confidently.bandits import POLICIES, EpsilonGreedy, Greedy, LinTS, LinUCB, make_policy
+from confidently import OnlineRegressor, Ridge
+from confidently.bandits import POLICIES, ContextualBandit, EpsilonGreedy, Greedy, LinTS, LinUCB, make_policy
 
 FACTOR = 1 / np.sqrt(2 * np.pi)
 
@@ -127,3 +128,52 @@ def test_policies_are_made_by_name():
 def test_invalid_scores_are_refused(mean, variance, message):
     with pytest.raises(ValueError, match=message):
         Greedy().propensities(mean, variance)
+
+
+def stated_alpha(r, prior, norm, delta):
+    return norm / np.sqrt(prior) + np.sqrt(np.log(2 / delta) / (2 * r))
+
+
+@pytest.mark.parametrize("prior", [1.0, 4.0])
+@pytest.mark.parametrize("r", [0.05, 0.25, 1.0])
+def test_the_bound_of_lin_ucb_holds_as_stated(r, prior):
+    """For one context of one value, whose weight is the expected reward."""
+    delta = 0.1
+    for chance in (0.0, 0.5, 1.0):
+        for n in (1, 3, 20, 400):
+            # exact: the probabilities of k rewards of 1 among n
+            rewards = np.arange(n + 1)
+            probability = binom.pmf(rewards, n, chance)
+            variance = 1.0 / (1.0 / prior + n / r)
+            mean = variance * rewards / r
+            reach = stated_alpha(r, prior, 1.0, delta) * np.sqrt(variance)
+            assert probability[mean + reach < chance].sum() <= delta / 2
+            assert probability[mean - reach > chance].sum() <= delta / 2
+
+
+def test_the_variance_of_lin_ucb_is_that_of_its_bound():
+    """A bandit's mean and variance are those of the formula, and its index the bound."""
+    X = np.random.default_rng(0).normal(size=(50, 3)) / 3.0
+    rewards = (np.random.default_rng(1).random(50) < 0.4).astype(float)
+    for r, prior in ((0.25, 1.0), (1.0, 4.0)):
+        model = OnlineRegressor(Ridge(r=r), prior_variance=prior, fit_intercept=False)
+        bandit = ContextualBandit(["one"], LinUCB(), model).partial_fit(["one"] * 50, rewards, X)
+        sigma = np.linalg.inv(np.eye(3) / prior + X.T @ X / r)
+        mean, variance = bandit.score_distribution(X)
+        np.testing.assert_allclose(variance[:, 0], np.einsum("ij,jk,ik->i", X, sigma, X), rtol=1e-9)
+        np.testing.assert_allclose(mean[:, 0], X @ sigma @ (X.T @ rewards) / r, rtol=1e-9)
+
+
+def test_the_bound_of_the_paper_does_not_hold_for_less_noise():
+    """Li et al. have r = 1; with r = 1/4, the default of bandits, their alpha is too small where delta is."""
+    r, n, delta = 0.25, 400, 1e-4
+    rewards = np.arange(n + 1)
+    probability, variance = binom.pmf(rewards, n, 0.5), 1.0 / (1.0 + n / r)
+    mean = variance * rewards / r
+    papers = 1.0 + np.sqrt(np.log(2 / delta) / 2)
+    outside = [
+        probability[np.abs(mean - 0.5) > alpha * np.sqrt(variance)].sum()
+        for alpha in (papers, stated_alpha(r, 1.0, 1.0, delta))
+    ]
+    assert outside[0] > 5 * delta
+    assert outside[1] <= delta

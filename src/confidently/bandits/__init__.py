@@ -23,6 +23,8 @@ LAZY = {  # public names that are imported when they are used, and their modules
     "Replayed": "replaying",
     "Interval": "intervals",
     "OffPolicyEstimator": "off_policy",
+    "Overlap": "overlap",
+    "OverlapWarning": "overlap",
     "InverseProbabilityWeighting": "off_policy",
     "SelfNormalizedInverseProbabilityWeighting": "off_policy",
     "DirectMethod": "off_policy",
@@ -46,6 +48,8 @@ if TYPE_CHECKING:  # type checkers see the same names and no others
     from .off_policy import OffPolicyEstimator as OffPolicyEstimator
     from .off_policy import ReplayMethod as ReplayMethod
     from .off_policy import SelfNormalizedInverseProbabilityWeighting as SelfNormalizedInverseProbabilityWeighting
+    from .overlap import Overlap as Overlap
+    from .overlap import OverlapWarning as OverlapWarning
     from .policies import POLICIES as POLICIES
     from .policies import EpsilonGreedy as EpsilonGreedy
     from .policies import Greedy as Greedy

@@ -9,8 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from .betting import lower_bound
+
 Floats = NDArray[np.float64]
-METHODS = ("normal", "bootstrap", "bernstein")
+METHODS = ("normal", "bootstrap", "bernstein", "betting")
 CHUNK = 1 << 22  # numbers of a bootstrap held at a time
 
 
@@ -49,7 +51,7 @@ def bootstrap_interval(
 
 
 def bernstein_interval(terms: Floats, low: float, high: float, alpha: float) -> Interval:
-    """Return the empirical Bernstein interval of the mean of terms in [low, high], which holds for every n.
+    """Return the empirical Bernstein interval of the mean of terms that must lie in [low, high]; it holds for every n.
 
     With L = log(4/alpha), range R and sample variance V::
 
@@ -63,3 +65,12 @@ def bernstein_interval(terms: Floats, low: float, high: float, alpha: float) -> 
         return Interval(value, low, high)
     reach = math.sqrt(2.0 * float(terms.var(ddof=1)) * level / n) + 7.0 * (high - low) * level / (3.0 * (n - 1))
     return Interval(value, max(value - reach, low), min(value + reach, high))
+
+
+def betting_interval(value: float, below: Floats, above: Floats, low: float, high: float, alpha: float) -> Interval:
+    """Return limits of an expectation v in [low, high] by bets, which hold for every n (:func:`lower_bound`).
+
+    The terms ``below`` are >= 0 and have the expectation (v - low)/(high - low), those ``above`` 1 minus that.
+    """
+    least, rest = (lower_bound(terms, alpha / 2.0) for terms in (below, above))
+    return Interval(value, low + (high - low) * least, high - (high - low) * rest)

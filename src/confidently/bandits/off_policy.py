@@ -16,15 +16,26 @@ from numpy.typing import NDArray
 
 from ..rules.parametric import Parametric, parameter
 from ..rules.ranges import Range, check_choice, check_integer, check_number
-from .intervals import METHODS, Floats, Interval, bernstein_interval, bootstrap_interval, normal_interval
+from .intervals import (
+    METHODS,
+    Floats,
+    Interval,
+    bernstein_interval,
+    betting_interval,
+    bootstrap_interval,
+    normal_interval,
+)
+from .overlap import Overlap, OverlapWarning, overlap_of, warn_of_little_overlap
 
 LEVEL = Range(0.0, 1.0)
+PROPENSITY = Range(0.0, 1.0, closed_high=True)
 
 
 class Terms(NamedTuple):
     """The estimate is mean(numerator)/mean(denominator); without a denominator, mean(numerator).
 
-    ``low`` and ``high`` bound the numerators, for rewards in [0, 1].
+    ``low`` and ``high`` bound all numerators that are possible, for rewards in [0, 1]; infinite ones if
+    weights have no known bound.
     """
 
     numerator: Floats
@@ -34,13 +45,14 @@ class Terms(NamedTuple):
 
 
 class Rounds(NamedTuple):
-    """Logged rounds, checked; ``chosen``: pi_i(a_i)."""
+    """Logged rounds, checked; ``chosen``: pi_i(a_i); ``largest``: the largest weight that is possible."""
 
     reward: Floats
     action: NDArray[np.intp]
     action_dist: Floats
     pscore: Floats | None
     predicted: Floats | None
+    largest: float = math.inf
 
     @property
     def chosen(self) -> Floats:
@@ -108,8 +120,12 @@ class OffPolicyEstimator(Parametric, ABC):
         method: str = "normal",
         n_bootstrap_samples: int = 1000,
         random_state: int | None = None,
+        min_pscore: float | None = None,
     ) -> Interval:
         """Return the estimate with an interval that covers the policy's value with probability 1 - alpha.
+
+        Where propensities come near 0, large weights are rare, and a log without them looks more certain than it is:
+        then only "betting" keeps its promise without knowing more. The interval need not contain the estimate.
 
         Parameters
         ----------
@@ -117,13 +133,18 @@ class OffPolicyEstimator(Parametric, ABC):
             As for :meth:`estimate_policy_value`. The rounds are independent.
         alpha : float
             In (0, 1).
-        method : {"normal", "bootstrap", "bernstein"}
-            The central limit theorem (for a ratio, by its linearization); percentiles of the bootstrap; or the
-            empirical Bernstein inequality, which holds for every n if rewards lie in [0, 1] and no larger weight is
-            possible than the largest one here or ``lambda_``. It is not for ratios.
+        method : {"normal", "bootstrap", "bernstein", "betting"}
+            The central limit theorem (for a ratio, by its linearization); percentiles of the bootstrap; the empirical
+            Bernstein inequality; or bets against too low and too high values. The first two hold for many effective
+            rounds. The others hold for every number of rounds, with the right propensities and rewards in [0, 1].
+            "bernstein" also needs a bound of the weights, ``min_pscore`` or ``lambda_``, and is not for ratios.
+            "betting" needs one for ``DoublyRobust`` only.
         n_bootstrap_samples : int
         random_state : int, optional
             Seed of the bootstrap.
+        min_pscore : float, optional
+            A lower bound, in (0, 1], of the probabilities with which the logging policy chooses any action that the
+            policy to evaluate may choose: known from how the log was made, as epsilon/K, not read off these rounds.
 
         Returns
         -------
@@ -133,15 +154,36 @@ class OffPolicyEstimator(Parametric, ABC):
         Raises
         ------
         ValueError
-            As :meth:`estimate_policy_value`; for the Bernstein interval also if the estimate is a ratio, or rewards lie
-            outside of [0, 1].
+            As :meth:`estimate_policy_value`; if a propensity is below ``min_pscore``; for "bernstein" and "betting"
+            also if rewards lie outside of [0, 1] or the bound of the weights is missing, and for "bernstein" if the
+            estimate is a ratio.
+
+        Warns
+        -----
+        OverlapWarning
+            With "normal" and "bootstrap", if there are fewer than 50 effective rounds, or the mean weight is more than
+            4 standard errors away from 1 (:meth:`overlap`).
+
+        Notes
+        -----
+        Clipped weights (``lambda_``) make the estimate biased. Intervals are then of its expectation, except for
+        "betting": less weight only makes its bounds of the policy's value wider.
         """
         check_number("estimate_interval", "alpha", alpha, LEVEL)
         check_choice("method", method, METHODS)
         check_integer("estimate_interval", "n_bootstrap_samples", n_bootstrap_samples, 1)
         rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        if min_pscore is not None:
+            check_number("estimate_interval", "min_pscore", min_pscore, PROPENSITY)
+            least = 1.0 if rounds.pscore is None else rounds.pscore[rounds.chosen > 0].min(initial=1.0)
+            if least < min_pscore:
+                raise ValueError(f"pscore: {least:g} is below min_pscore={min_pscore:g}; pass a lower bound")
+            rounds = rounds._replace(largest=1.0 / min_pscore)
         terms = self._terms(rounds)
         value = self._value(terms)
+        if method in ("normal", "bootstrap"):
+            unclipped = _unclipped(rounds) if self.needs_pscore else None
+            warn_of_little_overlap(type(self).__name__, self._weights(rounds), unclipped)
         if method == "bootstrap":
             return bootstrap_interval(
                 value, terms.numerator, terms.denominator, alpha, n_bootstrap_samples, random_state
@@ -151,14 +193,39 @@ class OffPolicyEstimator(Parametric, ABC):
                 return normal_interval(value, terms.numerator - value, alpha)
             influence = (terms.numerator - value * terms.denominator) / terms.denominator.mean()
             return normal_interval(value, influence, alpha)
-        if terms.denominator is not None:
-            raise ValueError(
-                f"{type(self).__name__} is a ratio, which has no Bernstein interval; use method='normal' or 'bootstrap'"
-            )
         known = (rounds.reward,) if rounds.predicted is None else (rounds.reward, rounds.predicted)
         if any(((array < 0) | (array > 1)).any() for array in known):
-            raise ValueError("a Bernstein interval needs rewards in [0, 1]; scale them, or use method='normal'")
+            raise ValueError(f"method={method!r} needs rewards in [0, 1]; scale them, or use method='normal'")
+        if method == "betting":
+            return betting_interval(value, *self._bets(rounds, terms), alpha)
+        if terms.denominator is not None:
+            raise ValueError(
+                f"{type(self).__name__} is a ratio, which has no Bernstein interval; use method='betting' or 'normal'"
+            )
+        _require_bounds(method, terms)
         return bernstein_interval(terms.numerator, terms.low, terms.high, alpha)
+
+    def overlap(
+        self,
+        reward: Any,
+        action: Any,
+        action_dist: Any,
+        pscore: Any = None,
+        estimated_rewards_by_reg_model: Any = None,
+    ) -> Overlap:
+        """Return how much the rounds say about the policy; parameters and errors: :meth:`estimate_policy_value`."""
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        return overlap_of(self._weights(rounds))
+
+    def _weights(self, rounds: Rounds) -> Floats:
+        """Return the weights of the rounds; those of an estimate without weights are equal."""
+        return np.ones(len(rounds.reward))
+
+    def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
+        """Return terms >= 0 with the expectations (v - low)/(high - low) and (high - v)/(high - low), low and high."""
+        _require_bounds("betting", terms)
+        below = (terms.numerator - terms.low) / (terms.high - terms.low)
+        return below, 1.0 - below, terms.low, terms.high
 
     def _value(self, terms: Terms) -> float:
         if terms.denominator is None:
@@ -218,16 +285,19 @@ class InverseProbabilityWeighting(OffPolicyEstimator):
     lambda_: float = parameter(Range(0.0, math.inf, closed_high=True), "largest weight", default=math.inf)
 
     def _terms(self, rounds: Rounds) -> Terms:
-        w = self._weights(rounds)
-        return Terms(w * rounds.reward, None, 0.0, self._largest(w))
+        return Terms(self._weights(rounds) * rounds.reward, None, 0.0, self._largest(rounds))
 
     def _weights(self, rounds: Rounds) -> Floats:
-        assert rounds.pscore is not None
-        clipped: Floats = np.minimum(rounds.chosen / rounds.pscore, self.lambda_)
+        clipped: Floats = np.minimum(_unclipped(rounds), self.lambda_)
         return clipped
 
-    def _largest(self, w: Floats) -> float:
-        return self.lambda_ if math.isfinite(self.lambda_) else float(w.max())
+    def _largest(self, rounds: Rounds) -> float:
+        return min(self.lambda_, rounds.largest)
+
+    def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
+        # The expectation of w (1 - r) is 1 - v, since that of w is 1; smaller weights only lower both.
+        w = self._weights(rounds)
+        return w * rounds.reward, w * (1.0 - rounds.reward), 0.0, 1.0
 
 
 class SelfNormalizedInverseProbabilityWeighting(InverseProbabilityWeighting):
@@ -279,8 +349,16 @@ class DoublyRobust(InverseProbabilityWeighting):
         w = self._weights(rounds)
         direct = (rounds.action_dist * rounds.predicted).sum(axis=1)
         corrected = direct + w * (rounds.reward - rounds.of_action(rounds.predicted))
-        most = self._largest(w)
+        most = self._largest(rounds)
         return Terms(corrected, None, -most, 1.0 + most)
+
+    def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
+        if math.isfinite(self.lambda_):
+            raise ValueError(
+                "DoublyRobust with clipped weights has no interval of the policy's value; use lambda_=inf, or "
+                "InverseProbabilityWeighting"
+            )
+        return OffPolicyEstimator._bets(self, rounds, terms)
 
 
 class ReplayMethod(OffPolicyEstimator):
@@ -294,8 +372,29 @@ class ReplayMethod(OffPolicyEstimator):
     needs_pscore = False
 
     def _terms(self, rounds: Rounds) -> Terms:
-        w = rounds.chosen
+        w = self._weights(rounds)
         return Terms(w * rounds.reward, w, 0.0, math.inf)
+
+    def _weights(self, rounds: Rounds) -> Floats:
+        return rounds.chosen
+
+    def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
+        w = self._weights(rounds) * rounds.action_dist.shape[1]  # as by inverse propensities of uniform choices
+        return w * rounds.reward, w * (1.0 - rounds.reward), 0.0, 1.0
+
+
+def _unclipped(rounds: Rounds) -> Floats:
+    assert rounds.pscore is not None
+    w: Floats = rounds.chosen / rounds.pscore
+    return w
+
+
+def _require_bounds(method: str, terms: Terms) -> None:
+    if not math.isfinite(terms.high - terms.low):
+        raise ValueError(
+            f"method={method!r} needs a bound of the weights; pass min_pscore, the smallest possible propensity, or "
+            "use InverseProbabilityWeighting with method='betting', which needs none"
+        )
 
 
 def _table(name: str, argument: str, given: Any, n: int) -> Floats:
@@ -313,6 +412,8 @@ __all__ = [
     "Interval",
     "InverseProbabilityWeighting",
     "OffPolicyEstimator",
+    "Overlap",
+    "OverlapWarning",
     "ReplayMethod",
     "SelfNormalizedInverseProbabilityWeighting",
 ]

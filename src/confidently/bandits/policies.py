@@ -116,8 +116,15 @@ class EpsilonGreedy(Policy):
 class LinUCB(Policy):
     """The arm with the largest upper confidence bound mean + alpha sqrt(variance); equal ones with equal probabilities.
 
-    With ridge regression and alpha = 1 + sqrt(log(2/delta)/2), the bound of each decision holds with probability
-    1 - delta for rewards in [0, 1].
+    For ``Ridge(r)`` with a full covariance and the prior variance p, the mean plus alpha standard deviations bounds the
+    expected reward of an arm for a context with probability 1 - delta/2, as the mean minus them does, if::
+
+        alpha = S/sqrt(p) + sqrt(log(2/delta)/(2 r))
+
+    The expected rewards must be linear in the context (and its constant 1) with weights of a norm of at most S, rewards
+    lie in [0, 1], and be independent given the contexts of the arm, as in a log whose choices do not depend on earlier
+    rewards. Li et al. have S = p = r = 1; with r = 1/4, the default of :class:`ContextualBandit`, the second term is
+    twice theirs.
 
     Examples
     --------

@@ -1,0 +1,62 @@
+"""Confidence bounds of means by betting, which need no bound of the terms and hold for every number of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+LARGEST_STAKE = 0.99  # of the fractions that are bet
+STEPS = 60  # of the bisection, which ends when no number lies between
+EXACT = 1 << 16  # terms; of more, those that are nearly equal are counted together
+KEPT_BITS = np.int64(-1) << np.int64(40)  # of each of many terms, which are thereby at most 1 part in 4,096 smaller
+
+
+def lower_bound(terms: Floats, alpha: float) -> float:
+    """Return a number in [0, 1] that the expectation of terms >= 0 exceeds with probability 1 - alpha.
+
+    Against the claim that the expectation is m, a gambler who stakes the fraction f of a fortune on every term owns::
+
+        K_f(m) = prod over i of (1 - f + f x_i/m)
+
+    times the initial fortune after n of them. If the expectation is m or less, no such game is expected to win, and the
+    mean of K_f(m) over several f reaches 1/alpha with a probability of at most alpha (Markov's inequality). It
+    decreases in m, and the bound is where it is 1/alpha. The fractions are .99, .99/2, .99/4, ... down to about 1/n.
+
+    The terms need no bound. They need not be independent, if each has this expectation given those before it.
+
+    References
+    ----------
+    Waudby-Smith & Ramdas (JRSS B 86, 2024); Karampatziakis, Mineiro & Ramdas (ICML 2021) for terms that are weights
+    times rewards.
+    """
+    value, count = _counted(terms)
+    stakes = LARGEST_STAKE * 0.5 ** np.arange(1 + math.ceil(math.log2(len(terms))))
+    wanted = math.log(len(stakes) / alpha)
+
+    def won(m: float) -> bool:
+        logs = np.array([count @ np.log1p(f * (value / m - 1.0)) for f in stakes])
+        top = logs.max()
+        return bool(top + math.log(np.exp(logs - top).sum()) >= wanted)
+
+    if not value.any():
+        return 0.0
+    if won(1.0):
+        return 1.0
+    low, high = 0.0, 1.0  # the bound is between
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if won(middle) else (low, middle)
+    return low
+
+
+def _counted(terms: Floats) -> tuple[Floats, Floats]:
+    """Return different terms and how many there are of each; of many, terms are rounded down."""
+    if len(terms) > EXACT:
+        terms = (terms.view(np.int64) & KEPT_BITS).view(np.float64)
+    value, count = np.unique(terms, return_counts=True)
+    return value, count.astype(np.float64)
