@@ -22,7 +22,7 @@ from confidently.serve.settings import ModelSettings
 from confidently.serve.waiting import Limits
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
-from tests.serve.running import not_served
+from tests.serve.running import not_served, wait_until
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -239,6 +239,50 @@ def test_a_full_disk_refuses_rows_and_goes_on_once_there_is_room(tmp_path):
         assert learn(engine, 1).status == "durable"
         engine.stop()
     assert stored_ids(tmp_path / "served") == ["row-0", "row-1"]
+
+
+def test_a_model_that_a_full_disk_does_not_delete_lives_on(tmp_path):
+    with FailingDisk("kept", "write", error=apsw.FullError) as disk:
+        engine = Engine(tmp_path / "served", vfs="kept")
+        engine.start()
+        make(engine)
+        learn(engine, 0)
+        disk.first, disk.times, disk.seen = 1, 10**9, 0
+        with pytest.raises(Problem, match="disk is full"):
+            engine.submit(models.delete(engine, "spam").blocking()).answer()
+        disk.first = None
+        assert learn(engine, 1).status == "durable"
+        assert engine.find("spam").deleted is False
+        engine.submit(models.delete(engine, "spam").blocking()).answer()
+        assert engine.hosted == {}
+        engine.stop()
+
+
+def test_rows_beside_a_request_with_a_fault_are_learned_once(tmp_path):
+    """What was written together is written again one by one; the model must not learn what the first try had noted."""
+    engine = Engine(tmp_path / "served")
+    engine.start()
+    make(engine)
+    hosted, begun, release = engine.find("spam"), threading.Event(), threading.Event()
+    engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
+    begun.wait()
+
+    def fault(log, request):
+        raise ZeroDivisionError("a fault")
+
+    rows = [examples.taught(hosted, f"row-{k}", json_of(ROWS[k][0]), ROWS[k][1], 1.0) for k in range(6)]
+    before = [engine.submit(examples.learn(engine, hosted, [row]).blocking()) for row in rows[:3]]
+    faulty = engine.submit(Request(fault).blocking())
+    after = [engine.submit(examples.learn(engine, hosted, [row]).blocking()) for row in rows[3:]]
+    release.set()
+    with pytest.raises(ZeroDivisionError):
+        faulty.answer()
+    assert [request.answer()[0].status for request in (*before, *after)] == ["durable"] * 6
+    wait_until(lambda: not hosted.waiting)
+    engine.ask(Request(lambda log, request: None).blocking()).answer()
+    assert hosted.model.stream.learner.n_seen == 6
+    assert hosted.metrics.rows == 6
+    engine.stop()
 
 
 def test_a_full_disk_at_every_write(tmp_path):

@@ -13,8 +13,10 @@ from confidently.serve.examples import export
 from confidently.serve.follow import Follower, sources_of
 from confidently.serve.models import create
 from confidently.serve.problems import Problem
-from confidently.serve.settings import ModelSettings
+from confidently.serve.requests import Request
+from confidently.serve.settings import ModelSettings, Reading
 from confidently.serve.sources import FileSource
+from confidently.serve.waiting import Limits
 
 kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 
@@ -23,15 +25,19 @@ def ask(engine, request):
     return engine.submit(request.blocking()).answer()
 
 
-def started(folder):
-    engine = Engine(folder)
+def started(folder, settings=ModelSettings(), limits=None):  # noqa: B008 (it cannot change)
+    engine = Engine(folder, limits)
     engine.start()
-    ask(engine, create(engine, "m", ModelSettings()))
+    ask(engine, create(engine, "m", settings))
     return engine
 
 
 def line(k):
     return json.dumps({"label": "ab"[k % 2], "n": k})
+
+
+def line_of(k):
+    return line(k).encode()
 
 
 def learned(engine):
@@ -84,6 +90,72 @@ def test_rows_that_cannot_be_read_are_left_out_and_told(tmp_path):
     assert "has no label" in said[0] and "1e300" in said[2]
     follower.stop()
     engine.stop()
+
+
+def test_a_line_that_no_decoder_takes_is_left_out_and_the_next_ones_are_learned(tmp_path):
+    """Before, the first such line ended the thread without a word, and each restart came to it again."""
+    path, said = tmp_path / "rows.jsonl", []
+    deep = b'{"label": "a", "x": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+    bad = [
+        b'{"label": "a", "d": "\xff"}',
+        deep,
+        b'{"label": "a", "d": 1e400}',
+        b'{"label": "a", "x": 1, "x": 2}',
+        b"\xff\xfe",
+    ]
+    lines = [line for k, one in enumerate(bad) for line in (line_of(k), one)]
+    path.write_bytes(b"\n".join([*lines, line_of(len(bad)), b""]))
+    engine = started(tmp_path / "served", ModelSettings(reading=Reading(drop=["d"])))
+    follower = follow(engine, FileSource(path), said)
+    until(lambda: len(learned(engine)) == len(bad) + 1)
+    assert learned(engine) == list(range(len(bad) + 1)) and follower.refused == len(bad) == len(said)
+    for told, reason in zip(
+        said, ["not UTF-8", "nested deeper", "beyond the range", "twice", "not a JSON object"], strict=True
+    ):
+        assert "a row is left out" in told and reason in told
+    follower.stop()
+    engine.stop()
+
+
+def test_a_fault_of_following_is_told(tmp_path):
+    class Faulty(FileSource):
+        def rows(self, position, stopping):
+            raise RuntimeError("a fault")
+
+    path, said = tmp_path / "rows.jsonl", []
+    path.touch()
+    engine = started(tmp_path / "served")
+    follow(engine, Faulty(path), said).stop()
+    assert said == [f"file:{path}: RuntimeError: a fault; it is followed no more"]
+    engine.stop()
+
+
+def test_rows_that_find_no_room_are_sent_again(tmp_path):
+    """Every row is refused at first, while another one waits for the log, and none is lost."""
+    path, said = tmp_path / "rows.jsonl", []
+    path.write_text("".join(line(k) + "\n" for k in range(1300)))
+    engine = started(tmp_path / "served", limits=Limits(waiting_rows=2))
+    holding, release = threading.Event(), threading.Event()
+    engine.submit(Request(lambda log, request: (holding.set(), release.wait())))
+    holding.wait()
+    refused, submit = [], engine.writer.submit
+
+    def counted(request):
+        try:
+            submit(request)
+        except Problem as problem:
+            refused.append(problem.kind)
+            raise
+
+    engine.writer.submit = counted
+    follower = follow(engine, FileSource(path), said)
+    until(lambda: len(refused) >= 2)
+    release.set()
+    until(lambda: len(learned(engine)) == 1300)
+    assert learned(engine) == list(range(1300)) and set(refused) == {"overloaded"}
+    follower.stop()
+    engine.stop()
+    assert said == []
 
 
 def test_a_file_that_became_shorter_is_not_followed(tmp_path):

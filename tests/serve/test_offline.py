@@ -2,10 +2,12 @@
 
 import json
 
+import apsw
 import pytest
 
 from confidently.models.model import Model
 from confidently.serve import offline
+from confidently.serve.engine import Engine
 from confidently.serve.log import LogError
 from tests.serve.rows import made
 
@@ -95,3 +97,106 @@ def test_a_feature_with_the_name_of_weights(local, tmp_path):
     assert json.loads(next(rows)) == {"label": "a", "sample_weight": 1}
     with pytest.raises(LogError, match="up to event 2 there are a weight and a feature"):
         next(rows)
+
+
+# --- directories and backups that a stranger has made ----------------------------------------------------------------
+
+SCHEMES = {
+    "trigger": "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END",
+    "view": "CREATE VIEW v AS SELECT * FROM events",
+    "table": "CREATE TABLE other(x)",
+    "index": "CREATE INDEX i ON events(abs(weight))",
+    "column": "ALTER TABLE events ADD COLUMN more",
+    "missing": "DROP INDEX ids",
+    "view instead": "ALTER TABLE positions RENAME TO p; CREATE VIEW positions AS SELECT * FROM p",
+}
+VALUES = {
+    "features": "UPDATE events SET features = 'text' WHERE seq = 3",
+    "kind": "UPDATE events SET kind = 99 WHERE seq = 3",
+    "weight": "UPDATE events SET weight = -1 WHERE seq = 3",
+    "infinite": "UPDATE events SET weight = 9e999 WHERE seq = 3",
+    "label": "UPDATE events SET label = 7 WHERE seq = 3",
+    "time": "UPDATE events SET time = x'00' WHERE seq = 3",
+    "id": "UPDATE events SET id = x'00' WHERE seq = 3",
+    "settings": "UPDATE models SET settings = '{}'",
+}
+
+
+def changed(folder, statement):
+    db = apsw.Connection(str(folder / "events.db"))
+    for one in statement.split("; ") if "BEGIN" not in statement else [statement]:
+        db.execute(one)
+    db.close()
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_a_log_with_another_schema_is_refused(folder, tmp_path, name):
+    changed(folder, SCHEMES[name])
+    for work in (
+        lambda: list(offline.check(folder)), lambda: offline.restore(folder, tmp_path / "new"),
+        lambda: list(offline.export(folder, "m")), lambda: Engine(folder),
+    ):  # fmt: skip
+        with pytest.raises(LogError, match="is not a log of confidently: the .* is not as a server makes it"):
+            work()
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_a_database_of_something_else_is_refused(tmp_path, version):
+    db = apsw.Connection(str(tmp_path / "events.db"))
+    db.execute("CREATE TABLE notes(x)")
+    db.execute(f"PRAGMA user_version = {version}")
+    db.close()
+    with pytest.raises(LogError, match="is not a log of confidently"):
+        Engine(tmp_path)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_that_no_server_writes_are_found(folder, tmp_path, name):
+    changed(folder, VALUES[name])
+    assert not all(sound for sound, _ in offline.check(folder))
+    with pytest.raises(LogError, match="1 (event|model) of the log cannot be what a server wrote; use another backup"):
+        offline.restore(folder, tmp_path / "new")
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_a_server_with_such_values_ends_no_other_model(folder, local, name):
+    """The directory of a server is trusted more than a backup; still nothing in it ends the process."""
+    changed(folder, VALUES[name])
+    server = local(folder)
+    assert server("GET", "/readyz").status_code == 200
+    assert server("PUT", "/v1/models/new", {}).status_code == 201
+    body = {"features": {"a": 1}, "label": "x"}
+    assert server("POST", "/v1/models/new/learn?wait=learned", body).json()["status"] == "learned"
+    for path in ("", "/examples", "/metrics", "/set-aside", "/queue"):
+        server("GET", f"{MODEL}{path}")
+    assert server("GET", "/readyz").status_code == 200
+
+
+def test_a_backup_never_copies_what_a_link_leads_to(folder, tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    snapshot = max((folder / "models" / "1").glob("m-*.cw"))
+    snapshot.unlink()
+    snapshot.symlink_to(tmp_path / "secret")
+    for work in (offline.restore, offline.backup):
+        with pytest.raises(LogError, match="is not a regular file"):
+            work(folder, tmp_path / work.__name__)
+        assert not list((tmp_path / work.__name__).rglob("m-*61.cw"))
+
+
+def test_a_check_says_what_a_start_says(folder, local, call):
+    """Settings that do not fit together any more, say."""
+    changed(folder, 'UPDATE models SET settings = CAST(\'{"covariance":"kernel"}\' AS BLOB)')
+    status, out, _ = call("serve", folder, "--check")
+    assert status == 2 and "DAMAGED model m: it cannot be served" in out
+    told = [line for line in local(folder).told if "the other models are served" in line]
+    assert len(told) == 1
+
+
+def test_names_of_backups(local, tmp_path):
+    server = local()
+    for name in ("x\n", "../x", "", ".x", "x/y", "x" * 65):
+        answer = server("POST", "/v1/backup", {"name": name})
+        assert answer.status_code == 422 and answer.json()["pointer"] == "/name"
+    assert server("POST", "/v1/backup", {"name": "x"}).status_code == 201
+    assert server("PUT", "/v1/models/x%0A", {}).status_code in (404, 422)

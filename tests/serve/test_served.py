@@ -312,6 +312,37 @@ def test_answers_are_those_of_the_model_file(tmp_path, name):
         assert [*together[2:4]] == pytest.approx([*single[2:4]], rel=1e-9)
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_answers_are_those_of_the_model_after_the_last_row(name):
+    """Also where the same was asked before: nothing of an earlier answer is kept."""
+    settings, _ = SETTINGS[name]
+    given = examples(made(1200, "mixed", seed=4))
+    asked, once = ServedModel(settings), ServedModel(settings)
+    for first in range(0, 1200, 150):
+        asked.answers(QUESTIONS)
+        asked.learn(given[first : first + 150])
+        once.learn(given[first : first + 150])
+        fresh = ServedModel(settings)
+        for k in range(0, first + 150, 150):
+            fresh.learn(given[k : k + 150])
+        assert asked.answers(QUESTIONS) == fresh.answers(QUESTIONS)
+    assert asked.answers(QUESTIONS) == once.answers(QUESTIONS)
+
+
+@pytest.mark.parametrize(("first", "last"), [("a", "b"), ("b", "a")])
+def test_a_margin_is_that_of_the_class_sorted_last(first, last):
+    """Whichever of two classes comes first: it is positive where that class is the answer."""
+    model = ServedModel(ModelSettings(view="none"))
+    sign = {first: 1, last: -1}
+    for k in range(40):
+        label = (first, last)[k % 2]
+        model.learn([Example(f'{{"label":"{label}","x":{sign[label]}}}'.encode(), 1.0, k + 1)])
+    for label in "ab":
+        [answer] = model.answers([f'{{"x":{sign[label]}}}'.encode()])
+        assert answer.label == label and answer.probability[label] > 0.5
+        assert (answer.margin > 0) == (label == "b")
+
+
 def test_before_the_first_row_there_is_no_label_and_no_model():
     model = ServedModel(ModelSettings())
     [answer] = model.answers([b'{"a":1}'])

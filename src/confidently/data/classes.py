@@ -8,11 +8,13 @@ in the order in which they are seen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .batch import DataError
 
 Name = int | str
+INTEGER = re.compile(r"([+-]?[0-9]+)(\.0*)?")
 
 
 class ClassTable:
@@ -80,6 +82,16 @@ class ClassTable:
             return number
         self.names.append(name)
         return len(self.names) - 1
+
+
+def class_named(text: str) -> Name:
+    """Return the class that a label with this text has; all spellings of an integer are one class.
+
+    >>> class_named("spam"), class_named("+1.0")
+    ('spam', 1)
+    """
+    number = INTEGER.fullmatch(text)
+    return int(number[1]) if number else text
 
 
 def check_classes(names: Sequence[Name | None], multilabel: bool, noun: str = "row") -> None:

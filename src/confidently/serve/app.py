@@ -185,11 +185,15 @@ class EngineMetrics(Collector):
             "predictions": ("Rows predicted", lambda hosted: hosted.metrics.predicted),
             "asked": ("Predictions whose label was asked for", lambda hosted: hosted.metrics.asked),
             "answers": ("Answers of labellers", lambda hosted: hosted.labelling.answers),
-            "refused": ("Rows that the learner refused", lambda hosted: hosted.metrics.refused),
+            "refused": (
+                "Rows that were set aside, since the model could not learn them",
+                lambda hosted: hosted.metrics.refused,
+            ),
         }
         gauges: dict[str, tuple[str, Callable[[Hosted], float]]] = {
             "features": ("Features of the model", lambda hosted: hosted.model.stream.learner.n_features),
             "waiting_rows": ("Rows in the log that are not learned yet", lambda hosted: len(hosted.waiting)),
+            "failed": ("Whether the model has stopped", lambda hosted: float(hosted.failed is not None)),
             "rows_to_label": ("Rows that wait for a label", lambda hosted: len(hosted.labelling)),
         }
         hosted = list(self.engine.hosted.values())

@@ -200,13 +200,13 @@ class Hosted:
         """Continue from the newest snapshot that is sound and not older than an event."""
         found = self.snapshots.newest(self.settings, say, since)
         if found is not None:
-            self.model, self.metrics = found
+            self.model, self.metrics, self.aside = found
             self.cursor = self.model.seq
 
     def begin_snapshot(self, limits: Limits, say: Callable[[str], None]) -> None:
         """Begin to write a snapshot if one is due."""
         if not self.deleted and self.failed is None:
-            self.snapshots.begin_if_due(self.model, self.metrics, limits, say)
+            self.snapshots.begin_if_due(self.model, self.metrics, self.aside, limits, say)
 
     def save(self) -> int:
         """Write a snapshot of what is new; return the event up to which the last one goes.
@@ -217,7 +217,7 @@ class Hosted:
             If it cannot be written.
         """
         if not self.deleted and self.failed is None:
-            self.snapshots.save(self.model, self.metrics)
+            self.snapshots.save(self.model, self.metrics, self.aside)
         return self.snapshots.seq
 
     # --- training again ----------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ class Queue(Struct):
 
 
 class ModelFacts(Struct):
-    """A model."""
+    """A model. ``refused``: rows that were set aside; ``failed``: why it answers no more, if it does not."""
 
     name: str
     settings: ModelSettings
@@ -134,6 +134,7 @@ class ModelFacts(Struct):
     seq: int
     snapshot: int
     refused: int
+    failed: str | None
     error: float | None
     log_loss: float | None
     to_label: int

@@ -145,6 +145,7 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "seq": hosted.cursor,
         "snapshot": hosted.snapshots.seq,
         "refused": hosted.metrics.refused,
+        "failed": hosted.failed,
     }
 
 

@@ -36,6 +36,7 @@ def replay(log: EventLog, hosted: Hosted, say: Callable[[str], None] = lambda li
             told = time.monotonic()
             say(f"{hosted.name}: {counted(rows, 'event')} replayed")
     hosted.restore_labelling(log)
+    hosted.aside = {seq: reason for seq, reason in hosted.aside.items() if log.why_aside(seq) is None}
     hosted.metrics.refused = log.n_aside(hosted.number) + len(hosted.aside)
     if rows:
         say(f"{hosted.name}: {counted(rows, 'event')} replayed in {time.monotonic() - began:.1f} s")

@@ -8,7 +8,7 @@ import msgspec
 
 from ..covariances.settings import Settings
 from ..covariances.table import kind_of, with_classes
-from ..data.classes import ClassTable
+from ..data.classes import ClassTable, class_named
 from ..data.features import Features
 from ..data.formats.table import OBJECTS
 from ..data.reading import DEFAULT_LABEL, ReaderOptions
@@ -111,7 +111,7 @@ class Recipe:
     def learner(self, reading: ReaderOptions, standardized: bool = False) -> StreamLearner:
         """Return an untrained learner."""
         settings = self.settings
-        table = ClassTable(settings.classes, settings.multilabel, closed=bool(settings.classes))
+        table = ClassTable(self._classes(), settings.multilabel, closed=bool(settings.classes))
         features = Features(bounded=not reading.vocabulary)
         if settings.auto:
             return StreamLearner(new_stack(len(table), dtype=settings.dtype), table, None, features, reading)
@@ -132,11 +132,15 @@ class Recipe:
         calibration = None if self.settings.calibration == "none" else self.settings.calibration
         return {"multiclass": self.settings.multiclass, "calibration": calibration}
 
+    def _classes(self) -> list[Name]:
+        """Return the classes as rows have them: "1" is the label 1."""
+        return [class_named(str(name)) for name in self.settings.classes]
+
     def _check(self) -> None:
         settings = self.settings
-        classes = settings.classes
-        if classes and (len(classes) < 2 or "" in classes or len(set(map(str, classes))) < len(classes)):
-            raise ValueError(f"classes: expected two or more different names, got {classes!r}")
+        classes = self._classes()
+        if classes and (len(classes) < 2 or "" in classes or len(set(classes)) < len(classes)):
+            raise ValueError(f"classes: expected two or more different names, got {settings.classes!r}")
         if settings.auto and (given := [name for name in ALONE if getattr(settings, name) != _default(name)]):
             raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
         if settings.auto and (settings.rule, settings.covariance) != (_default("rule"), _default("covariance")):

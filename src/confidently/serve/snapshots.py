@@ -55,8 +55,8 @@ class Snapshots:
 
     def newest(
         self, settings: ModelSettings, say: Callable[[str], None], since: int = 0
-    ) -> tuple[ServedModel, Metrics] | None:
-        """Return what the newest snapshot has that is sound and not older than an event."""
+    ) -> tuple[ServedModel, Metrics, dict[int, str]] | None:
+        """Return what the newest snapshot has that is sound and not older than an event: model, metrics, set aside."""
         for path in snapshots(self.folder):
             if number_of(path) < since:
                 return None
@@ -64,6 +64,7 @@ class Snapshots:
                 model = Model.load(path)
                 saved = dict(model.training)
                 seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
+                aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
                 served = ServedModel(settings, model, seq)
                 served.stream.log_loss[0] = metrics.log_loss
@@ -71,11 +72,16 @@ class Snapshots:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
             self.seq = seq
-            return served, metrics
+            return served, metrics, aside
         return None
 
-    def begin_if_due(self, model: ServedModel, metrics: Metrics, limits: Limits, say: Callable[[str], None]) -> None:
-        """Begin to write a snapshot in a thread of its own, if one is due and none is being written."""
+    def begin_if_due(
+        self, model: ServedModel, metrics: Metrics, aside: dict[int, str], limits: Limits, say: Callable[[str], None]
+    ) -> None:
+        """Begin to write a snapshot in a thread of its own, if one is due and none is being written.
+
+        It has the events that were set aside and of which the log may not know yet, since it is not replayed for them.
+        """
         waited = time.monotonic() - self._at >= limits.snapshot_seconds
         if not (self._has_news(model) and (waited or model.seq - self.seq >= limits.snapshot_events)):
             return
@@ -87,7 +93,7 @@ class Snapshots:
             say(not_written(self.name, error))
 
         try:
-            packed = _packed(model, metrics)
+            packed = _packed(model, metrics, aside)
         except (MemoryError, ValueError) as error:  # no room for a copy, or values that a file may not hold
             failed(error)
             return
@@ -101,7 +107,7 @@ class Snapshots:
         self._writer = threading.Thread(target=write, name="snapshot")
         self._writer.start()
 
-    def save(self, model: ServedModel, metrics: Metrics) -> None:
+    def save(self, model: ServedModel, metrics: Metrics, aside: dict[int, str]) -> None:
         """Write a snapshot now, unless the last one has everything that is settled.
 
         Raises
@@ -111,7 +117,7 @@ class Snapshots:
         """
         self.finish()
         if self._has_news(model):
-            self._write(_packed(model, metrics))
+            self._write(_packed(model, metrics, aside))
 
     def finish(self) -> None:
         """Wait until a snapshot that is being written is complete."""
@@ -136,10 +142,10 @@ class Snapshots:
         self.seq, self._at = packed.seq, time.monotonic()
 
 
-def _packed(served: ServedModel, metrics: Metrics) -> Packed:
+def _packed(served: ServedModel, metrics: Metrics, aside: dict[int, str]) -> Packed:
     model = served.learned()
     model.check_values()
-    model.training = {"seq": served.seq, "metrics": metrics.as_dict()}
+    model.training = {"seq": served.seq, "metrics": metrics.as_dict(), "aside": list(aside.items())}
     arrays = {name: np.array(array) for name, array in model.arrays().items()}
     return Packed(served.seq, model.header(), arrays)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -213,10 +212,9 @@ def continued_learner(model: Model) -> StreamLearner:
 
 def chosen_classes(text: str | None) -> list[int | str]:
     """Return the classes of ``--classes``; all spellings of an integer are one class, as in data."""
-    names: list[int | str] = []
-    for name in names_of(text) if text else []:
-        number = re.fullmatch(r"([+-]?[0-9]+)(\.0*)?", name.strip())
-        names.append(int(number[1]) if number else name.strip())
+    from ...data.classes import class_named  # only here, to save start-up time
+
+    names = [class_named(name.strip()) for name in names_of(text)] if text else []
     if text is not None and (len(names) < 2 or "" in names or len(set(names)) < len(names)):
         raise click.UsageError(f"--classes: expected two or more different names separated by commas, got {text!r}")
     return names

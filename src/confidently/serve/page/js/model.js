@@ -65,6 +65,7 @@ function figures(name) {
     ["honest", "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
   const gain = h("p", { class: "muted" });
+  const failed = h("p", { class: "notice bad", role: "alert", hidden: true });
   const byTime = h("input", { type: "checkbox", id: "by-time" });
   const xFormat = (x) => (byTime.checked ? clock(x) : count(Math.round(x)));
   const error = lineChart({ title: "Error", x: xFormat, y: (y) => percent(y, y && y < 0.1 ? 1 : 0), top: 0.05 });
@@ -75,7 +76,7 @@ function figures(name) {
   });
   const reliability = reliabilityChart("Reliability");
   const table = h("dl", { class: "facts" });
-  const element = h("div", {},
+  const element = h("div", {}, failed,
     h("section", { "aria-label": "Figures", class: "tiles" }, Object.values(tiles).map((one) => one.element)),
     gain,
     h("section", { "aria-label": "Charts" },
@@ -90,7 +91,9 @@ function figures(name) {
     tiles.error.set(percent(metrics.error));
     tiles.recent.set(percent(metrics.recent.error));
     tiles.loss.set(number(metrics.log_loss));
-    tiles.rows.set(count(metrics.rows), metrics.refused ? `${count(metrics.refused)} rejected` : "");
+    tiles.rows.set(count(metrics.rows), metrics.refused ? `${count(metrics.refused)} set aside` : "");
+    failed.hidden = !model.failed;
+    setText(failed, model.failed ? `${model.failed}. Restart the server, or train the model again.` : "");
     tiles.asked.set(percent(metrics.predicted ? metrics.asked / metrics.predicted : null, 0),
       metrics.predicted ? `of ${count(metrics.predicted)} predictions` : "no predictions yet");
     tiles.honest.set(percent(honest.accuracy, 0), honest.answers
@@ -123,6 +126,12 @@ function tile(title, hint) {
   return { element, set(text, more = "") { setText(value, text); setText(note, more); } };
 }
 
+/** A link to the rows that the model could not learn, with the reasons. */
+function asideLink(model) {
+  const href = modelPath(model.name, "/set-aside");
+  return h("a", { href, target: "_blank" }, `${count(model.refused)} that could not be learned`);
+}
+
 function facts(model) {
   const settings = Object.entries(model.settings).filter(([key]) => key !== "reading");
   const reading = Object.entries(model.settings.reading ?? {});
@@ -134,6 +143,7 @@ function facts(model) {
     ["Updates", count(model.updates)],
     ["Waiting rows", count(model.waiting)],
     ["To label", count(model.to_label)],
+    ...(model.refused ? [["Set aside", asideLink(model)]] : []),
     ["Last event", `${count(model.seq)}, snapshot at ${count(model.snapshot)}`],
     ["Created", clock(model.created)],
     ...[...settings, ...reading].map(([key, value]) => [key.replaceAll("_", " "), shown(value)]),

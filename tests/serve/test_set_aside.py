@@ -1,0 +1,425 @@
+"""Rows that a model cannot learn, and models that stop: neither ends the server, or another model."""
+
+import json
+import random
+import shutil
+import threading
+
+import pytest
+
+from confidently.cli import run
+from confidently.serve import examples, offline
+from confidently.serve.engine import Engine
+from confidently.serve.events import Event
+from confidently.serve.follow import Follower
+from confidently.serve.sources import FileSource
+from tests.serve.rows import made
+from tests.serve.running import lines_of, wait_until
+
+NDJSON = {"Content-Type": "application/x-ndjson"}
+MODEL = "/v1/models/m"
+FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
+    "rule": "iellip", "rule_parameters": {"gamma": 1e60}, "fit_intercept": False, "view": "none",
+    "reading": {"normalize": "none"},
+}  # fmt: skip
+FAR_OPTIONS = ("--rule=iellip", "--gamma=1e60", "--no-intercept", "--view=none", "--normalize=none")
+TINY = {"features": {"tiny": 1e-90}, "label": "odd"}
+LABELS = {
+    "scalars": lambda chance: chance.choice("abc"),
+    "numbers": lambda chance: chance.choice([0, 1, 7, True, "0"]),
+    "sets": lambda chance: chance.choice([[], ["a"], ["a", "b"], ["b", "a"], [1, "a"], "a", 1, True]),
+}
+
+
+def kind_of(answer):
+    return answer.json()["type"].removeprefix("urn:confidently:")
+
+
+def trained(folder, lines, *options):
+    source, target = folder / "exported.jsonl", folder / "trained.cw"
+    source.write_text("".join(line + "\n" for line in lines))
+    assert run(["train", str(source), "-o", str(target), *options]) == 0
+    return target.read_bytes()
+
+
+# --- labels of every shape -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "labels"),
+    [
+        ({"multilabel": True}, "sets"), ({"multilabel": True, "classes": ["a", "b", "1"]}, "sets"),
+        ({"multilabel": True, "auto": False, "view": "standard"}, "sets"), ({}, "scalars"), ({}, "numbers"),
+        ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"), ({"auto": True}, "numbers"),
+        ({"covariance": "full"}, "scalars"), ({"multiclass": "one-vs-rest"}, "scalars"),
+        ({"dtype": "float32"}, "numbers"), ({"classes": ["0", 1, "7"]}, "numbers"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, settings, labels):
+    """Some of the rows are predicted before they are learned, the 65th the first: 400 rows have many of these."""
+    server, chance = local(), random.Random(f"{settings} {labels}")
+    assert server("PUT", MODEL, settings).status_code == 201
+    rows = [{"features": features, "label": LABELS[labels](chance)} for features, _ in made(400, "mixed")]
+    for row in rows[:150]:
+        answer = server("POST", f"{MODEL}/learn?wait=learned", row)
+        assert answer.status_code == 200 and answer.json()["status"] == "learned", answer.text
+    sent = "".join(json.dumps(row) + "\n" for row in rows[150:])
+    told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=sent, headers=NDJSON))
+    assert {one["status"] for one in told} == {"learned"}
+    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
+    found = server("GET", f"{MODEL}/metrics").json()
+    assert found["rows"] == (256 if "covariance" in settings else 400), "those of complete blocks"
+    assert found["refused"] == 0 and server("GET", MODEL).json()["seq"] == 400
+    judged = sum(one["rows"] for one in found["reliability"])
+    assert (judged > 0) == (not settings.get("multilabel") and "covariance" not in settings)
+    server.stop()
+    assert all(sound for sound, _ in offline.check(tmp_path / "served"))
+    again = local()
+    assert again("GET", MODEL).json()["seq"] == 400
+
+
+def test_an_answer_with_the_guessed_labels_in_another_order_is_a_hit(local):
+    server = local()
+    server("PUT", MODEL, {"multilabel": True})
+    for k in range(40):
+        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "b": k % 2}, "label": ["x", "y"]})
+    for k in range(30):
+        server("POST", f"{MODEL}/predict", {"id": f"q-{k}", "features": {"a": 1, "word": f"w{k}"}})
+    drawn = [row for row in server("GET", f"{MODEL}/queue?n=30").json()["rows"] if row["random"]]
+    assert drawn and all(row["guess"] == ["x", "y"] for row in drawn)
+    for row in drawn:
+        assert server("POST", f"{MODEL}/answers", {"id": row["id"], "label": ["y", "x"]}).status_code == 200
+        assert server("POST", f"{MODEL}/answers", {"id": row["id"], "label": ["x", "y"]}).status_code == 200
+    assert server("GET", f"{MODEL}/metrics").json()["labelling"]["random"]["accuracy"] == 1.0
+
+
+# --- one judgement, on arrival ---------------------------------------------------------------------------------------
+
+USES = {
+    "category": {"category": ["c"]}, "text": {"text": ["c"]}, "dates": {"dates": ["c"]}, "drop": {"drop": ["c"]},
+    "only": {"only": ["a"]}, "number": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"1e400", b"-1e999", b"9" * 400, b'"\xff"', b'{"d":1e400}', b'["x",1e400]', b'{"\xff":1}',
+        b"[" * 101 + b"]" * 101,
+    ],
+)  # fmt: skip
+def test_what_no_decoder_takes_is_refused_on_arrival(local, use, value):
+    server = local()
+    server("PUT", MODEL, {"reading": USES[use]})
+    features = b'{"a":1,"c":' + value + b"}"
+    for path, body in [
+        ("learn", b'{"features":%s,"label":"x"}' % features), ("predict", b'{"id":"p","features":%s}' % features),
+        ("explain", b'{"features":%s}' % features),
+    ]:  # fmt: skip
+        answer = server("POST", f"{MODEL}/{path}", content=body)
+        assert answer.status_code == 422 and answer.json()["pointer"] == "/features", answer.text
+        if path != "explain":
+            [told] = lines_of(server("POST", f"{MODEL}/{path}", content=body + b"\n", headers=NDJSON))
+            assert told["status"] == 422
+    assert lines_of(server("GET", f"{MODEL}/examples")) == []
+    assert (
+        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1}, "label": "x"}).json()["status"]
+        == "learned"
+    )
+
+
+def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_shown(local, tmp_path, ok):
+    """Such rows were acknowledged once; the log of then still serves."""
+    server = local()
+    server("PUT", MODEL, {"view": "none", "reading": {"category": ["c"], "drop": ["d"]}})
+    hosted = server.engine.find("m")
+    rows = [b'{"a":%d,"c":1e400,"d":"\xff"}' % k for k in range(200)]
+    taught = [
+        examples.Taught(
+            f"r{k}", row, label := b'"%s"' % b"xy"[k % 2 : k % 2 + 1], 1.0, b'{"label":' + label + b"," + row[1:]
+        )
+        for k, row in enumerate(rows)
+    ]
+    server.engine.submit(examples.learn(server.engine, hosted, taught, wait=True).blocking()).answer()
+    assert server("GET", MODEL).json()["rows"] == 200
+    assert len(lines_of(server("GET", f"{MODEL}/examples"))) == 200
+    assert server("GET", f"{MODEL}/examples/r1").status_code == 200
+    file = server("GET", f"{MODEL}/file").content
+    server.stop()
+    lines = ok("serve", tmp_path / "served", "--export", "m").splitlines()
+    assert trained(tmp_path, lines, "--view=none", "--category=c", "--drop=d") == file
+
+
+# --- set aside -------------------------------------------------------------------------------------------------------
+
+
+def filled(server, n=60, every=20):
+    """Teach rows, some of which the model cannot learn; return the numbers of the events of these."""
+    assert server("PUT", MODEL, FAR).status_code == 201
+    aside = []
+    for k, (features, label) in enumerate(made(n, "numbers")):
+        body = {"id": f"r{k}", "features": features, "label": "spam" if label == "spam" else "ham"}
+        assert server("POST", f"{MODEL}/learn?wait=learned", body).json()["status"] == "learned"
+        if k % every == 5:
+            body = {"id": f"tiny-{k}", **TINY}
+            answer = server("POST", f"{MODEL}/learn?wait=learned", body)
+            assert answer.status_code == 422 and kind_of(answer) == "set-aside", answer.text
+            assert "out of the range" in answer.json()["detail"]
+            assert kind_of(server("POST", f"{MODEL}/learn?wait=learned", body)) == "set-aside"
+            assert server("POST", f"{MODEL}/learn", body).json()["status"] == "durable"
+            aside.append(server("POST", f"{MODEL}/learn", body).json()["seq"])
+    return aside
+
+
+def listed(server):
+    return lines_of(server("GET", f"{MODEL}/set-aside"))
+
+
+def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_path, ok):
+    server = local()
+    aside = filled(server)
+    wait_until(lambda: len(listed(server)) == len(aside))
+    assert [(one["event"], one["features"], one["label"]) for one in listed(server)] == [
+        (seq, TINY["features"], TINY["label"]) for seq in aside
+    ]
+    assert all(one["reason"].startswith("the rows take the model out of the range") for one in listed(server))
+    [first, second] = [lines_of(server("GET", f"{MODEL}/set-aside?{query}")) for query in (
+        "limit=1", f"after={listed(server)[0]['seq']}"
+    )]  # fmt: skip
+    assert [one["event"] for one in first + second] == aside
+    facts = server("GET", MODEL).json()
+    assert (facts["refused"], facts["rows"], facts["failed"]) == (len(aside), 60, None)
+    assert sorted(facts["classes"]) == ["ham", "spam"]
+    assert f'confidently_refused_total{{model="m"}} {len(aside)}.0' in server("GET", "/metrics").text
+    assert not {one["seq"] for one in lines_of(server("GET", f"{MODEL}/examples"))} & set(aside)
+    file = server("GET", f"{MODEL}/file").content
+    server.stop()
+    lines = ok("serve", tmp_path / "served", "--export", "m").splitlines()
+    assert trained(tmp_path, lines, *FAR_OPTIONS) == file
+    again = local()
+    assert again("GET", f"{MODEL}/file").content == file
+    assert again("GET", MODEL).json()["refused"] == len(aside)
+    assert again("POST", f"{MODEL}/rebuild").status_code == 200
+    assert again("GET", f"{MODEL}/file").content == file
+    assert len(listed(again)) == again("GET", MODEL).json()["refused"] == len(aside)
+
+
+def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(local):
+    server = local()
+    server("PUT", MODEL, FAR)
+    rows = [{"id": f"r{k}", "features": {"a": k % 7, "b": 1}, "label": "xy"[k % 2]} for k in range(1200)]
+    bad = {3, 700, 1199}
+    sent = [{"id": f"r{k}", **TINY} if k in bad else row for k, row in enumerate(rows)]
+    told = lines_of(
+        server(
+            "POST",
+            f"{MODEL}/learn?wait=learned",
+            content="".join(json.dumps(row) + "\n" for row in sent),
+            headers=NDJSON,
+        )
+    )
+    assert {k for k, one in enumerate(told) if one["status"] == 422} == bad
+    assert {one["status"] for k, one in enumerate(told) if k not in bad} == {"learned"}
+
+
+def test_a_killed_server_judges_the_same_rows_again(local, tmp_path, ok):
+    """The log of a kill may lack what was set aside; a start, a check and an export find it."""
+    server = local()
+    aside = filled(server)
+    file = server("GET", f"{MODEL}/file").content
+    server.stop()
+    engine = Engine(tmp_path / "served")
+    engine.log._db.execute("DELETE FROM events WHERE kind = ?", (Event.SET_ASIDE,))
+    engine.log.close()
+    for snapshot in (tmp_path / "served").rglob("m-*.cw"):
+        snapshot.unlink()
+    told = ok("serve", tmp_path / "served", "--check")
+    assert all(f"event {seq} will be set aside: the rows take" in told for seq in aside)
+    lines = ok("serve", tmp_path / "served", "--export", "m").splitlines()
+    assert trained(tmp_path, lines, *FAR_OPTIONS) == file
+    assert "will be set aside" not in ok("serve", tmp_path / "served", "--check")
+    again = local()
+    assert [one["event"] for one in listed(again)] == aside
+    assert again("GET", f"{MODEL}/file").content == file
+
+
+def test_a_snapshot_knows_what_the_log_was_not_told(local, tmp_path):
+    """A kill between a snapshot and the commit that records what was set aside before it."""
+    server = local()
+    server.engine.learner.record = lambda hosted: None
+    aside = filled(server)
+    assert listed(server) == []
+    assert server("POST", "/v1/snapshot").status_code == 200
+    shutil.copytree(tmp_path / "served", tmp_path / "killed")
+    file = server("GET", f"{MODEL}/file").content
+    again = local(tmp_path / "killed")
+    assert [one["event"] for one in listed(again)] == aside
+    assert again("GET", MODEL).json()["refused"] == len(aside)
+    assert again("GET", f"{MODEL}/file").content == file
+
+
+def test_an_erased_row_that_was_set_aside_has_no_reason_either(local):
+    server = local()
+    server("PUT", MODEL, FAR)
+    server("POST", f"{MODEL}/predict", {"id": "q", "features": TINY["features"]})
+    answer = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": "odd"})
+    assert kind_of(answer) == "set-aside"
+    wait_until(lambda: len(listed(server)) == 1)
+    server("DELETE", f"{MODEL}/examples/q")
+    [one] = listed(server)
+    assert (one["features"], one["label"], one["reason"]) == (None, None, "erased")
+    rows = server.engine.log._db.execute("SELECT note FROM events WHERE kind = 11").fetchall()
+    assert rows == [(None,)]
+
+
+# --- faults of the program, and of the machine -----------------------------------------------------------------------
+
+
+def test_a_fault_at_a_row_sets_it_aside(local, monkeypatch):
+    """An exception that nobody has thought of is told with its type."""
+    server = local()
+    server("PUT", MODEL, {"view": "none"})
+    hosted = server.engine.find("m")
+    learner = type(hosted.model.stream.learner)
+    learn = learner.learn
+
+    def faulty(self, X, *arguments, **options):
+        if X.shape[0] and self.n_features >= 3:
+            raise KeyError("a fault")
+        return learn(self, X, *arguments, **options)
+
+    monkeypatch.setattr(learner, "learn", faulty)
+    assert (
+        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "b": 2}, "label": "x"}).status_code == 200
+    )
+    answer = server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "c": 2}, "label": "x"})
+    assert kind_of(answer) == "set-aside" and "KeyError: 'a fault'" in answer.json()["detail"]
+    assert (
+        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1, "b": 3}, "label": "y"}).status_code == 200
+    )
+    assert server("GET", MODEL).json()["features"] == 2
+
+
+def test_a_model_without_memory_stops_and_the_others_go_on(local, monkeypatch):
+    server = local()
+    for name in ("m", "other"):
+        server("PUT", f"/v1/models/{name}", {"view": "none"})
+        for k in range(4):
+            row = {"id": f"r{k}", "features": {"a": k}, "label": "xy"[k % 2]}
+            assert server("POST", f"/v1/models/{name}/learn?wait=learned", row).status_code == 200
+    learner = type(server.engine.find("m").model.stream.learner)
+    learn, bad = learner.learn, server.engine.find("m").model.stream.learner
+
+    def full(self, *arguments, **options):
+        if self is bad:
+            raise MemoryError
+        return learn(self, *arguments, **options)
+
+    monkeypatch.setattr(learner, "learn", full)
+    row = {"id": "r9", "features": {"a": 9}, "label": "x"}
+    answer = server("POST", f"{MODEL}/learn?wait=learned", row)
+    assert (answer.status_code, kind_of(answer)) == (503, "model-failed")
+    assert "the memory is full" in answer.json()["detail"]
+    for path, body in [("predict", {"features": {"a": 1}}), ("learn", row), ("explain", {"features": {"a": 1}})]:
+        assert kind_of(server("POST", f"{MODEL}/{path}", body)) == "model-failed"
+    assert kind_of(server("GET", f"{MODEL}/file")) == "model-failed"
+    assert "memory" in server("GET", MODEL).json()["failed"]
+    assert len(lines_of(server("GET", f"{MODEL}/examples"))) == 5, "the row is durable"
+    assert server("GET", "/readyz").status_code == 200
+    assert 'confidently_failed{model="m"} 1.0' in server("GET", "/metrics").text
+    assert server("POST", "/v1/models/other/learn?wait=learned", row).json()["status"] == "learned"
+    assert server("POST", "/v1/models/other/predict", {"features": {"a": 1}}).status_code == 200
+    assert server("POST", f"{MODEL}/rebuild").status_code == 200
+    assert server("GET", MODEL).json()["failed"] is None
+    assert server("GET", MODEL).json()["rows"] == 5
+    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
+    assert server.engine.waiting.rows == 0
+    monkeypatch.undo()
+    server.stop()
+    again = local()
+    assert [again("GET", f"/v1/models/{name}").json()["rows"] for name in ("m", "other")] == [5, 5]
+
+
+def test_rows_that_wait_for_a_model_that_stops_are_answered(local, monkeypatch):
+    server = local()
+    server("PUT", MODEL, {"view": "none"})
+    hosted, entered, release = server.engine.find("m"), threading.Event(), threading.Event()
+    learner = type(hosted.model.stream.learner)
+
+    def slow(self, *arguments, **options):
+        entered.set()
+        release.wait()
+        raise MemoryError
+
+    monkeypatch.setattr(learner, "learn", slow)
+    rows = [examples.taught(hosted, f"r{k}", b'{"a":1}', "x", 1.0) for k in range(3)]
+    waiting = [server.engine.submit(examples.learn(server.engine, hosted, [row], wait=True).blocking()) for row in rows]
+    entered.wait()
+    release.set()
+    for request in waiting:
+        with pytest.raises(Exception, match="has stopped"):
+            request.answer()
+    assert server.engine.waiting.rows == 0
+    assert server("GET", "/readyz").status_code == 200
+
+
+def test_a_model_that_cannot_be_loaded_does_not_keep_the_others_from_it(local, tmp_path, call):
+    server = local()
+    for name in ("m", "other"):
+        server("PUT", f"/v1/models/{name}", {"view": "none"})
+        for k in range(4):
+            server("POST", f"/v1/models/{name}/learn?wait=learned", {"features": {"a": k}, "label": "xy"[k % 2]})
+    file = server("GET", f"{MODEL}/file").content
+    server("PUT", "/v1/models/uploaded/file", content=file)
+    folder = server.engine.find("uploaded").folder
+    server.stop()
+    (folder / "base.cw").write_bytes(file[:-20])
+    status, out, _ = call("serve", tmp_path / "served", "--check")
+    assert status == 2 and "DAMAGED model uploaded: it cannot be served" in out
+    again = local()
+    assert any("uploaded" in line and "the other models are served" in line for line in again.told)
+    assert kind_of(again("POST", "/v1/models/uploaded/predict", {"features": {"a": 1}})) == "model-failed"
+    assert again("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
+    assert again("DELETE", "/v1/models/uploaded").status_code == 204
+
+
+# --- the text of numbers ---------------------------------------------------------------------------------------------
+
+NUMBERS = ["1.50", "1e3", "-0", "0.10", "1E+2", "100000000000000000000", "1.0", "-0.0", "7"]
+
+
+def written(k, number):
+    """A row as text, in whose columns are numbers as people write them."""
+    return f'{{"n":{k % 5}.50,"code":{number},"words":{number},"name":"caf\\u00e9 é\x7f","label":{k % 2}}}'
+
+
+@pytest.mark.parametrize("way", ["learn", "follow"])
+def test_numbers_keep_their_text(local, tmp_path, way):
+    options = ("--category=code", "--text=words", "--view=none")
+    lines = [written(k, NUMBERS[k % len(NUMBERS)]) for k in range(90)]
+    settings = {"view": "none", "reading": {"category": ["code"], "text": ["words"]}}
+    server = local()
+    server("PUT", MODEL, settings)
+    if way == "learn":
+        for line in lines:
+            features, label = line[:-11] + "}", line[-2]
+            body = f'{{"features":{features},"label":{label}}}'.encode()
+            assert server("POST", f"{MODEL}/learn?wait=learned", content=body).status_code == 200
+    else:
+        (tmp_path / "grows.jsonl").write_text("".join(line + "\n" for line in lines))
+        follower = Follower(
+            server.engine, server.engine.find("m"), FileSource(tmp_path / "grows.jsonl"), server.told.append
+        )
+        follower.start()
+        wait_until(lambda: server("GET", MODEL).json()["rows"] == 90)
+        follower.stop()
+        assert follower.refused == 0
+    file = server("GET", f"{MODEL}/file").content
+    assert file == trained(tmp_path, lines, *options), "the rows as they came"
+    server.stop()
+    exported = list(offline.export(tmp_path / "served", "m"))
+    assert all(line.isascii() for line in exported)
+    assert trained(tmp_path, exported, *options) == file
+    assert local()("GET", f"{MODEL}/file").content == file
