@@ -13,7 +13,6 @@ from confidently.serve.examples import export
 from confidently.serve.follow import Follower, sources_of
 from confidently.serve.models import create
 from confidently.serve.problems import Problem
-from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings, Reading
 from confidently.serve.sources import FileSource
 from confidently.serve.waiting import Limits
@@ -135,9 +134,7 @@ def test_rows_that_find_no_room_are_sent_again(tmp_path):
     path, said = tmp_path / "rows.jsonl", []
     path.write_text("".join(line(k) + "\n" for k in range(1300)))
     engine = started(tmp_path / "served", limits=Limits(waiting_rows=2))
-    holding, release = threading.Event(), threading.Event()
-    engine.submit(Request(lambda log, request: (holding.set(), release.wait())))
-    holding.wait()
+    engine.waiting.add(2, 0)  # as rows of others do
     refused, submit = [], engine.writer.submit
 
     def counted(request):
@@ -150,8 +147,9 @@ def test_rows_that_find_no_room_are_sent_again(tmp_path):
     engine.writer.submit = counted
     follower = follow(engine, FileSource(path), said)
     until(lambda: len(refused) >= 2)
-    release.set()
-    until(lambda: len(learned(engine)) == 1300)
+    assert follower.learned == 0
+    engine.waiting.add(-2, 0)
+    until(lambda: follower.learned == 1300)
     assert learned(engine) == list(range(1300)) and set(refused) == {"overloaded"}
     follower.stop()
     engine.stop()

@@ -136,7 +136,7 @@ def test_a_log_with_another_schema_is_refused(folder, tmp_path, name):
         lambda: list(offline.check(folder)), lambda: offline.restore(folder, tmp_path / "new"),
         lambda: list(offline.export(folder, "m")), lambda: Engine(folder),
     ):  # fmt: skip
-        with pytest.raises(LogError, match="is not a log of confidently: the .* is not as a server makes it"):
+        with pytest.raises(LogError, match=r"is not a log of confidently: the .* is not as a server makes it"):
             work()
     assert not (tmp_path / "new").exists()
 
@@ -155,7 +155,7 @@ def test_a_database_of_something_else_is_refused(tmp_path, version):
 def test_values_that_no_server_writes_are_found(folder, tmp_path, name):
     changed(folder, VALUES[name])
     assert not all(sound for sound, _ in offline.check(folder))
-    with pytest.raises(LogError, match="1 (event|model) of the log cannot be what a server wrote; use another backup"):
+    with pytest.raises(LogError, match=r"1 (event|model) of the log cannot be what a server wrote; use another backup"):
         offline.restore(folder, tmp_path / "new")
 
 

@@ -84,7 +84,7 @@ class Follower:
 
     def _run(self) -> None:
         try:
-            position = self._call(lambda log, request: log.position(self.hosted.number, self.source.name))
+            position = self._call(lambda log, request: log.position(self.hosted.number, self.source.name), rows=0)
             for some in self.source.rows(position, self._stopping):
                 self._learn(some)
         except Exception as error:  # of the source, of the log, or a fault, which must not go unnoticed
