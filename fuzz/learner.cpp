@@ -135,8 +135,8 @@ Learned trained(const Problem& problem, std::int64_t cut) {
     Learned learned;
     learned.weights.resize(static_cast<std::size_t>(2 * (problem.n_features + problem.intercept)));
     for (std::size_t k = 1; k < learned.weights.size(); k += 2) learned.weights[k] = kPriorVariance;
-    learned.calibration = problem.regression ? std::vector<double>(TargetStatistics::size) : std::vector<double>{1.0, 0.0, 0.0, 0.0, 0.0};
-    if (problem.regression) learned.calibration[5] = 1.0;
+    learned.calibration = problem.regression ? std::vector<double>(TargetStatistics::size) : std::vector<double>(SigmoidCalibration::size);
+    learned.calibration[problem.regression ? 5 : 0] = 1.0;
     const Weights<double> weights{learned.weights.data(), problem.n_features + problem.intercept, 2, 1, 1, 1, problem.intercept, false};
     const auto with = [&](auto covariance) {
         try {

@@ -21,7 +21,7 @@ from scipy.linalg import cython_blas
 import confidently
 from confidently import _core
 from confidently.covariances.settings import MULTILABEL, Settings
-from confidently.covariances.state import INITIAL_TARGET
+from confidently.covariances.state import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TARGET, INITIAL_TEMPERATURE
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
 from confidently.views.columns import ZERO, Columns
@@ -458,15 +458,15 @@ CALLS = {
     "Learner.learn identity": learn("binary", "identity"),
     "Learner.learn unchecked": learn("binary", checked=False),
     "binary_probabilities": Call(
-        lambda: {"scores": np.array([1.0, -1.0]), "out": np.zeros((2, 2))},
-        lambda a: _core.binary_probabilities(a["scores"], 1.0, 0.0, a["out"]),
+        lambda: {"scores": np.array([1.0, -1.0]), "calibration": np.array(INITIAL_SIGMOID), "out": np.zeros((2, 2))},
+        lambda a: _core.binary_probabilities(a["scores"], a["calibration"], a["out"]),
     ),
     "class_probabilities": Call(
-        lambda: {"scores": np.zeros((2, 3)), "out": np.zeros((2, 3))},
-        lambda a: _core.class_probabilities(a["scores"], 1.0, a["out"]),
+        lambda: {"scores": np.zeros((2, 3)), "calibration": np.array(INITIAL_TEMPERATURE), "out": np.zeros((2, 3))},
+        lambda a: _core.class_probabilities(a["scores"], a["calibration"], a["out"]),
     ),
     "label_probabilities": Call(
-        lambda: {"scores": np.zeros((2, 3)), "calibration": np.zeros(15), "out": np.zeros((2, 3))},
+        lambda: {"scores": np.zeros((2, 3)), "calibration": np.array(INITIAL_LABEL * 3), "out": np.zeros((2, 3))},
         lambda a: _core.label_probabilities(a["scores"], a["calibration"], a["out"]),
     ),
     "Learner.moderated": predict("moderated", "binary", 1),

@@ -132,11 +132,11 @@ class BoundTo final : public BoundLearner {
         } else if constexpr (std::is_same_v<Task, MultilabelOneVsRest>) {
             for (int k = 0; k < columns(); ++k) {
                 const double f = s[std::size_t(k)] * moderation(covariance_.variance(row, {k, kNone}), prior_);
-                out[k] = answered(SigmoidCalibration::logit(calibration_ + k * SigmoidCalibration::size, f));
+                out[k] = answered(SigmoidCalibration::logit(calibration_ + k * LabelCalibration::size, f));
             }
         } else if constexpr (std::is_same_v<Task, Multilabel>) {
             for (int k = 1; k < columns(); ++k) {
-                const double* c = calibration_ + (k - 1) * SigmoidCalibration::size;
+                const double* c = calibration_ + (k - 1) * LabelCalibration::size;
                 out[k - 1] = answered(SigmoidCalibration::logit(c, s[std::size_t(k)] - s[Multilabel::threshold]));
             }
         } else {
@@ -194,7 +194,7 @@ class BoundTo final : public BoundLearner {
     void moderated_softmax(const Row& row, double* s, double* out) const {
         const double shrink = moderation(top_variance(covariance_, row, s, independent_), prior_);
         for (int k = 0; k < columns(); ++k) s[k] *= shrink;
-        softmax(calibration_[0], s, columns(), out);
+        TemperatureCalibration::probabilities(calibration_, s, columns(), out);
     }
 
     // A small array of the state, and its content before the row.

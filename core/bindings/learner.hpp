@@ -72,7 +72,7 @@ T* data(const nb::dict& state, const char* name) {
 inline int calibration_size(Task task, int columns) {
     if (task == Task::binary) return SigmoidCalibration::size;
     if (is_regression(task)) return TargetStatistics::size * columns;
-    return is_multilabel(task) ? SigmoidCalibration::size * (columns - extra_columns(task)) : TemperatureCalibration::size;
+    return is_multilabel(task) ? LabelCalibration::size * (columns - extra_columns(task)) : TemperatureCalibration::size;
 }
 
 inline const std::optional<Input<double, 2>> kNoTargets;

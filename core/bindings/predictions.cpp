@@ -31,13 +31,13 @@ Vector<std::int32_t> largest_numbers(Input<double, 2> scores) {
 }
 
 // Probabilities of both classes from the score of the second.
-void binary_probabilities(Input<double, 1> scores, double slope, double offset, Array<double, 2> out) {
+void binary_probabilities(Input<double, 1> scores, Input<double, 1> calibration, Array<double, 2> out) {
     const std::size_t n = scores.shape(0);
-    const double calibration[] = {slope, offset};
+    require(calibration.shape(0) == SigmoidCalibration::size, "the calibration is not one of two classes");
     require(out.shape(0) == n && out.shape(1) == 2, "out does not have two columns");
     const ReleasedLock released(n > kManyEntries);
     for (std::size_t i = 0; i < n; ++i) {
-        const double p = answered(SigmoidCalibration::logit(calibration, scores.data()[i]));
+        const double p = answered(SigmoidCalibration::logit(calibration.data(), scores.data()[i]));
         out.data()[2 * i] = 1.0 - p;
         out.data()[2 * i + 1] = p;
     }
@@ -46,22 +46,24 @@ void binary_probabilities(Input<double, 1> scores, double slope, double offset, 
 // Probabilities of labels, each by itself.
 void label_probabilities(Input<double, 2> scores, Input<double, 1> calibration, Array<double, 2> out) {
     const std::size_t n = scores.shape(0), columns = scores.shape(1);
-    require(calibration.shape(0) == SigmoidCalibration::size * columns, "every label has one calibration");
+    require(calibration.shape(0) == LabelCalibration::size * columns, "every label has one calibration");
     require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
     const ReleasedLock released(n * columns > kManyEntries);
     for (std::size_t i = 0; i < n; ++i)
         for (std::size_t k = 0; k < columns; ++k) {
-            const double* own = calibration.data() + k * SigmoidCalibration::size;
+            const double* own = calibration.data() + k * LabelCalibration::size;
             out.data()[i * columns + k] = answered(SigmoidCalibration::logit(own, scores.data()[i * columns + k]));
         }
 }
 
 // Probabilities of several classes.
-void class_probabilities(Input<double, 2> scores, double slope, Array<double, 2> out) {
+void class_probabilities(Input<double, 2> scores, Input<double, 1> calibration, Array<double, 2> out) {
     const std::size_t n = scores.shape(0), columns = scores.shape(1);
+    require(calibration.shape(0) == TemperatureCalibration::size, "the calibration is not one of several classes");
     require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
     const ReleasedLock released(n * columns > kManyEntries);
-    for (std::size_t i = 0; i < n; ++i) softmax(slope, scores.data() + i * columns, int(columns), out.data() + i * columns);
+    for (std::size_t i = 0; i < n; ++i)
+        TemperatureCalibration::probabilities(calibration.data(), scores.data() + i * columns, int(columns), out.data() + i * columns);
 }
 
 }  // namespace
@@ -69,9 +71,9 @@ void class_probabilities(Input<double, 2> scores, double slope, Array<double, 2>
 void bind_predictions(nb::module_& m) {
     m.def("positive_numbers", &positive_numbers, "scores"_a.noconvert());
     m.def("largest_numbers", &largest_numbers, "scores"_a.noconvert());
-    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "slope"_a, "offset"_a, "out"_a.noconvert());
+    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
     m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
-    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "slope"_a, "out"_a.noconvert());
+    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
 }
 
 }  // namespace confidently::python

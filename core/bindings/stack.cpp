@@ -54,7 +54,7 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32
     examples.check(task, columns, matrix.rows->n_rows);
     const Progressive progressive = progressive_of(std::nullopt, logits, task, to - from, columns);
     double* calibration = data<double>(state, "calibration");
-    require(int(entry<double, 1>(state, "calibration").size()) == calibration_size(task, columns),
+    require(int(entry<double, 1>(state, "calibration").size()) == (columns == 1 ? Line::size : Slope::size),
             "the calibration does not match the classes");
     const Batch batch = examples.batch(*matrix.rows);
     nb::gil_scoped_release release;
@@ -71,12 +71,13 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32
             relative(f.data(), learner.classes);
             double* out = progressive.logits ? progressive.logits + (at - from) * columns : nullptr;
             if (columns == 1) {
-                const SigmoidCalibration found{calibration};
-                if (out) *out = found.logit(f[0]);
-                found.learn(f[0], label == 1, w);
+                const Line found{calibration};
+                const double t = found.at(f[0]);
+                if (out) *out = t;
+                found.learn(f[0], label == 1, w, sigmoid(t));
             } else {
-                const TemperatureCalibration found{calibration};
-                if (out) found.logits(f.data(), columns, out);
+                const Slope found{calibration};
+                if (out) found.at(f.data(), columns, out);
                 found.learn(f.data(), columns, label, w, scratch.data());
             }
         }

@@ -1,5 +1,6 @@
 // Online calibration: every margin is computed before its label is used, so the stream itself is a calibration set. A
-// damped online Newton method keeps the maximum-likelihood sigmoid or temperature (docs/mathematics.md).
+// damped online Newton method keeps the maximum-likelihood sigmoid or temperature, and another one a correction of what
+// these say (docs/mathematics.md).
 #pragma once
 
 #include <algorithm>
@@ -7,13 +8,15 @@
 
 namespace confidently {
 
-// Curvature of the log-loss at the start, equivalent to about one example in favor of a = 1, b = 0.
+// Curvature of the log-loss in the logarithm of a slope at the start, equivalent to about one example in favor of 1.
 inline constexpr double kPriorCurvature = 1.0;
 // Early margins are worse than late ones: evidence decays over about 2000 examples of weight 1.
 inline constexpr double kDecay = 1.0 - 1.0 / 2000.0;
 inline constexpr double kMinSlope = 1e-3;         // a smaller slope would lose the order of the scores
 inline constexpr double kMinProbability = 1e-15;  // in the log-loss, so that one confident mistake costs a finite loss
 inline constexpr double kMaxStep = 0.5;           // of Newton's method, so that no single example ruins the fit
+// Curvature of the log-loss in an offset at the start: it decides against the scores only when more than a few rows say so.
+inline constexpr double kOffsetCurvature = 16.0;
 // Bounds of a slope and of the scores that it multiplies, so that no product of four of them and a weight overflows.
 inline constexpr double kLargest = 1e30;
 
@@ -35,18 +38,10 @@ inline double sigmoid(double t) {
 inline double answered(double t) { return std::clamp(sigmoid(t), kMinAnswered, 1.0 - kMinAnswered); }
 
 // The scores of classes times a slope, moved so that the largest is 0.
-inline void calibrated(double slope, const double* f, int n, double* out) {
+inline void scaled(double slope, const double* f, int n, double* out) {
     double top = -kLargest;
     for (int k = 0; k < n; ++k) top = std::max(top, out[k] = std::clamp(f[k], -kLargest, kLargest));
     for (int k = 0; k < n; ++k) out[k] = slope * (out[k] - top);
-}
-
-// p_k = exp(slope f_k) / sum_j exp(slope f_j)
-inline void softmax(double slope, const double* f, int n, double* p) {
-    calibrated(slope, f, n, p);
-    double total = 0.0;
-    for (int k = 0; k < n; ++k) total += p[k] = std::exp(p[k]);
-    for (int k = 0; k < n; ++k) p[k] /= total;
 }
 
 // A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay positive
@@ -56,20 +51,16 @@ inline double stepped(double a, double u) { return std::clamp(a * (2.0 - u) / (2
 // Loss of a label that was predicted with probability p.
 inline double log_loss(double p) { return -std::log(std::max(p, kMinProbability)); }
 
-// P(positive) = sigmoid(a f + b); state: a, b and the Hessian of the log-loss haa, hab, hbb.
-struct SigmoidCalibration {
+// t = a f + b, with P(positive) = sigmoid(t); state: a, b and the Hessian of the log-loss haa, hab, hbb.
+struct Line {
     static constexpr int size = 5;
     double* state;
 
-    // the calibrated score: the logarithm of the odds of the positive class
-    static double logit(const double* state, double score) { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
-    double logit(double score) const { return logit(state, score); }
+    static double at(const double* state, double score) { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
+    double at(double score) const { return at(state, score); }
 
-    // returns the probability of the label before the update
-    double learn(double score, bool positive, double w) const { return learn(score, positive, w, sigmoid(logit(score))); }
-
-    // The same if the probability of the positive class is known.
-    double learn(double score, bool positive, double w, double p) const {
+    // p: the probability of the positive class, sigmoid(at(score))
+    void learn(double score, bool positive, double w, double p) const {
         const double f = std::clamp(score, -kLargest, kLargest);
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
         const double g = w * (p - kTarget[positive]), h = w * p * (1.0 - p);
@@ -78,25 +69,30 @@ struct SigmoidCalibration {
         hab = keep * hab + h * f;
         hbb = keep * hbb + h;
         // Newton in (log a, b)
-        const double A = a * a * haa + kPriorCurvature, B = hbb + kPriorCurvature, C = a * hab;
+        const double A = a * a * haa + kPriorCurvature, B = hbb + kOffsetCurvature, C = a * hab;
         const double scale = g / (A * B - C * C), u = scale * (a * f * B - C), db = scale * (A - C * a * f);
         const double size = std::max(std::fabs(u), std::fabs(db)), shrink = size > kMaxStep ? kMaxStep / size : 1.0;
         a = stepped(a, shrink * u);
         b -= shrink * db;
-        return std::fabs(kTarget[!positive] - p);
+    }
+
+    // Doubles the slope, for scores that have halved.
+    void steepen() const {
+        state[0] = std::min(2.0 * state[0], kLargest);
+        state[2] *= 0.25;
+        state[3] *= 0.5;
     }
 };
 
-// P(k) proportional to exp(a f_k); state: a and the second derivative of the log-loss.
-struct TemperatureCalibration {
+// t_k = a (f_k - max f), with P(k) proportional to exp(t_k); state: a and the second derivative of the log-loss.
+struct Slope {
     static constexpr int size = 2;
     double* state;
 
-    // the calibrated scores, of which the largest is 0
-    void logits(const double* f, int n, double* out) const { calibrated(state[0], f, n, out); }
+    void at(const double* f, int n, double* out) const { scaled(state[0], f, n, out); }
 
-    // f: n scores, which are clamped; p: scratch space for n numbers; returns the probability of the true class before the update
-    double learn(double* f, int n, int truth, double w, double* p) const {
+    // f: n scores, which are clamped; p: scratch space for n numbers
+    void learn(double* f, int n, int truth, double w, double* p) const {
         for (int k = 0; k < n; ++k) f[k] = std::clamp(f[k], -kLargest, kLargest);
         double &a = state[0], &haa = state[1];
         const double top = *std::max_element(f, f + n);
@@ -114,7 +110,204 @@ struct TemperatureCalibration {
         haa = decay(w) * haa + w * variance;
         const double u = w * mean * a / (a * a * haa + kPriorCurvature);
         a = stepped(a, std::clamp(u, -kMaxStep, kMaxStep));
-        return p[truth] / total;
+    }
+
+    void steepen() const {
+        state[0] = std::min(2.0 * state[0], kLargest);
+        state[1] *= 0.25;
+    }
+};
+
+// Follows the size of scores. Hard rules shrink their margins by orders of magnitude where classes overlap, faster than the
+// curvature of the rows before lets a slope grow; so a slope is doubled whenever scores have halved.
+struct ScoreSize {
+    static constexpr int size = 3;
+    static constexpr double longest = 200.0;  // the size is a mean over the last rows of about this weight
+    static constexpr double outlier = 4.0;    // a score counts as at most that times the size
+    double* state;
+
+    double& mean() const { return state[0]; }   // of |score|
+    double& least() const { return state[1]; }  // half the size that the slope is made for
+    double& rows() const { return state[2]; }   // weight of the rows so far, at most `longest`
+
+    // Counts a score of a row of weight w; returns whether scores have halved.
+    bool halved(double score, double w) const {
+        const bool known = rows() >= longest;
+        double f = std::min(std::fabs(score), kLargest);
+        if (known && mean() > 0.0) f = std::min(f, outlier * mean());
+        rows() = std::min(rows() + w, longest);
+        mean() += (f - mean()) * std::min(w / rows(), 1.0);
+        const bool fallen = known && mean() < least();
+        if (fallen) least() *= 0.5;
+        if (!known || mean() > 2.0 * least()) least() = 0.5 * mean();
+        return fallen;
+    }
+};
+
+// t + w(t), which increases: w is linear between knots at `first`, first + 1, ... and constant beyond them. state: w at the
+// knots, and the curvature of the log-loss in each.
+struct Correction {
+    static constexpr double prior_curvature = 4.0;
+    static constexpr double fall = 0.95;  // of w from a knot to the next one at most, which leaves t + w(t) a slope of .05
+    double* state;
+    int knots;
+
+    // After which knot, by which part of the distance to the next one.
+    struct Place {
+        int knot;
+        double part;
+    };
+
+    static Place place(double t, double first, int knots) {
+        const double z = std::clamp(t - first, 0.0, knots - 1.0);
+        const int knot = std::min(static_cast<int>(z), knots - 2);
+        return {knot, z - knot};
+    }
+
+    static double added(const double* state, Place at) { return state[at.knot] + at.part * (state[at.knot + 1] - state[at.knot]); }
+
+    // A Newton step at a knot; the curvature is that of an example, beside those before it.
+    void step(int knot, double gradient, double curvature, double keep) const {
+        double& h = state[knots + knot];
+        h = keep * h + curvature;
+        state[knot] -= std::clamp(gradient / (h + prior_curvature), -kMaxStep, kMaxStep);
+    }
+
+    // Makes t + w(t) increase again after steps at a knot and the next one.
+    void increase(int knot) const {
+        double &one = state[knot], &next = state[knot + 1];
+        const double low = knot > 0 ? state[knot - 1] - fall : -kLargest;
+        const double high = knot + 2 < knots ? state[knot + 2] + fall : kLargest;
+        one = std::max(one, low);
+        next = std::min(next, high);
+        if (next >= one - fall) return;
+        one = std::max(std::min(0.5 * (one + next + fall), high + fall), low);
+        next = one - fall;
+    }
+
+    // The same after steps at any knots.
+    void increase() const {
+        for (int j = 1; j < knots; ++j) state[j] = std::max(state[j], state[j - 1] - fall);
+    }
+};
+
+// P(positive) = sigmoid(t + w(t)), t = a f + b; state: the line, the size of the scores, and the correction.
+struct SigmoidCalibration {
+    static constexpr int knots = 14, at_map = Line::size + ScoreSize::size, size = at_map + 2 * knots;
+    static constexpr double first_knot = -6.5;
+    double* state;
+
+    // What is known of an example before its label is used.
+    struct Seen {
+        double score, line;
+        Correction::Place place;
+        double logit;  // the calibrated score: the logarithm of the odds of the positive class
+    };
+
+    static Seen see(const double* state, double score) {
+        const double t = Line::at(state, score);
+        const Correction::Place place = Correction::place(t, first_knot, knots);
+        return {score, t, place, t + Correction::added(state + at_map, place)};
+    }
+
+    Seen see(double score) const { return see(state, score); }
+    static double logit(const double* state, double score) { return see(state, score).logit; }
+
+    // by_line, p: probabilities of the positive class, sigmoid(seen.line) and sigmoid(seen.logit); returns that of the label
+    double learn(const Seen& seen, bool positive, double w, double by_line, double p) const {
+        const Line line{state};
+        line.learn(seen.score, positive, w, by_line);
+        if (ScoreSize{state + Line::size}.halved(seen.score, w)) line.steepen();
+        const Correction map{state + at_map, knots};
+        const double g = w * (p - kTarget[positive]), h = w * p * (1.0 - p), keep = decay(w);
+        const double after = seen.place.part, before = 1.0 - after;
+        map.step(seen.place.knot, g * before, h * before * before, keep);
+        map.step(seen.place.knot + 1, g * after, h * after * after, keep);
+        map.increase(seen.place.knot);
+        return std::fabs(kTarget[!positive] - p);
+    }
+};
+
+// P(k) proportional to exp(t_k + w(t_k)), t_k = a (f_k - max f); state: the slope, the size of the scores, and the correction.
+struct TemperatureCalibration {
+    static constexpr int knots = 11, at_map = Slope::size + ScoreSize::size, size = at_map + 2 * knots;
+    static constexpr double first_knot = -9.5;
+    double* state;
+
+    // p: set to the probabilities
+    static void probabilities(const double* state, const double* f, int n, double* p) {
+        scaled(state[0], f, n, p);
+        exponentials(state, n, p);
+    }
+
+    // f: n scores, which are clamped; t, p: scratch space for n numbers; returns the probability of the true class before
+    double learn(double* f, int n, int truth, double w, double* t, double* p) const {
+        const Correction map{state + at_map, knots};
+        scaled(state[0], f, n, t);
+        std::copy_n(t, n, p);
+        exponentials(state, n, p);
+        const double keep = decay(w), of_truth = p[truth];
+        double gradient[knots] = {}, curvature[knots] = {}, distance = 0.0;
+        for (int k = 0; k < n; ++k) {
+            const double g = w * (p[k] - kTarget[k == truth]), h = w * p[k] * (1.0 - p[k]);
+            const auto [knot, after] = Correction::place(t[k], first_knot, knots);
+            const double before = 1.0 - after;
+            gradient[knot] += g * before, gradient[knot + 1] += g * after;
+            curvature[knot] += h * before * before, curvature[knot + 1] += h * after * after;
+        }
+        for (int j = 0; j < knots; ++j)
+            if (curvature[j] > 0.0) map.step(j, gradient[j], curvature[j], keep);
+        map.increase();
+        const Slope slope{state};
+        slope.learn(f, n, truth, w, t);
+        const double top = *std::max_element(f, f + n);
+        for (int k = 0; k < n; ++k) distance += top - f[k];
+        if (ScoreSize{state + Slope::size}.halved(distance / n, w)) slope.steepen();
+        return of_truth;
+    }
+
+  private:
+    // t: the scores times the slope, of which the largest is 0; they become probabilities
+    static void exponentials(const double* state, int n, double* t) {
+        const double* map = state + at_map;
+        const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
+        double total = 0.0;
+        for (int k = 0; k < n; ++k)
+            total += t[k] = std::exp(t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top));
+        for (int k = 0; k < n; ++k) t[k] /= total;
+    }
+};
+
+// The calibration of a label among others, and how often it was right to be predicted; state: the sigmoid, and sums over rows,
+// of which old ones count less.
+struct LabelCalibration {
+    static constexpr int hits = SigmoidCalibration::size, chances = hits + 1, size = hits + 2;
+
+    // The probability above which labels are predicted: half of the F1 so far, of all labels together, as the largest F1 needs
+    // (Busa-Fekete et al. 2015). state: of n labels
+    static double threshold(const double* state, int n) {
+        double hit = 0.5, chance = 1.0;
+        for (int k = 0; k < n; ++k) {
+            hit += state[k * size + hits];
+            chance += state[k * size + chances];
+        }
+        return hit / chance;
+    }
+
+    // Counts the prediction of a label: hits are labels predicted and relevant, chances those predicted and those relevant.
+    static void count(double* state, bool predicted, bool relevant, double w) {
+        const double keep = decay(w);
+        state[hits] = keep * state[hits] + w * (predicted && relevant);
+        state[chances] = keep * state[chances] + w * (int(predicted) + int(relevant));
+    }
+
+    // returns the probability of the label before the update
+    static double learn(double* state, double score, bool relevant, double w, double threshold) {
+        const SigmoidCalibration calibration{state};
+        const SigmoidCalibration::Seen seen = calibration.see(score);
+        const double p = sigmoid(seen.logit);
+        count(state, p > threshold, relevant, w);
+        return calibration.learn(seen, relevant, w, sigmoid(seen.line), p);
     }
 };
 

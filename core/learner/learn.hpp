@@ -200,7 +200,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }
-    if constexpr (requires { task.finish(training.prior_variance); }) task.finish(training.prior_variance);
+    if constexpr (requires { task.finish(training.prior_variance); }) counters.mistakes += task.finish(training.prior_variance);
 }
 
 }  // namespace confidently

@@ -1,5 +1,5 @@
 // Tasks: each turns the label of a row into the pairs of columns to discriminate (Yang, Jin & Ye 2009, section 2.4) and
-// returns whether the row was predicted wrongly. A task depends on neither the rule nor the covariance: update(pair)
+// returns how many rows it has found to be predicted wrongly. A task depends on neither the rule nor the covariance: update(pair)
 // scores the pair, asks the rule, updates, and returns the margin as it was before the update.
 #pragma once
 
@@ -60,23 +60,24 @@ struct TopTwo {
 
 // Labels 0 and 1, one column. The calibration by a row waits for the next row: it is a long chain of operations, which nothing but
 // the next calibration waits for. So its two halves run beside the sums of the next score and beside what follows the next
-// update, when the processor would be idle.
+// update, when the processor would be idle. With a calibration, mistakes are counted by it, and so they wait too.
 class Binary {
   public:
+    // Returns how many rows are now known to be predicted wrongly.
     template <class Covariance, class Update>
-    bool learn(const Covariance&, const Example& e, double prior_variance, Update&& update) {
+    int learn(const Covariance&, const Example& e, double prior_variance, Update&& update) {
         const bool positive = *e.label == 1;
         const Pair pair{positive - 1, -int(positive)};  // 0 and kNone, or kNone and 0
         const auto margin = update(pair, [&] { predict(prior_variance); });
-        calibrate();
+        const int mistakes = calibrate();
         before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits};
-        return margin.mean <= 0.0;
+        return mistakes + (!e.calibration && margin.mean <= 0.0);
     }
 
-    // Calibrates by the last row.
-    void finish(double prior_variance) {
+    // Calibrates by the last row; returns whether it was predicted wrongly, if that was not known.
+    int finish(double prior_variance) {
         predict(prior_variance);
-        calibrate();
+        return calibrate();
     }
 
   private:
@@ -85,23 +86,27 @@ class Binary {
         bool positive;
         double weight;
         double *calibration, *log_loss, *logits;  // nullptr: not wanted, as in Example
-        double score, probability;                // once they are known
+        SigmoidCalibration::Seen seen;            // once it is known, as are the probabilities of the positive class
+        double by_line, probability;
     };
 
     void predict(double prior_variance) {
         if (!before_.calibration) return;
-        before_.score = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
-        const double logit = SigmoidCalibration{before_.calibration}.logit(before_.score);
-        before_.probability = sigmoid(logit);
-        if (before_.logits) *before_.logits = logit;
+        const double score = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
+        before_.seen = SigmoidCalibration::see(before_.calibration, score);
+        before_.by_line = sigmoid(before_.seen.line);
+        before_.probability = sigmoid(before_.seen.logit);
+        if (before_.logits) *before_.logits = before_.seen.line;
     }
 
-    void calibrate() {
-        if (!before_.calibration) return;
+    int calibrate() {
+        if (!before_.calibration) return 0;
         const SigmoidCalibration calibration{before_.calibration};
-        const double p = calibration.learn(before_.score, before_.positive, before_.weight, before_.probability);
+        const double p =
+            calibration.learn(before_.seen, before_.positive, before_.weight, before_.by_line, before_.probability);
         if (before_.log_loss) *before_.log_loss += log_loss(p);
         before_.calibration = nullptr;
+        return p <= 0.5;
     }
 
     Before before_{};
@@ -109,7 +114,7 @@ class Binary {
 
 // Shared by both multiclass tasks: the scores, the two best of them, one temperature for all classes.
 struct Multiclass {
-    std::vector<double> scores, scratch;
+    std::vector<double> scores, scratch, probabilities;
 
     template <class Covariance>
     TopTwo score(const Covariance& covariance, const Row& row) {
@@ -121,11 +126,11 @@ struct Multiclass {
     void calibrate(const Example& e, double variance, double prior_variance) {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
-        scratch.resize(scores.size());
-        const TemperatureCalibration calibration{e.calibration};
+        scratch.resize(scores.size()), probabilities.resize(scores.size());
         const int n = static_cast<int>(scores.size());
-        if (e.logits) calibration.logits(scores.data(), n, e.logits);
-        e.add_loss(calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data()));
+        if (e.logits) Slope{e.calibration}.at(scores.data(), n, e.logits);
+        const TemperatureCalibration calibration{e.calibration};
+        e.add_loss(calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data()));
     }
 };
 
@@ -185,9 +190,10 @@ struct Multilabel {
             update(Pair{worst, threshold});
         else
             update(Pair{threshold, best});
+        const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns - 1) : 0.0;
         for (int k = 1; e.calibration && k < columns; ++k)
-            e.add_loss(SigmoidCalibration{e.calibration + (k - 1) * SigmoidCalibration::size}.learn(
-                scores[k] - scores[threshold], relevant[k], e.weight));
+            e.add_loss(LabelCalibration::learn(e.calibration + (k - 1) * LabelCalibration::size, scores[k] - scores[threshold],
+                                               relevant[k], e.weight, likely));
         return mistake;
     }
 
@@ -206,14 +212,16 @@ struct MultilabelOneVsRest {
         const int columns = covariance.weights.columns;
         relevant.assign(static_cast<std::size_t>(columns), 0);
         for (const std::int32_t* l = e.label; l != e.label_end; ++l) relevant[*l] = 1;
+        const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns) : 0.0;
         double worst = HUGE_VAL, best = -HUGE_VAL;  // scores of the worst relevant and the best irrelevant label
         for (int k = 0; k < columns; ++k) {
             const auto margin = update(relevant[k] ? Pair{k, kNone} : Pair{kNone, k});
             const double score = relevant[k] ? margin.mean : -margin.mean;
             (relevant[k] ? worst : best) = relevant[k] ? std::min(worst, score) : std::max(best, score);
             if (e.calibration)
-                e.add_loss(SigmoidCalibration{e.calibration + k * SigmoidCalibration::size}.learn(
-                    score * moderation(margin.variance, prior_variance), relevant[k], e.weight));
+                e.add_loss(LabelCalibration::learn(e.calibration + k * LabelCalibration::size,
+                                                   score * moderation(margin.variance, prior_variance), relevant[k], e.weight,
+                                                   likely));
         }
         return worst <= best;
     }

@@ -241,8 +241,7 @@ def largest_numbers(
 ) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
 def binary_probabilities(
     scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    slope: float,
-    offset: float,
+    calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 def label_probabilities(
@@ -252,7 +251,7 @@ def label_probabilities(
 ) -> None: ...
 def class_probabilities(
     scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
-    slope: float,
+    calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 def mira_learn(

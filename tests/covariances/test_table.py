@@ -62,8 +62,10 @@ def check_export(name):
     one = with_intercept(X)
     mean, variance = one @ twin.weights()[0], np.einsum("ij,jk,ik->i", one, sigma_of(twin), one)
     moderated = calibration.moderated(mean, variance, 1.0)
-    slope, offset = classifier.learner_.state["calibration"][:2]
-    np.testing.assert_allclose(predictor.predict_proba(X)[:, 1], expit(slope * moderated + offset), rtol=1e-9)
+    state = classifier.learner_.state["calibration"]
+    t = state[0] * moderated + state[1]
+    expected = expit(t + np.interp(t, np.arange(-6.5, 7.0), state[8:22]))
+    np.testing.assert_allclose(predictor.predict_proba(X)[:, 1], expected, rtol=1e-9)
 
 
 def check_merge(name):

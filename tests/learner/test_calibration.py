@@ -9,13 +9,14 @@ from sklearn.metrics import log_loss
 
 from confidently import Logistic, OnlineClassifier, _core
 from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.state import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.calibration import posterior_probability, sigmoid, sigmoids, softmax
 from confidently.learner.learner import Learner
 from confidently.river import OnlineClassifier as RiverClassifier
 from tests.covariance_cases import has_task
 from tests.data_sets import load
-from tests.twins.calibration import Sigmoid, Temperature, moderated
+from tests.twins.calibration import Labels, Sigmoid, Temperature, moderated
 
 PRIOR = 0.7
 N_CLASSES = {"binary": 2, "joint": 3, "one-vs-rest": 3, "softmax": 3} | dict.fromkeys(MULTILABEL, 3)
@@ -39,24 +40,23 @@ def learn(learner, x, label, w):
     learner.learn(as_matrix(x[None]), labels, start, weight=np.array([w]))
 
 
-def replay(twins, learner, x, label, w):
-    """Update the twins with the margins of a row that the learner has not trained on yet."""
+def replay(twin, learner, x, label, w):
+    """Update the twin with the margins of a row that the learner has not trained on yet."""
     X, task = as_matrix(x[None]), learner.settings.task
     if task in MULTILABEL:
         mean, variance = (found[0] for found in learner.margin_distribution(X))
         scores = mean if task == "multilabel" else [moderated(m, v, PRIOR) for m, v in zip(mean, variance, strict=True)]
-        for k, (twin, f) in enumerate(zip(twins, scores, strict=True)):
-            twin.learn(f, k in label, w)
+        twin.learn(list(scores), label, w)
     elif task == "binary":
         mean, variance = learner.margin_distribution(X)
-        twins[0].learn(moderated(mean[0], variance[0], PRIOR), label, w)
+        twin.learn(moderated(mean[0], variance[0], PRIOR), label, w)
     else:
         _, variance = learner.top_margins(X)
-        twins[0].learn([moderated(f, variance[0], PRIOR) for f in learner.decision(X)[0]], label, w)
+        twin.learn([moderated(f, variance[0], PRIOR) for f in learner.decision(X)[0]], label, w)
 
 
-def twins_of(task):
-    return [Sigmoid() for _ in range(3)] if task in MULTILABEL else [Sigmoid() if task == "binary" else Temperature()]
+def twin_of(task):
+    return Labels(3) if task in MULTILABEL else Sigmoid() if task == "binary" else Temperature()
 
 
 @pytest.mark.parametrize(
@@ -66,15 +66,20 @@ def twins_of(task):
 def test_the_calibration_equals_its_twin(task, rule):
     X, labels, weights = unbalanced(task)
     learner = Learner(Settings(rule, task=task, fit_intercept=False, prior_variance=PRIOR), N_CLASSES[task], X.shape[1])
-    twins = twins_of(task)
+    twin = twin_of(task)
     for x, label, w in zip(X, labels, weights, strict=True):
         if w > 0:
-            replay(twins, learner, x, label, w)
+            replay(twin, learner, x, label, w)
         learn(learner, x, label, w)
-        expected = np.concatenate([twin.state() for twin in twins])
-        np.testing.assert_allclose(learner.state["calibration"], expected, rtol=1e-12, atol=1e-12)
-    offsets = learner.state["calibration"][1::5] if task in ("binary", *MULTILABEL) else [1.0]
+        np.testing.assert_allclose(learner.state["calibration"], twin.state(), rtol=1e-11, atol=1e-11)
+    size = len(INITIAL_LABEL if task in MULTILABEL else INITIAL_SIGMOID)
+    offsets = learner.state["calibration"][1::size] if task in ("binary", *MULTILABEL) else [1.0]
     assert np.abs(offsets).max() > 0.1  # so that the test can see an offset that is not learned
+
+
+def line(slope, offset):
+    """Return a calibration without a correction."""
+    return np.array([slope, offset, *INITIAL_SIGMOID[2:]])
 
 
 def test_sigmoids_of_scores():
@@ -82,20 +87,22 @@ def test_sigmoids_of_scores():
     least = 2.0**-53
     for slope, offset in ((1.0, 0.0), (0.3, -2.0), (1e-3, 1.5)):
         expected = np.clip(expit(slope * scores + offset), least, 1 - least)
-        p = sigmoid(scores, slope, offset)
+        p = sigmoid(scores, line(slope, offset))
         np.testing.assert_allclose(p[:, 1], expected, rtol=1e-15)
         np.testing.assert_array_equal(p[:, 0], 1.0 - p[:, 1])
     columns = np.column_stack([scores, scores[::-1]])
-    each = sigmoids(columns, np.array([0.3, -2.0, 0, 0, 0, 2.0, 1.0, 0, 0, 0]))
-    np.testing.assert_array_equal(each[:, 0], sigmoid(scores, 0.3, -2.0)[:, 1])
-    np.testing.assert_array_equal(each[:, 1], sigmoid(scores[::-1], 2.0, 1.0)[:, 1])
+    labels = [line(0.3, -2.0), [0.0, 0.0], line(2.0, 1.0), [0.0, 0.0]]
+    each = sigmoids(columns, np.concatenate(labels))
+    np.testing.assert_array_equal(each[:, 0], sigmoid(scores, line(0.3, -2.0))[:, 1])
+    np.testing.assert_array_equal(each[:, 1], sigmoid(scores[::-1], line(2.0, 1.0))[:, 1])
     assert sigmoid(scores[:0]).shape == (0, 2) and sigmoids(columns[:, :0], np.zeros(0)).shape == (9, 0)
 
 
 def test_softmax_of_scores():
     scores = np.array([[0.0, 1.0, -2.0], [1e9, 1e9, 0.0], [-1e300, 0.0, 1e300], [700.0, -700.0, 0.0]])
     for slope in (1.0, 0.2, 5.0):
-        np.testing.assert_allclose(softmax(scores, [slope]), scipy_softmax(slope * scores, axis=1), rtol=1e-14)
+        calibration = np.array([slope, *INITIAL_TEMPERATURE[1:]])
+        np.testing.assert_allclose(softmax(scores, calibration), scipy_softmax(slope * scores, axis=1), rtol=1e-14)
     np.testing.assert_array_equal(softmax(scores.T.copy().T), softmax(scores))
     assert softmax(scores[:0]).shape == (0, 3)
 
@@ -128,13 +135,13 @@ def test_products_calibrate_alike(covariance):
         "arow", covariance, task, fit_intercept=False, prior_variance=PRIOR, rows_per_product=16, kernel="linear"
     )
     learner, alone = (Learner(settings, 3, X.shape[1]) for _ in range(2))
-    twins = twins_of(task)
+    twin = twin_of(task)
     for x, label, w in zip(X, labels, weights, strict=True):
         if w > 0:
-            replay(twins, alone, x, label, w)
+            replay(twin, alone, x, label, w)
         learn(alone, x, label, w)
     learner.learn(as_matrix(X), labels.astype(np.int32), weight=weights)
-    np.testing.assert_allclose(learner.state["calibration"], twins[0].state(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(learner.state["calibration"], twin.state(), rtol=1e-8, atol=1e-12)
 
 
 def test_the_log_loss_of_a_calibrated_offset_is_lower():
@@ -153,7 +160,7 @@ def test_dicts_are_calibrated_alike():
     model._rows.table.number(0)  # classes in the order of the learner
     for x, label, w in zip(X, labels, weights, strict=True):
         if w > 0:
-            replay([twin], learner, x, label, w)
+            replay(twin, learner, x, label, w)
             learn(learner, x, label, w)
             model.learn_one(dict(enumerate(x)), int(label), w)
     np.testing.assert_allclose(model._rows.learner.state["calibration"], twin.state(), rtol=1e-12, atol=1e-12)

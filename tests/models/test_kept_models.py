@@ -29,7 +29,12 @@ def test_every_format_is_kept():
     assert {int(re.match(r"format(\d+)-", name)[1]) for name in KEPT} == set(range(1, FORMAT + 1))
 
 
-@pytest.mark.parametrize("name", [name for name in KEPT if name.startswith(("format3-", "format4-", "format5-"))])
+def is_written(name):
+    """Return whether models of this kind are still written in the format of the file."""
+    return name.startswith("format6-") or (name.startswith("format3-") and ("topics" in name or "regression" in name))
+
+
+@pytest.mark.parametrize("name", [name for name in KEPT if is_written(name)])
 def test_files_of_the_formats_that_are_written_are_byte_identical(name, tmp_path):
     load_any(FOLDER / f"{name}.cw").save(tmp_path / "again.cw")
     assert (tmp_path / "again.cw").read_bytes() == (FOLDER / f"{name}.cw").read_bytes()

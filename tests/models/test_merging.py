@@ -198,7 +198,8 @@ def test_disjoint_features(rule, covariance):
     X, y = rows(60, d=8, noise=0.1)
     X[:30, 4:], X[30:, :4] = 0, 0
     settings = {"rule": rule, "covariance": covariance, "fit_intercept": False, "prior_variance": PRIOR}
-    one, other, both = (OnlineClassifier(**settings, view=None) for _ in range(3))
+    # without a calibration, which all features share, so that mistakes add up too
+    one, other, both = (OnlineClassifier(**settings, view=None, calibration=None) for _ in range(3))
     one.fit(X[:30], y[:30])
     other.fit(X[30:], y[30:])
     both.fit(X, y)
@@ -338,21 +339,37 @@ def test_calibration_is_weighted_by_evidence():
     """The merged calibration minimizes the sum of two log-losses that are quadratic in (log a, b)."""
     from confidently.learner.calibration import merged
 
-    one = np.array([2.0, 0.5, 3.0, 0.4, 2.0])
-    other = np.array([5.0, -1.0, 1.0, -0.2, 4.0])
+    rng = np.random.default_rng(0)
+    knots, count = np.arange(14), 2 * 14
+
+    def of_two(line, size):
+        """With a correction whose slope t + w(t) may not fall below .05."""
+        values = np.maximum.accumulate(rng.normal(size=14) + 0.95 * knots) - 0.95 * knots
+        return np.array([*line, size, size / 2, 200.0, *values, *rng.uniform(1, 50, 14)])
+
+    one, other = of_two([2.0, 0.5, 3.0, 0.4, 2.0], 3.0), of_two([5.0, -1.0, 1.0, -0.2, 4.0], 1.0)
     found = merged([one, other], "binary")
 
     def slope_at(state):
-        a, b, haa, hab, hbb = state
+        a, b, haa, hab, hbb = state[:5]
         hessian = np.array([[a * a * haa, a * hab], [a * hab, hbb]])
         return hessian @ (np.array([np.log(found[0]), found[1]]) - [np.log(a), b])
 
     assert_allclose(slope_at(one) + slope_at(other), 0, atol=1e-7)
     assert_allclose(merged([one, one, one], "binary"), one, rtol=1e-7)
-    temperature = merged([np.array([2.0, 3.0]), np.array([8.0, 3.0 / 16])], "joint")
-    assert_allclose(
-        temperature[0], 4.0, rtol=1e-7
-    )  # both have the same curvature in log a, so the result is the midpoint
+    assert_allclose(found[5:8], [2.0, 1.0, 200.0])
+    values, curvature = found[8:].reshape(2, 14)
+    weights = np.array([one[22:], other[22:]])
+    mean = (weights * [one[8:22], other[8:22]]).sum(axis=0) / weights.sum(axis=0)
+    assert_allclose(values, np.maximum.accumulate(mean + 0.95 * knots) - 0.95 * knots, rtol=1e-6, atol=1e-7)
+    assert_allclose(curvature, weights.max(axis=0))
+    assert len(found) == 8 + count
+    temperatures = (np.array([2.0, 3.0, *np.zeros(25)]), np.array([8.0, 3.0 / 16, *np.zeros(25)]))
+    # both have the same curvature in log a, so the result is the midpoint
+    assert_allclose(merged(temperatures, "joint")[0], 4.0, rtol=1e-7)
+    # of labels, predictions that were right are added, and count as those of the learner with the most
+    labels = [np.array([*one, 3.0, 8.0]), np.array([*other, 1.0, 4.0])]
+    assert_allclose(merged(labels, "multilabel")[-2:], [4.0 * 8 / 12, 8.0])
 
 
 # --- features --------------------------------------------------------------------------------------------------------

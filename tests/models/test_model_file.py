@@ -173,7 +173,7 @@ def deep(n):
 FOREIGN = {
     "later format": (
         lambda h, a: h.update(format=99),
-        "unknown format, got 99; this version .* reads formats up to 5",
+        "unknown format, got 99; this version .* reads formats up to 6",
     ),
     "unknown rule": (
         lambda h, a: h["settings"]["rule"].update(name="x"),

@@ -37,8 +37,16 @@ State: TypeAlias = "dict[str, np.ndarray]"
 Shapes = dict[str, tuple[tuple[int, ...], str]]  # and types, by name
 
 COUNTERS = ("n_seen", "mistakes", "infeasible")
-INITIAL_SIGMOID = (1.0, 0.0, 0.0, 0.0, 0.0)  # a, b, Hessian
-INITIAL_TEMPERATURE = (1.0, 0.0)  # a, second derivative
+INITIAL_LINE = (1.0, 0.0, 0.0, 0.0, 0.0)  # a, b, Hessian
+INITIAL_SLOPE = (1.0, 0.0)  # a, second derivative
+# Of the correction w: its knots for two classes and for more, a unit apart; how far it may fall between neighbors.
+SIGMOID_KNOTS, TEMPERATURE_KNOTS, MAX_FALL = 14, 11, 0.95
+FIRST_SIGMOID_KNOT, FIRST_TEMPERATURE_KNOT = -6.5, -9.5
+SCORE_SIZE = (0.0, 0.0, 0.0)  # mean of |score|, half the size that the slope is made for, weight of the rows
+# Then w and the curvature at the knots; of a label too, predictions that were right, and labels predicted or relevant.
+INITIAL_SIGMOID = (*INITIAL_LINE, *SCORE_SIZE, *(0.0,) * (2 * SIGMOID_KNOTS))
+INITIAL_TEMPERATURE = (*INITIAL_SLOPE, *SCORE_SIZE, *(0.0,) * (2 * TEMPERATURE_KNOTS))
+INITIAL_LABEL = (*INITIAL_SIGMOID, 0.0, 0.0)
 # Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
 # and absolute errors; then the bins of standardized errors.
@@ -89,7 +97,21 @@ def initial_calibration(settings: Settings, n_classes: int) -> tuple[float, ...]
         return INITIAL_SIGMOID
     if settings.regression:
         return INITIAL_TARGET * n_classes
-    return INITIAL_SIGMOID * n_classes if settings.multilabel else INITIAL_TEMPERATURE
+    return INITIAL_LABEL * n_classes if settings.multilabel else INITIAL_TEMPERATURE
+
+
+def upgraded_calibration(settings: Settings, n_classes: int, calibration: np.ndarray) -> np.ndarray:
+    """Return the calibration of a model file of format 5 or before with a correction of 0; others as they are."""
+    now: tuple[float, ...] = INITIAL_SIGMOID if settings.task == "binary" else INITIAL_LABEL
+    before: tuple[float, ...] = INITIAL_LINE
+    if settings.several:
+        now, before = INITIAL_TEMPERATURE, INITIAL_SLOPE
+    labels = n_classes if settings.multilabel else 1
+    if settings.regression or calibration.shape != (labels * len(before),):
+        return calibration
+    upgraded = np.tile(now, (labels, 1))
+    upgraded[:, : len(before)] = calibration.reshape(labels, len(before))
+    return upgraded.ravel()
 
 
 def common_shapes(settings: Settings, n_classes: int) -> Shapes:
@@ -126,11 +148,18 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
         yield from target_statistics(state["calibration"])
         return
     has_offset = not settings.several
-    calibration = state["calibration"].reshape(-1, len(INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE))
+    size = len(INITIAL_LABEL if settings.multilabel else INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE)
+    calibration = state["calibration"].reshape(-1, size)
+    line, knots = (len(INITIAL_LINE), SIGMOID_KNOTS) if has_offset else (len(INITIAL_SLOPE), TEMPERATURE_KNOTS)
+    first, not_negative = line + len(SCORE_SIZE), Range(0.0, math.inf, closed_low=True)
     yield "the slope of the calibration", calibration[:, 0], Range(0.0, MAX_CALIBRATION)
     if has_offset:
         yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
-    yield "the curvature of the calibration", calibration[:, -1], Range(0.0, math.inf, closed_low=True)
+    yield "the curvature of the calibration", calibration[:, line - 1], not_negative
+    yield "the size of the scores", calibration[:, line:first], not_negative
+    yield "the correction of the calibration", calibration[:, first : first + knots], within(MAX_CALIBRATION)
+    yield "the curvature of the correction", calibration[:, first + knots : first + 2 * knots], not_negative
+    yield "the predictions of labels", calibration[:, first + 2 * knots :], not_negative
 
 
 def target_statistics(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:
@@ -177,7 +206,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
         state[name] = joined([state[name], array_of([1.0] * more)])
     state["updates"] = joined([state["updates"], zeros((more,), "int64")])
     if settings.multilabel:
-        calibration = np.tile(INITIAL_SIGMOID, n_classes)
+        calibration = np.tile(INITIAL_LABEL, n_classes)
         calibration[: len(state["calibration"])] = state["calibration"]
         state["calibration"] = calibration
     return more
@@ -191,4 +220,4 @@ def split_common(state: State, multiclass: Settings) -> None:
     slope, _, curvature = state["calibration"][:3].tolist()
     # one-vs-rest: the difference of the two scores is twice the binary one
     factor = 2 if multiclass.task == "one-vs-rest" else 1
-    state["calibration"] = array_of([slope / factor, curvature * factor**2])
+    state["calibration"] = array_of([slope / factor, curvature * factor**2, *INITIAL_TEMPERATURE[len(INITIAL_SLOPE) :]])

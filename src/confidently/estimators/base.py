@@ -221,13 +221,14 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
             self._class_order = ClassOrder(known)
         for number in range(passes):
             order = generator.permutation(matrix.shape[0]) if shuffle else None
+            calibrate = number == 0 and self.calibration is not None
             try:
-                learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
+                learner.learn(matrix, labels, order=order, calibrate=calibrate, **options)
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
                 if isinstance(learner, Learner) and not learner.undoes:
                     learner = self.learner_ = self._fresh_learner(X, len(known), learner.multilabel)
-                learner.learn(matrix, labels, order=order, calibrate=number == 0, **options)
+                learner.learn(matrix, labels, order=order, calibrate=calibrate, **options)
         if "_class_order" not in vars(self) or known is not self._class_order.by_number:
             self._class_order = ClassOrder(known)
 

@@ -53,7 +53,11 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
         return scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the largest score, shape (n,); in multilabel data an indicator matrix (n, n_labels)."""
+        """Return the most probable class, shape (n,); in multilabel data an indicator matrix (n, n_labels).
+
+        Labels are those with a probability above half of the progressive F1, which is where the F1 is largest. With
+        ``calibration=None``, the class with the largest score, and labels with a positive score.
+        """
         predicted: np.ndarray = self._scored("predict", X)
         return predicted
 
@@ -76,9 +80,9 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
 
-        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) is
-        fitted during training, to each margin before its label is used. With None they are the uncalibrated posterior
-        probabilities.
+        With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) and
+        a monotone correction of it are fitted during training, to each margin before its label is used. With None they
+        are the uncalibrated posterior probabilities.
         """
         p: NDArray[np.float64] = self._scored("predict_proba", X)
         return p
@@ -100,11 +104,16 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
             return order.scores(mean, binary), variance if binary else order.columns(variance)
         if method == "predict_proba":
             return order.columns(learner.probabilities(matrix, self.calibration))
+        if learner.decides_by_probability(self.calibration):
+            p = learner.probabilities(matrix, self.calibration)
+            if learner.multilabel:
+                return order.columns(learner.decided(None, p)).astype(int)
+            # numbers of one byte, since new memory for numbers of eight takes longer than all else
+            return order.classes[(order.columns(p)[:, 1] > 0.5).view(np.int8)]
         scores = order.scores(learner.decision(matrix), binary)
         if learner.multilabel:
             return (scores > 0).astype(int)
         if scores.ndim == 1:
-            # numbers of one byte, since new memory for numbers of eight takes longer than all else
             return order.classes[(scores > 0).view(np.int8)]
         return order.classes[predicted_numbers(scores)]
 

@@ -62,9 +62,13 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return self._shaped(self._scores(self._rows(X)))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class with the largest score; in multilabel data an indicator matrix."""
-        decision = self.decision_function(X)
-        if self.form.multilabel:
+        """Return what the classifier predicts: classes, or in multilabel data an indicator matrix."""
+        form = self.form
+        if form.threshold is not None:
+            return (self.predict_proba(X) > form.threshold).astype(int)
+        by_probability = form.task == "binary" and form.calibration is not None
+        decision = self.predict_proba(X) if by_probability else self.decision_function(X)
+        if form.multilabel:
             return (decision > 0).astype(int)
         found: np.ndarray = self.classes_[predicted_numbers(decision)]
         return found
@@ -74,24 +78,22 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         rows, form, spread = self._rows(X), self.form, self.form.spread
         scores = self._scores(rows)
         if spread is None:
-            return calibration.softmax(scores) if form.several else self._calibrated(scores)
+            return calibration.softmax(scores, form.calibration) if form.several else self._calibrated(scores)
         variances = score_variances(spread, rows)
-        if form.several and form.slope is not None:
+        if form.several and form.calibration is not None:
             shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
-            return calibration.softmax(shrunk, form.slope)
-        if form.slope is not None:
+            return calibration.softmax(shrunk, form.calibration)
+        if form.calibration is not None:
             return self._calibrated(calibration.moderated(scores, variances, spread.prior))
         p = calibration.posterior_probability(scores, variances, form.noise)
         return calibration.both_classes(p) if form.task == "binary" else p
 
     def _calibrated(self, scores: np.ndarray) -> np.ndarray:
-        slope, offset = self.form.slope, self.form.offset
-        assert slope is not None  # which has a spread
+        found = self.form.calibration
+        assert found is not None  # which has a spread
         if self.form.task == "binary":
-            return calibration.sigmoid(scores[:, 0], slope[0], offset[0])
-        state = np.zeros((len(offset), 5))
-        state[:, 0], state[:, 1] = slope, offset
-        return calibration.sigmoids(scores, state.ravel())
+            return calibration.sigmoid(scores[:, 0], found)
+        return calibration.sigmoids(scores, found)
 
     def _rows(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

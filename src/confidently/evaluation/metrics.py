@@ -159,9 +159,8 @@ class LabelMetrics:
         self.ranking = 0.0
         self.hits, self.relevant, self.predicted = (np.zeros(n_labels, dtype=np.int64) for _ in range(3))
 
-    def add(self, relevant: np.ndarray, unknown: np.ndarray, scores: np.ndarray) -> None:
-        """Add a batch of rows: booleans (rows, labels), the number of unknown labels of each row, and scores."""
-        predicted = scores > 0
+    def add(self, relevant: np.ndarray, unknown: np.ndarray, scores: np.ndarray, predicted: np.ndarray) -> None:
+        """Add a batch of rows: booleans (rows, labels), the number of unknown labels of each row, scores, booleans."""
         self.rows += len(scores)
         self.unknown += int(unknown.sum())
         self.exact += int(((predicted == relevant).all(axis=1) & (unknown == 0)).sum())

@@ -8,8 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import _core
-from ..arrays import contiguous, zeros
+from ..arrays import array_of, contiguous, zeros
 from ..covariances.settings import MULTILABEL
+from ..covariances.state import (
+    FIRST_SIGMOID_KNOT,
+    FIRST_TEMPERATURE_KNOT,
+    INITIAL_LABEL,
+    INITIAL_LINE,
+    INITIAL_SIGMOID,
+    INITIAL_SLOPE,
+    INITIAL_TEMPERATURE,
+    MAX_FALL,
+    SCORE_SIZE,
+    SIGMOID_KNOTS,
+    TEMPERATURE_KNOTS,
+)
 from ..late import numpy as np
 
 # Nodes of the quadrature over each class's Gaussian, in standard deviations.
@@ -17,7 +30,6 @@ NODES = (-8.0, -6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1
 # No probability is exactly 0 or 1, so that its logarithm stays finite. This is half a unit in the last place below 1.
 MIN_PROBABILITY = 2.0**-53
 MAX_QUADRATURE_NUMBERS = 2**22  # held in memory at a time
-UNCALIBRATED = (1.0,)  # the slope
 LARGEST = 1e30  # bounds scores, and in the core slopes, so that no product overflows
 NO_NOISE = ((1.0, 0.0),)
 MIN_DEVIATION = 1e-14  # of a score, relative to the largest of its row
@@ -33,8 +45,8 @@ def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -
     return scores * (shrink if scores.ndim == shrink.ndim else shrink[:, None])
 
 
-def logits(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
-    """Return calibrated scores: of one column a f + b, of more a (f_k - max f)."""
+def lines(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+    """Return scores on the scale of log-odds, before the correction: of one column a f + b, of more a (f_k - max f)."""
     t: np.ndarray = np.clip(scores, -LARGEST, LARGEST)
     if scores.shape[1] > 1:
         t -= t.max(axis=1, keepdims=True)
@@ -44,25 +56,68 @@ def logits(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     return t
 
 
-def sigmoid(scores: np.ndarray, slope: float = 1.0, offset: float = 0.0) -> np.ndarray:
-    """Return the probabilities of both classes, (n, 2): of the second 1/(1 + exp(-(slope f + offset)))."""
+def sigmoid(scores: np.ndarray, calibration: np.ndarray | None = None) -> np.ndarray:
+    """Return the probabilities of both classes, (n, 2): of the second 1/(1 + exp(-t - w(t))), t = a f + b.
+
+    Without a calibration t is the score and w is 0.
+    """
     p = zeros((len(scores), 2))
-    _core.binary_probabilities(contiguous(scores, "float64"), slope, offset, p)
+    state = array_of(INITIAL_SIGMOID) if calibration is None else calibration
+    _core.binary_probabilities(contiguous(scores, "float64"), state, p)
     return p
 
 
 def sigmoids(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
-    """Return 1/(1 + exp(-(a_k f_k + b_k))) of every label k by itself, (n, labels)."""
+    """Return 1/(1 + exp(-t - w_k(t))), t = a_k f_k + b_k, of every label k by itself, (n, labels)."""
     p = zeros(scores.shape)
     _core.label_probabilities(contiguous(scores, "float64"), calibration, p)
     return p
 
 
-def softmax(scores: np.ndarray, calibration: Sequence[float] | np.ndarray = UNCALIBRATED) -> np.ndarray:
-    """Return exp(a f_k) / sum_j exp(a f_j), (n, classes); by default a = 1."""
+def softmax(scores: np.ndarray, calibration: np.ndarray | None = None) -> np.ndarray:
+    """Return exp(t_k + w(t_k)), t_k = a (f_k - max f), over their sum, (n, classes).
+
+    Without a calibration a is 1 and w is 0.
+    """
     p = zeros(scores.shape)
-    _core.class_probabilities(contiguous(scores, "float64"), calibration[0], p)
+    state = array_of(INITIAL_TEMPERATURE) if calibration is None else calibration
+    _core.class_probabilities(contiguous(scores, "float64"), state, p)
     return p
+
+
+def label_threshold(calibration: np.ndarray) -> float | None:
+    """Return the probability above which labels are predicted: half of the F1 so far; None before the first row.
+
+    Decisions by a threshold have the largest F1 at half of that F1 (Busa-Fekete, Szörényi, Dembczyński & Hüllermeier,
+    NIPS 2015).
+    """
+    hits, chances = calibration.reshape(-1, len(INITIAL_LABEL))[:, -2:].sum(axis=0).tolist()
+    return (hits + 0.5) / (chances + 1.0) if chances > 0.0 else None
+
+
+def correction(calibration: np.ndarray, several: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the knots of the corrections w and their values there, (..., knots), of calibrations (..., size).
+
+    w(t) = w_0 + sum_j (w_(j+1) - w_j) min(max(t - knot_j, 0), 1).
+    """
+    n, first = (TEMPERATURE_KNOTS, FIRST_TEMPERATURE_KNOT) if several else (SIGMOID_KNOTS, FIRST_SIGMOID_KNOT)
+    start = _start(several)
+    return first + np.arange(float(n)), calibration[..., start : start + n]
+
+
+def mirrored(calibration: np.ndarray) -> np.ndarray:
+    """Return the calibrations (..., size) of sigmoids for scores of the opposite sign and the other class."""
+    found, start, n = calibration.copy(), _start(several=False), SIGMOID_KNOTS
+    found[..., [1, 3]] *= -1.0
+    values, curvature = slice(start, start + n), slice(start + n, start + 2 * n)
+    found[..., values] = -calibration[..., values][..., ::-1]
+    found[..., curvature] = calibration[..., curvature][..., ::-1]
+    return found
+
+
+def _start(several: bool) -> int:
+    """Return where in a calibration its correction begins."""
+    return len(INITIAL_SLOPE if several else INITIAL_LINE) + len(SCORE_SIZE)
 
 
 def both_classes(p: np.ndarray) -> np.ndarray:
@@ -116,34 +171,67 @@ def _quadrature(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
 
 
 def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
-    """Return the mean of several calibrations (log a, b), weighted by the curvature of each one's log-loss.
+    """Return the mean of several calibrations (log a, b, w), weighted by the curvature of each one's log-loss.
 
     Old evidence decays, so the result has the curvature of the calibration with the most evidence, not the sum.
     """
     if task in MULTILABEL:
-        by_label = np.array(states).reshape(len(states), -1, 5)
-        return np.concatenate(
-            [merged(list(by_label[:, k]), "binary") for k in range(by_label.shape[1])] or [np.empty(0)]
-        )
-    slopes = np.array([state[0] for state in states])
-    n = 2 if task == "binary" else 1
-    parameters, curvature = np.zeros((len(states), n)), np.zeros((len(states), n, n))
-    parameters[:, 0] = np.log(slopes)
-    if task == "binary":
-        parameters[:, 1] = [state[1] for state in states]
-        haa, hab, hbb = np.array([state[2:] for state in states]).T
-        curvature[:, 0, 0], curvature[:, 1, 1] = slopes**2 * haa, hbb
-        curvature[:, 0, 1] = curvature[:, 1, 0] = slopes * hab
-    else:
-        curvature[:, 0, 0] = slopes**2 * [state[1] for state in states]
-    weight = curvature + MIN_CURVATURE * np.eye(n)
-    found = np.linalg.solve(weight.sum(axis=0), np.einsum("sij,sj->i", weight, parameters))
-    evidence = np.trace(curvature, axis1=1, axis2=2)
-    whole = curvature.sum(axis=0) * (evidence.max() / max(evidence.sum(), MIN_CURVATURE))
-    a = np.exp(found[0])
-    if task == "binary":
-        return np.array([a, found[1], whole[0, 0] / a**2, whole[0, 1] / a, whole[1, 1]])
+        by_label = np.array(states).reshape(len(states), -1, len(INITIAL_LABEL))
+        return np.concatenate([_merged_label(by_label[:, k]) for k in range(by_label.shape[1])] or [np.empty(0)])
+    several, all_states = task != "binary", np.array(states)
+    start = _start(several)
+    line, sizes, maps = np.split(all_states, [start - len(SCORE_SIZE), start], axis=1)
+    corrections = _merged_corrections(maps.reshape(len(states), 2, -1))
+    return np.concatenate([merged_lines(line, several), _merged_sizes(sizes), corrections.ravel()])
+
+
+def merged_lines(states: np.ndarray, several: bool) -> np.ndarray:
+    """Return the mean of several lines, or with ``several`` slopes, without corrections."""
+    return _merged_slope(states) if several else _merged_line(states)
+
+
+def _merged_label(states: np.ndarray) -> np.ndarray:
+    counts = states[:, -2:]
+    most = counts[:, 1].max() / max(counts[:, 1].sum(), MIN_CURVATURE)
+    return np.concatenate([merged(list(states[:, :-2]), "binary"), counts.sum(axis=0) * most])
+
+
+def _merged_line(states: np.ndarray) -> np.ndarray:
+    slopes, offsets, haa, hab, hbb = states[:, : len(INITIAL_LINE)].T
+    curvature = np.array([[slopes**2 * haa, slopes * hab], [slopes * hab, hbb]]).transpose(2, 0, 1)
+    (log_a, b), whole = _weighted(np.column_stack([np.log(slopes), offsets]), curvature)
+    a = np.exp(log_a)
+    return np.array([a, b, whole[0, 0] / a**2, whole[0, 1] / a, whole[1, 1]])
+
+
+def _merged_slope(states: np.ndarray) -> np.ndarray:
+    slopes, haa = states[:, : len(INITIAL_SLOPE)].T
+    (log_a,), whole = _weighted(np.log(slopes)[:, None], (slopes**2 * haa)[:, None, None])
+    a = np.exp(log_a)
     return np.array([a, whole[0, 0] / a**2])
+
+
+def _weighted(parameters: np.ndarray, curvature: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean of parameters (states, n) weighted by their curvature (states, n, n), and its curvature."""
+    weight = curvature + MIN_CURVATURE * np.eye(parameters.shape[1])
+    found: np.ndarray = np.linalg.solve(weight.sum(axis=0), np.einsum("sij,sj->i", weight, parameters))
+    evidence = np.trace(curvature, axis1=1, axis2=2)
+    return found, curvature.sum(axis=0) * (evidence.max() / max(evidence.sum(), MIN_CURVATURE))
+
+
+def _merged_sizes(sizes: np.ndarray) -> np.ndarray:
+    """Return the mean size of scores, weighted by rows."""
+    rows = sizes[:, 2]
+    return np.array([*(rows @ sizes[:, :2] / max(rows.sum(), MIN_CURVATURE)), rows.max()])
+
+
+def _merged_corrections(maps: np.ndarray) -> np.ndarray:
+    """Return values and curvature at the knots, (2, knots), of those of all states; t + w(t) increases."""
+    values, curvature = maps.transpose(1, 0, 2)
+    weight = curvature + MIN_CURVATURE
+    found = (weight * values).sum(axis=0) / weight.sum(axis=0)
+    falls = MAX_FALL * np.arange(len(found))
+    return np.array([np.maximum.accumulate(found + falls) - falls, curvature.max(axis=0)])
 
 
 def inside(p: np.ndarray) -> np.ndarray:

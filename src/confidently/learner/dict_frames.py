@@ -49,7 +49,7 @@ class FrameRows(DictRows):
         only = self.only_class()
         if only is not None:
             return pd.Series(only * len(X), index=X.index) if only else pd.Series(dtype=object)
-        numbers = self._predict_rows(self._frame(X, training=False), "predict")
+        numbers = self._predict_rows(self._frame(X, training=False), "predict", self.calibration)
         return pd.Series([self.table.names[number] for number in numbers.tolist()], index=X.index)
 
     def frame_probabilities(self, X: pd.DataFrame) -> pd.DataFrame:

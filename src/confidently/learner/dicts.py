@@ -251,7 +251,10 @@ class DictRows:
         if self.fewer_than_two:
             return next(iter(self.only_class() or []), None)
         if self.as_matrices:
-            return self.table.names[int(self._predict_row(x, "predict")[0])]
+            return self.table.names[int(self._predict_row(x, "predict", self.calibration)[0])]
+        if self.learner.decides_by_probability(self.calibration):
+            first, second = self.core.probabilities(x) or self._python_probabilities(x)
+            return self.table.names[second > first]
         return self.table.names[self.core.best(x)]
 
     def probabilities(self, x: Row) -> dict[Any, float]:
@@ -270,7 +273,10 @@ class DictRows:
     def predict_labels(self, x: Row) -> dict[Any, bool]:
         """Return whether each label is relevant."""
         if self.as_matrices:
-            found = self._predict_row(x, "predict")[0].tolist() if len(self.table) else []
+            found = self._predict_row(x, "predict", self.calibration)[0].tolist() if len(self.table) else []
+        elif len(self.table) and self.learner.decides_by_probability(self.calibration):
+            threshold = self.learner.label_threshold
+            found = [p > threshold for p in self.core.probabilities(x) or self._python_probabilities(x)]
         else:
             scores = list(self.core.scores(x))
             threshold = scores.pop(0) if self.learner.settings.has_threshold else 0.0

@@ -44,12 +44,36 @@ class Predictor(Posterior):
         found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, lambda seen: self._with_probabilities(seen, method))
         return found
 
-    def predict(self, X: _core.Matrix) -> np.ndarray:
-        """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes)."""
-        decision = self.decision(X)
+    def predict(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
+        """Return class numbers, shape (n,); multilabel: booleans, (n, n_classes).
+
+        With a calibration the most probable classes, and the labels above :attr:`label_threshold`; otherwise those with
+        the largest or a positive score.
+        """
+        if self.decides_by_probability(method):
+            return self.decided(None, self.probabilities(X, method))
+        return self.decided(self.decision(X), None)
+
+    def decides_by_probability(self, method: str | None) -> bool:
+        """Whether decisions need probabilities; those about three or more classes are the same without."""
         if self.settings.multilabel:
-            return decision > 0
-        return predicted_numbers(decision)
+            return method is not None and self.label_threshold is not None
+        return method is not None and not self.settings.several
+
+    def decided(self, scores: np.ndarray | None, probabilities: np.ndarray | None) -> np.ndarray:
+        """Return what :meth:`predict` does, by probabilities if they are given and otherwise by scores."""
+        if probabilities is None:
+            assert scores is not None
+            return scores > 0 if self.settings.multilabel else predicted_numbers(scores)
+        if self.settings.multilabel:
+            above: np.ndarray = probabilities > self.label_threshold
+            return above
+        return predicted_numbers(probabilities)
+
+    @property
+    def label_threshold(self) -> float | None:
+        """The probability above which labels are predicted: half of the progressive F1; None before the first row."""
+        return calibration.label_threshold(self.state["calibration"])
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what a regression predicts, shape (n, K)."""
@@ -165,24 +189,23 @@ class Predictor(Posterior):
             return decision, calibration.softmax(moderated, state)
         if self.settings.multilabel:
             return decision, calibration.sigmoids(moderated, state)
-        return decision, calibration.sigmoid(moderated, state[0], state[1])
+        return decision, calibration.sigmoid(moderated, state)
 
     def logits_of(self, X: _core.Matrix) -> np.ndarray:
-        """Return the calibrated scores of rows as the learner sees them: those of which probabilities are made.
+        """Return the scores of rows as the learner sees them on the scale of log-odds, before the correction.
 
-        Shape (n, 1), the logarithm of the odds of class 1; or with more classes (n, n_classes), the largest of which is
-        0.
+        Shape (n, 1), that of class 1; or with more classes (n, n_classes), the largest of which is 0.
         """
-        return calibration.logits(self._moderated(X)[1], self.state["calibration"])
+        return calibration.lines(self._moderated(X)[1], self.state["calibration"])
 
     def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
-        """Return the standard deviations of the calibrated scores, in the shape of :meth:`logits_of`."""
+        """Return the standard deviations of :meth:`logits_of`, in its shape."""
         deviation = np.sqrt(self._margin_distribution(X)[1])
         scaled: np.ndarray = deviation.reshape(len(deviation), -1) * self._slopes(X)[:, None]
         return scaled
 
     def slope(self, X: _core.Matrix) -> float:
-        """Return the factor from a score of a single row to its calibrated score."""
+        """Return the factor from a score of a single row to that of :meth:`logits_of`."""
         factor: np.ndarray = self._of_seen(X, self._slopes, scored=False)
         return float(factor[0])
 

@@ -112,11 +112,12 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """
     row = SeenRow(model, batch)
     mean, variance = (array[0] for array in row.learner.margin_distribution(row.matrix))
-    probability = row.learner.probabilities(row.matrix, model.estimator.get("calibration", "progressive"))[0]
+    method = model.estimator.get("calibration", "progressive")
+    probability = row.learner.probabilities(row.matrix, method)[0]
     plus, minus, supported, rival = _pair(model, mean, about)
     contributions = row.contributions(plus, minus)
     return Explanation(
-        predicted=_predicted(model, mean),
+        predicted=_predicted(model, row.learner.predict(row.matrix, method)[0]),
         supported=supported,
         rival=rival,
         mean=sum(c.mean for c in contributions),
@@ -186,10 +187,10 @@ def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: n
     )
 
 
-def _predicted(model: Model, mean: np.ndarray) -> Any:
+def _predicted(model: Model, number: np.ndarray) -> Any:
     if model.learner.multilabel:
-        return [name for name, m in zip(model.classes, mean, strict=True) if m > 0]
-    return class_name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax()))
+        return [name for name, relevant in zip(model.classes, number.tolist(), strict=True) if relevant]
+    return class_name(model, int(number))
 
 
 def class_name(model: Model, k: int) -> Any:

@@ -33,11 +33,13 @@ from . import tensors
 if TYPE_CHECKING:
     import numpy as np
 
-FORMAT = 5  # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks
-WITHOUT_VIEWS, WITHOUT_STACKS = 3, 4  # formats of files that need nothing later, which earlier versions can read
+# 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections
+FORMAT = 6
+WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_CORRECTIONS = 3, 4, 5  # of files that need nothing later, for earlier versions
 KEY = "confidently"
+LINEAR = "linear"
 KINDS = {  # what a model of each kind is called, and the commands for it
-    "linear": ("a classifier", "confidently predict, inspect or evaluate"),
+    LINEAR: ("a classifier", "confidently predict, inspect or evaluate"),
     "regression": ("a regression model", "confidently predict, inspect or evaluate"),
     "topics": ("a topic model", "confidently topics predict or confidently topics show"),
 }
@@ -55,7 +57,7 @@ class Version:
     """What is read of a header first, since the rest depends on it."""
 
     format: int
-    kind: str = "linear"
+    kind: str = LINEAR
 
 
 @dataclass
@@ -148,7 +150,9 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """Write a model file, which replaces the one of its name only when it is complete."""
     arrays = {name: contiguous(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
-    needed = FORMAT if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
+    needed = WITHOUT_CORRECTIONS if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
+    if header.get("kind", LINEAR) == LINEAR:
+        needed = FORMAT
     text = json.dumps({"format": needed, **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:
         tensors.write(file, arrays, {KEY: _signed(text)})

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..covariances.settings import MULTICLASS, MULTILABEL
+from ..covariances.state import INITIAL_LABEL, INITIAL_TEMPERATURE
 from ..data.class_order import ClassOrder
-from ..learner.calibration import UNCALIBRATED
+from ..learner.calibration import label_threshold, mirrored
 from ..learner.learner import Learner
 
 
@@ -47,10 +48,11 @@ class LinearForm:
     task : str
         Of :class:`confidently.covariances.settings.Settings`.
     classes : array
-    slope, offset : array
-        Calibration: p = sigmoid(slope f + offset), or softmax(slope f), for the score f, moderated unless labels are
-        ranked jointly.
-        Without a slope: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
+    calibration : array, optional
+        Of :mod:`confidently.learner.calibration`, for scores that are moderated unless labels are ranked jointly.
+        Without one: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
+    threshold : float, optional
+        The probability above which labels are predicted; without one, those with a positive score.
     spread : Spread, optional
         Parameters of the variances, if probabilities depend on them; without them, scores are not moderated.
     noise : sequence of pairs of float
@@ -61,8 +63,8 @@ class LinearForm:
     intercept: np.ndarray
     task: str
     classes: np.ndarray
-    slope: np.ndarray | None
-    offset: np.ndarray
+    calibration: np.ndarray | None
+    threshold: float | None
     spread: Spread | None
     noise: tuple[tuple[float, float], ...]
 
@@ -97,15 +99,17 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
     settings, state = learner.settings, learner.state["calibration"]
     learner.require("export")
     several, binary = settings.several, settings.task == "binary"
-    slope: np.ndarray | None = None
-    offset = np.zeros(1)
+    found: np.ndarray | None = None
+    threshold = None
     if calibration is not None and several:
-        slope = state[:1]
+        found = state.copy()
+    elif calibration is not None and binary:
+        found = state.copy() if order.numbers[0] == 0 else mirrored(state)
     elif calibration is not None:
-        slope, offset = state.reshape(-1, 5)[:, :2].T
-        slope, offset = slope if binary else order.columns(slope), order.scores(offset, binary)
+        found = order.columns(state.reshape(-1, len(INITIAL_LABEL)).T).T.ravel()
+        threshold = label_threshold(state)
     elif settings.task == "softmax":
-        slope = np.array(UNCALIBRATED)
+        found = np.array(INITIAL_TEMPERATURE)
     elif several:
         raise ValueError(
             "uncalibrated probabilities (calibration=None) of three or more classes are integrals, which cannot be "
@@ -114,9 +118,9 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
     mean = order.scores(learner.mean().T, binary).T
     intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
     moderated = calibration is not None and not settings.has_threshold
-    spread = _spread(learner, order) if slope is None or moderated else None
-    noise = settings.rule.score_noise()
-    return LinearForm(mean[:, : learner.width], intercept, settings.task, order.classes, slope, offset, spread, noise)
+    spread = _spread(learner, order) if found is None or moderated else None
+    coef, noise = mean[:, : learner.width], settings.rule.score_noise()
+    return LinearForm(coef, intercept, settings.task, order.classes, found, threshold, spread, noise)
 
 
 def _spread(learner: Learner, order: ClassOrder) -> Spread:

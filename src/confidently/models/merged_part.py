@@ -9,7 +9,8 @@ import numpy as np
 
 from ..covariances.covariance import Placement
 from ..covariances.settings import Settings
-from ..covariances.state import initial_calibration
+from ..covariances.state import INITIAL_LABEL, initial_calibration
+from ..learner.calibration import mirrored
 from ..learner.learner import Learner
 from .gaussian import Gaussian
 
@@ -127,11 +128,12 @@ class Part:
         found = np.array(initial_calibration(self.space.settings, self.space.n_classes))
         own = self.learner.state["calibration"]
         if self.space.settings.multilabel:
-            found.reshape(-1, 5)[self.classes] = own.reshape(-1, 5)
+            size = len(INITIAL_LABEL)
+            found.reshape(-1, size)[self.classes] = own.reshape(-1, size)
             return found
         if self.space.settings.regression:
             return own
-        return own * [1.0, -1.0, 1.0, -1.0, 1.0] if self.sign < 0 else own
+        return mirrored(own) if self.sign < 0 else own
 
     # --- the Gaussian without scales ---------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from ..covariances.settings import DTYPES
-from ..covariances.state import Size, State, check_rows, check_within
+from ..covariances.state import Size, State, check_rows, check_within, upgraded_calibration
 from ..covariances.table import saved_multiclass
 from ..data.features import Features
 from ..late import numpy as np
@@ -264,6 +264,9 @@ def learner_of(header: dict[str, Any], arrays: State, regression: bool = False) 
         check_view(view, of_view)
         learner.state = view.unpacked(of_view, learner.n_features)
     covariance, size = learner.covariance, learner.size
+    if "calibration" in arrays:
+        before = arrays["calibration"]
+        arrays = arrays | {"calibration": upgraded_calibration(learner.settings, size.n_classes, before)}
     file.require_memory_for(covariance.shapes(size, arrays))
     state = covariance.unpacked(arrays, size)
     own = checked_arrays(state, covariance.shapes(size, state))

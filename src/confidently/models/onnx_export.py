@@ -1,13 +1,15 @@
 """Export of classifiers to ONNX graphs, which run without this package; needs the extra ``onnx``.
 
-With the means W, b and the variances S, t of weights and intercept, and the calibration a, c, two classes have::
+With the means W, b and the variances S, s of weights and intercept, and the calibration a, c and w, two classes have::
 
     score         = X W' + b
-    variance      = (X * X) S' + t
-    probability   = sigmoid(a score / sqrt(1 + variance/prior) + c)
+    variance      = (X * X) S' + s
+    t             = a score / sqrt(1 + variance/prior) + c
+    probability   = sigmoid(t + w(t))
 
-Three or more classes have softmax(a score / sqrt(1 + v/prior)), where v is the variance of the difference between the
-row's two best scores. Multilabel: sigmoid(a score + c) for each label. With a view, X stands for the rows that it
+where w is the sum of its differences from knot to knot times min(max(t - knot, 0), 1). With three or more classes, t is
+a (score - largest score) / sqrt(1 + v/prior), where v is the variance of the difference between the row's two best
+scores, and probabilities are softmax(t + w(t)). Labels have a sigmoid each. With a view, X stands for the rows that it
 makes.
 """
 
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import install
+from ..learner.calibration import correction
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from .linear_form import LinearForm, Spread
@@ -85,8 +88,7 @@ def to_onnx(
     """Return the predictor of a learner with a linear form; see :meth:`confidently.OnlineClassifier.to_onnx`."""
     graph = new_graph(learner, dtype)
     scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.intercept), transB=1)
-    _label(graph, form, scores)
-    _probabilities(graph, form, scores)
+    _label(graph, form, scores, _probabilities(graph, form, scores))
     return _model(graph, form, learner.n_features, feature_names)
 
 
@@ -111,13 +113,16 @@ def new_graph(learner: Learner, dtype: str) -> Graph:
     return graph
 
 
-def _label(graph: Graph, form: LinearForm, scores: str) -> None:
+def _label(graph: Graph, form: LinearForm, scores: str, p: str) -> None:
+    """Add the predicted classes or labels, from scores and from probabilities, of two classes those of the second."""
     from onnx import TensorProto
 
     if form.several:
         number = graph.add("ArgMax", scores, axis=1, keepdims=0)
     else:
-        positive = graph.add("Greater", scores, graph.constant(0.0))
+        by_score = form.calibration is None or (form.multilabel and form.threshold is None)
+        least = 0.0 if by_score else form.threshold or 0.5
+        positive = graph.add("Greater", scores if by_score else p, graph.constant(least))
         name = "label" if form.multilabel else ""
         number = graph.add("Cast", positive, name=name, to=TensorProto.INT64)
     if form.multilabel:
@@ -127,34 +132,54 @@ def _label(graph: Graph, form: LinearForm, scores: str) -> None:
     graph.add("Gather", graph.constant(form.classes, np.int64), number, name="label")
 
 
-def _probabilities(graph: Graph, form: LinearForm, scores: str) -> None:
+def _probabilities(graph: Graph, form: LinearForm, scores: str) -> str:
+    """Add the probabilities, and return their name; of two classes, those of the second."""
     name, spread = "probabilities" if form.multilabel else "", form.spread
     if spread is None:
-        if form.several:
-            _softmax(graph, form, scores)
-        else:
-            _sigmoid(graph, form, scores, name)
-        return
+        return _softmax(graph, form, scores) if form.several else _sigmoid(graph, form, scores, name)
     of_scores = variances(graph, spread)
     if form.several:
         shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, of_scores))
-        _softmax(graph, form, shrunk)
-        return
-    if form.slope is None:
+        return _softmax(graph, form, shrunk)
+    if form.calibration is None:
         p = _posterior_probability(graph, form, scores, of_scores, name)
     else:
         p = _sigmoid(graph, form, _moderated(graph, spread, scores, of_scores), name)
     if form.task == "binary":
         graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
+    return p
 
 
-def _softmax(graph: Graph, form: LinearForm, scores: str) -> None:
-    graph.add("Softmax", graph.add("Mul", scores, graph.constant(form.slope)), name="probabilities", axis=1)
+def _softmax(graph: Graph, form: LinearForm, scores: str) -> str:
+    assert form.calibration is not None  # linear_form refuses several classes without
+    largest = graph.add("ReduceMax", scores, axes=[1], keepdims=1)
+    t = graph.add("Mul", graph.add("Sub", scores, largest), graph.constant(form.calibration[:1]))
+    return graph.add("Softmax", _corrected(graph, form, t), name="probabilities", axis=1)
 
 
 def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
-    scaled = graph.add("Mul", scores, graph.constant(form.slope))
-    return graph.add("Sigmoid", graph.add("Add", scaled, graph.constant(form.offset)), name=name)
+    assert form.calibration is not None
+    state = form.calibration.reshape(_calibrations(form), -1)
+    scaled = graph.add("Mul", scores, graph.constant(state[:, 0]))
+    t = graph.add("Add", scaled, graph.constant(state[:, 1]))
+    return graph.add("Sigmoid", _corrected(graph, form, t), name=name)
+
+
+def _calibrations(form: LinearForm) -> int:
+    """Return the number of calibrations: one per label, otherwise one."""
+    return len(form.classes) if form.multilabel else 1
+
+
+def _corrected(graph: Graph, form: LinearForm, t: str) -> str:
+    """Add t + w(t)."""
+    assert form.calibration is not None
+    knots, values = correction(form.calibration.reshape(_calibrations(form), -1), form.several)
+    each = graph.add("Unsqueeze", t, graph.constant([2], np.int64))
+    beyond = graph.add("Sub", each, graph.constant(knots[:-1]))
+    parts = graph.add("Clip", beyond, graph.constant(0.0), graph.constant(1.0))
+    steps = graph.add("Mul", parts, graph.constant(np.diff(values, axis=1)))
+    added = graph.add("ReduceSum", steps, graph.constant([2], np.int64), keepdims=0)
+    return graph.add("Add", t, graph.add("Add", added, graph.constant(values[:, 0])))
 
 
 def variances(graph: Graph, spread: Spread) -> str:

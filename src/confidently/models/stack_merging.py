@@ -11,7 +11,7 @@ import numpy as np
 from .. import _core
 from ..covariances.state import State
 from ..data.features import Features
-from ..learner.calibration import merged as merged_calibration
+from ..learner.calibration import merged_lines
 from ..learner.streams import prune_names
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
@@ -139,7 +139,7 @@ def _merged_naive_bayes(
         raise MergeError("a stack has counted less than the base; merge stacks that continued from it")
     state[ENTRIES][:] = state[FREQUENCY].sum(axis=0)
     state[KNOWN][0] = np.count_nonzero(state[FREQUENCY].any(axis=1))
-    state[CALIBRATION] = merged_calibration(calibrations[:parts], "binary" if merged.n_classes == 2 else "joint")
+    state[CALIBRATION] = merged_lines(np.array(calibrations[:parts]), merged.n_classes > 2)
     return merged
 
 

@@ -444,13 +444,14 @@ class ServedModel:
         order = [k for k in sorted_numbers(names) if names[k] is not None]
         shown = [str(names[k]) for k in order]
         if stream.learner.multilabel:
-            labels: list[Any] = [[names[k] for k in order if row[k] > 0] for row in margin.tolist()]
+            relevant = self._decided(margin, probability).tolist()
+            labels: list[Any] = [[names[k] for k in order if row[k]] for row in relevant]
             certain = np.abs(margin) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
             least = np.argmin(certain, axis=1) if certain.shape[1] else np.zeros(len(margin), dtype=int)
             rows = np.arange(len(margin))
             margin, variance = margin[rows, least], variance[rows, least]
         elif stream.learner.task == "binary":
-            labels = [names[int(m > 0)] for m in margin.tolist()]
+            labels = [names[k] for k in self._decided(margin, probability).tolist()]
             if None in names:
                 labels = [next((name for name in names if name is not None), None)] * len(labels)
             elif order[0] == 1:  # class 0 is sorted last
@@ -464,6 +465,13 @@ class ServedModel:
                 labels, probability[:, order].tolist(), margin.tolist(), variance.tolist(), unsure.tolist(), strict=True
             )
         ]
+
+    def _decided(self, margin: np.ndarray, probability: np.ndarray) -> np.ndarray:
+        """Return the numbers of the predicted classes, or booleans for labels."""
+        learner = self.stream.learner
+        decided: np.ndarray
+        decided = learner.decided(margin, probability if learner.decides_by_probability(self._calibration) else None)
+        return decided
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
         """Return the contribution of every feature of a row; for a stack, that of every member too.

@@ -108,6 +108,10 @@ class Members:
             member.state = dict(member.state)
         return new
 
+    def decides_by_probability(self, method: str | None) -> bool:
+        """Whether decisions need probabilities besides scores: never, since scores are calibrated."""
+        return False
+
     # --- what a kind of stack defines -----------------------------------------------------------------------------
 
     @staticmethod

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from .. import _core
 from ..covariances.examples import Examples, Progressive
-from ..covariances.state import INITIAL_SIGMOID, INITIAL_TEMPERATURE, REAL, Shapes, State, check_within, within
+from ..covariances.state import INITIAL_LINE, INITIAL_SLOPE, REAL, Shapes, State, check_within, within
 from ..late import numpy as np
 from ..learner.backup import Statistics
-from ..learner.calibration import logits
+from ..learner.calibration import lines
 from ..rules.ranges import Range
 from ..views.columns import Columns
 from ..views.view import COUNTED, appended
@@ -28,7 +28,7 @@ class NaiveBayes:
         f_k = sum_j x_j/||x|| (log(n_kj + 1) - log(N_k + V)) + .1 log((n_k + 1)/(n + K))
 
     Features that no row had are skipped. The score is f_1 - f_0 for two classes, otherwise f_k minus the mean over the
-    classes; it is calibrated as every learner's is.
+    classes; it is calibrated as every learner's is, without the correction.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class NaiveBayes:
 
     def _new_state(self) -> State:
         by_class = {ENTRIES: np.zeros(self.n_classes), ROWS: np.zeros(self.n_classes)}
-        calibration = INITIAL_SIGMOID if self.n_classes == 2 else INITIAL_TEMPERATURE
+        calibration = INITIAL_LINE if self.n_classes == 2 else INITIAL_SLOPE
         counts = {FREQUENCY: np.zeros((self.n_features, self.n_classes)), KNOWN: np.zeros(1)}
         return counts | by_class | {CALIBRATION: np.array(calibration)}
 
@@ -99,7 +99,7 @@ class NaiveBayes:
         """Return calibrated scores of checked rows, shape (n, columns)."""
         scores = np.empty((X.shape[0], self.columns))
         _core.naive_bayes_scores(self.state, X, scores)
-        return logits(scores, self.state[CALIBRATION])
+        return lines(scores, self.state[CALIBRATION])
 
     def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the standard deviations of the scores: 0, since there is no Gaussian."""
@@ -133,7 +133,7 @@ class NaiveBayes:
     def shapes(cls, n_features: int, n_classes: int) -> Shapes:
         """Return shape and type of every array."""
         k = max(n_classes, 2)
-        size = len(INITIAL_SIGMOID if k == 2 else INITIAL_TEMPERATURE)
+        size = len(INITIAL_LINE if k == 2 else INITIAL_SLOPE)
         return {
             FREQUENCY: ((n_features, k), REAL),
             KNOWN: ((1,), REAL),

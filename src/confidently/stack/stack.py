@@ -149,7 +149,12 @@ class Stack(Members):
 
     def predict(self, X: _core.Matrix) -> np.ndarray:
         """Return class numbers, shape (n,): the most probable classes."""
-        return predicted_numbers(self.decision(X))
+        return self.decided(self.decision(X), None)
+
+    def decided(self, scores: np.ndarray | None, probabilities: np.ndarray | None) -> np.ndarray:
+        """Return the numbers of the most probable classes by their scores."""
+        assert scores is not None  # as decides_by_probability says
+        return predicted_numbers(scores)
 
     def margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return the mixed scores, and an upper bound of their variance under the members' Gaussians.

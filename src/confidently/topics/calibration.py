@@ -60,7 +60,7 @@ def fitted_softmax(u: np.ndarray, true: np.ndarray, weight: np.ndarray) -> np.nd
         return float(weight @ np.logaddexp.reduce(a[0] * margins, axis=1) + prior)
 
     def step(a: np.ndarray) -> np.ndarray:
-        p = softmax(u, a)
+        p = softmax(a * u)
         mean = (p * u).sum(axis=1)
         variance = (p * u**2).sum(axis=1) - mean**2
         gradient = weight @ (mean - own) + PRIOR_PRECISION[0] * (a[0] - 1.0)

@@ -198,7 +198,7 @@ class TopicLearner:
         known = known / self.settings.epsilon
         u = scores / self.settings.epsilon
         if task == "one-vs-rest":
-            return softmax(u, fitted_softmax(known, signs.argmax(axis=1), weights))
+            return softmax(fitted_softmax(known, signs.argmax(axis=1), weights) * u)
         if task == "binary":
             slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp), weights)
             return both_classes(probability(u, np.append(slope, 0.0)))

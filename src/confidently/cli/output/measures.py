@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arrays import predicted_numbers, row_numbers
+from ...arrays import row_numbers
 from ...data.class_order import sorted_numbers
 from ...evaluation.abstention import COVERAGES, RiskCoverage, risk_coverage
 from ...evaluation.metrics import (
@@ -20,7 +20,7 @@ from ...evaluation.metrics import (
     area_under_curve,
 )
 from ..inputs import open_for
-from .predictions import scores_and_probabilities
+from .predictions import decided, scores_and_probabilities
 from .reading import reported_batches
 from .text import class_name
 
@@ -99,7 +99,7 @@ def _measured(
     for batch, truth in _numbered(model, paths, multilabel=False, unknown=unknown, **opening):
         matrix = answering.matrix(batch)
         scores, probabilities = scores_and_probabilities(model, matrix)
-        predicted = predicted_numbers(scores)
+        predicted = decided(model, scores, probabilities)
         metrics.add(truth, predicted, probabilities)
         yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
 
@@ -110,7 +110,8 @@ def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]
     names: Counter[Any] = Counter()
     for batch, label in _numbered(model, paths, multilabel=True, unknown=names, **opening):
         relevant, unknown = _relevant_labels(batch, label, n_labels)
-        metrics.add(relevant, unknown, model.learner.decision(answering.matrix(batch)))
+        scores, p = scores_and_probabilities(model, answering.matrix(batch))
+        metrics.add(relevant, unknown, scores, decided(model, scores, p))
     return metrics.result() | {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics)}
 
 
@@ -119,10 +120,10 @@ def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     rows, wrong, loss, answering = 0, 0, 0.0, model.predictor()
     for batch, label in _numbered(model, paths, multilabel=True, unknown=Counter()):
         relevant, unknown = _relevant_labels(batch, label, len(model.classes))
-        _, p = scores_and_probabilities(model, answering.matrix(batch))
+        scores, p = scores_and_probabilities(model, answering.matrix(batch))
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
-        wrong += int((((p > 0.5) != relevant).any(axis=1) | (unknown > 0)).sum())
+        wrong += int(((decided(model, scores, p) != relevant).any(axis=1) | (unknown > 0)).sum())
         rows += len(batch)
     return {"rows": rows, "error": wrong / rows, "log_loss": loss / rows}
 

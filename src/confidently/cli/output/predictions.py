@@ -122,8 +122,9 @@ class Predictions:
         if TOPIC in requested.numbers:
             numbers[TOPIC] = inputs
         found: list[Sequence[Any]] = [list(batch.kept[name]) for name in requested.keep]
-        found.append(self._predicted(numbers["margin"], numbers.get("proba")))
-        ranking = self._ranking(numbers["margin"]) if requested.ranking else None
+        decided = self._decided(numbers["margin"], numbers.get("proba"))
+        found.append(self._predicted(decided, numbers.get("proba")))
+        ranking = self._ranking(numbers["margin"], decided) if requested.ranking else None
         if ranking is not None:
             found.append([[self.names[k] for k in row] for row in ranking.tolist()])
         for name in self.numbers:
@@ -132,8 +133,14 @@ class Predictions:
         return found
 
     @property
+    def decides_by_probability(self) -> bool:
+        """Whether predictions need probabilities."""
+        return False
+
+    @property
     def needs_probabilities(self) -> bool:
-        return "proba" in self.requested.numbers or self.requested.abstain is not None
+        asked = "proba" in self.requested.numbers or self.requested.abstain is not None
+        return asked or self.decides_by_probability
 
     def _columns(self) -> Iterator[Column]:
         for name in self.requested.keep:
@@ -162,22 +169,25 @@ class Predictions:
             return [numbers[:, k] for k in self.order]
         return [-numbers if name == "margin" and self.order[1] == 0 else numbers]
 
-    def _predicted(self, scores: np.ndarray, proba: np.ndarray | None) -> Sequence[Any]:
+    def _decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
+        """Return the numbers of the predicted classes, or booleans for labels."""
+        return scores > 0 if self.multilabel else predicted_numbers(scores)
+
+    def _predicted(self, decided: np.ndarray, proba: np.ndarray | None) -> Sequence[Any]:
         names = self.names
         if self.multilabel:
             in_order = [names[k] for k in self.order]
-            return [[in_order[k] for k in row.nonzero()[0]] for row in scores[:, self.order] > 0]
-        number = predicted_numbers(scores)
+            return [[in_order[k] for k in row.nonzero()[0]] for row in decided[:, self.order]]
+        number = decided
         if self.requested.abstain is not None:
             assert proba is not None  # as needs_probabilities says
             number[proba[np.arange(len(number)), number] < self.requested.abstain] = len(names)
         return Named(number, [*names, ABSTAINED])
 
-    def _ranking(self, scores: np.ndarray) -> np.ndarray:
+    def _ranking(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
         """Return the numbers of each row's best classes, the best first."""
         if self.task == "binary":
-            best = (scores > 0).astype(np.intp)
-            return np.column_stack([best, 1 - best])[:, : self.n_ranked]
+            return np.column_stack([decided, 1 - decided])[:, : self.n_ranked]
         return np.argsort(-scores, axis=1, kind="stable")[:, : self.n_ranked]
 
 
@@ -201,6 +211,13 @@ class ClassifierPredictions(Predictions):
 
     def with_probabilities(self, inputs: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         return scores_and_probabilities(self.classifier, inputs)
+
+    @property
+    def decides_by_probability(self) -> bool:
+        return decides_by_probability(self.classifier)
+
+    def _decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
+        return decided(self.classifier, scores, proba)
 
 
 class TopicPredictions(Predictions):
@@ -248,6 +265,18 @@ class TopicPredictions(Predictions):
             return super()._by_part(name, numbers, ranking)
         models = numbers[:, self.order] if self.task == "one-vs-rest" else numbers  # of other tasks there is one
         return list(models.reshape(len(numbers), -1).T)
+
+
+def decides_by_probability(model: Model) -> bool:
+    """Return whether a classifier's predictions need probabilities."""
+    found: bool = model.learner.decides_by_probability(model.estimator.get("calibration", "progressive"))
+    return found
+
+
+def decided(model: Model, scores: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
+    """Return the numbers of the predicted classes, or booleans for labels, of scores and probabilities."""
+    found: np.ndarray = model.learner.decided(scores, probabilities if decides_by_probability(model) else None)
+    return found
 
 
 def scores_and_probabilities(model: Model, matrix: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
