@@ -14,7 +14,11 @@
 namespace confidently::python {
 
 // the number of rows trained on, and one dict per learner
-using Learned = nb::typed<nb::tuple, std::int64_t, nb::typed<nb::list, Dict>>;
+using Updates = nb::typed<nb::list, Dict>;
+using Learned = nb::typed<nb::tuple, std::int64_t, Updates>;
+// pending rows and weights before a block, the products of its rows, and its updates
+template <class Real>
+using Block = nb::typed<nb::tuple, std::int64_t, Vector<Real>, Vector<Real>, Updates>;
 inline const Optional<std::int64_t> kNoOrder;
 
 inline constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
@@ -32,7 +36,7 @@ struct ProductLearner {
                   Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
                   Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
                   std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets,
-                  std::optional<Array<double, 2>> evidence, std::optional<nb::list> known, int first, int room) const {
+                  std::optional<Array<double, 2>> evidence, std::optional<Updates> known, int first, int room) const {
         const Chunk chunk(*this, state, start, norm);
         if (room == 0) room = chunk.rows;
         require(0 <= first && first <= room - chunk.rows, "a chunk has no room for the rows");
@@ -97,19 +101,20 @@ struct ProductLearner {
     // The block that the rows continue is given by what was pending before it, the weights then, the products of its rows
     // so far (learners x rows x d) and the updates by them; returns the same of the block that the next rows will continue.
     template <class Real>
-    nb::tuple learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
+    Block<Real> learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
                       const PythonBlas& blas, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
                       Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
                       std::int64_t last, int rows_per_block, bool intercept, bool calibrate,
                       std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
                       std::optional<Input<double, 2>> targets, std::optional<Array<double, 2>> evidence, std::int64_t may_wait,
-                      std::int64_t pending_before, Input<Real, 3> weights_before, Input<Real, 3> products, const nb::list& known) const {
+                      std::int64_t pending_before, Input<Real, 3> weights_before, Input<Real, 3> products, Updates known) const {
         const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
         require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
         require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners && pending.shape(2) == d &&
                     learners == (sharing == Sharing::independent ? columns : 1) && (sharing != Sharing::joint || columns == 1),
                 "the matrices do not fit the weights");
         require(rows_per_block > 0, "a block has one row at least");
+        require(first < last, "there is one row at least");
         const std::int64_t capacity = std::int64_t(rows_per_block) * updates_per_row();
         require(may_wait >= 0 && may_wait + capacity <= std::int64_t(pending.shape(1)), "there is no room for the updates of a block");
         require_numbers(state, int(columns));
@@ -141,7 +146,6 @@ struct ProductLearner {
         using Pass = GramPass<Real>;
         std::optional<Pass> pass;
         bool resumed = blocks.rows > 0;
-        nb::list none;
         {
             std::optional<nb::gil_scoped_release> release(std::in_place);
             for (std::int64_t at = first; at < last;) {
@@ -168,10 +172,9 @@ struct ProductLearner {
                 at += done;
             }
         }
-        if (first == last && blocks.rows) return nb::make_tuple(pending_before, weights_before, products, known);
         auto [before, made] = blocks.open();
         return nb::make_tuple(blocks.pending_before(), array_of(std::move(before)), array_of(std::move(made)),
-                              blocks.rows ? updates(*pass) : none);
+                              blocks.rows && pass ? updates(*pass) : nb::list());
     }
 
   private:

@@ -369,7 +369,7 @@ class ProductLearner:
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-        known: list | None = None,
+        known: list[dict[str, Any]] | None = None,
         first: int = 0,
         room: int = 0,
     ) -> tuple[int, list[dict[str, Any]]]: ...
@@ -394,7 +394,7 @@ class ProductLearner:
         targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
         | None = None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-        known: list | None = None,
+        known: list[dict[str, Any]] | None = None,
         first: int = 0,
         room: int = 0,
     ) -> tuple[int, list[dict[str, Any]]]: ...
@@ -432,8 +432,13 @@ class ProductLearner:
         products: Annotated[
             NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
-        known: list,
-    ) -> tuple: ...
+        known: list[dict[str, Any]],
+    ) -> tuple[
+        int,
+        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+        list[dict[str, Any]],
+    ]: ...
     @overload
     def learn_blocks(
         self,
@@ -468,8 +473,13 @@ class ProductLearner:
         products: Annotated[
             NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
-        known: list,
-    ) -> tuple: ...
+        known: list[dict[str, Any]],
+    ) -> tuple[
+        int,
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
+        list[dict[str, Any]],
+    ]: ...
 
 def wider_row(
     matrix: Matrix,

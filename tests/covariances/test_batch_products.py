@@ -102,25 +102,43 @@ def test_small_covariances_need_no_matrix_products(monkeypatch, rule, covariance
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_sparse_rows_are_multiplied_without_their_zeros(dtype):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(7, 200)).astype(dtype)
+    numbers = [0, 1, 5, 6, 199, 200, 3]
+    for row, n in zip(rows, numbers, strict=True):
+        row[random.permutation(200)[n:]] = 0.0
+    S, out = random.normal(size=(200, 90)).astype(dtype), np.full((7, 90), 7.0, dtype)
+    sparse = np.array(numbers) < 0.03 * 200
+    assert _core.multiply_sparse_rows(rows, S, out) == np.count_nonzero(~sparse)
+    np.testing.assert_allclose(
+        out[sparse], (rows.astype(float) @ S)[sparse], rtol=2e-5 if dtype == "float32" else 1e-12
+    )
+    assert (out[~sparse] == 7.0).all()
+
+
+@pytest.mark.parametrize("small", [True, False])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
                                                   ("shared", "joint")])  # fmt: skip
-def test_sparse_blocks_are_multiplied_as_sparse_matrices(monkeypatch, covariance, task, dtype):
+def test_blocks_of_sparse_and_dense_rows(monkeypatch, covariance, task, dtype, small):
+    """Some rows of words are sparse and some are not; one by one in the compiled loop, nothing is multiplied."""
     X, y, _, _ = load("newsgroups", 120, 10)
     X = X[:, np.argsort(-X.getnnz(axis=0), kind="stable")[:150]].astype(np.float64)
     classes = 2 if task == "binary" else 3
     y = (np.unique(y, return_inverse=True)[1] % classes).astype(np.int32)
-    options = {"task": task, "classes": classes, "covariance": covariance, "rows_per_product": 30, "dtype": dtype}
-    ways, multiply = [], _core.multiply_rows
-    monkeypatch.setattr("confidently._core.multiply_rows", lambda *a: ways.append(None) or multiply(*a))
-    for below in (0.0, 1.0):
-        monkeypatch.setattr("confidently.covariances.batch_products.SPARSE_BELOW", below)
-        ways.append(learned("arow", X, y, **options))
-    dense, *used, sparse = ways
-    assert len(used) >= 4
-    assert dtype == "float32" or decisions(sparse) == decisions(dense)
+    below = X.getnnz(axis=1) < 0.03 * 150
+    assert 10 < below.sum() < len(y) - 10
+    options = {"task": task, "classes": classes, "covariance": covariance, "dtype": dtype}
+    if not small or (covariance, task) == ("full", "joint"):
+        monkeypatch.setattr(ProductLearner, "is_small", lambda self: False)
+    found = learned("arow", X, y, rows_per_product=30, **options)
+    monkeypatch.setattr(matrices, "SMALL", 1000)
+    expected = learned("arow", X, y, **options)
+    assert dtype == "float32" or decisions(found) == decisions(expected)
     tolerance = 1e-9 if dtype == "float64" else 1e-4
-    np.testing.assert_allclose(sparse.mean(), dense.mean(), rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(sparse.covariance_matrix(), dense.covariance_matrix(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found.mean(), expected.mean(), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(found.covariance_matrix(), expected.covariance_matrix(), rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("a", [0.25, 16.0, 3.7])
@@ -166,7 +184,7 @@ def test_products_of_the_core_equal_those_of_numpy(monkeypatch, rule, covariance
     order, weight = rng.permutation(n), rng.uniform(0.5, 2.0, n)
     learners = []
     for small in (True, False):
-        monkeypatch.setattr(ProductLearner, "is_small", lambda self, X, rows, small=small: small)
+        monkeypatch.setattr(ProductLearner, "is_small", lambda self, small=small: small)
         learner = Learner(Settings(rule, covariance, task, average=True, dtype=dtype), classes, X.shape[1])
         for part in np.split(order, [100, 101, 250]):
             learner.learn(as_matrix(X), y, weight=weight, order=part)
@@ -196,7 +214,7 @@ class ForeignArrays(arrays.NumpyArrays):
 def test_products_on_another_device(monkeypatch, task):
     X, y = real_rows("usps pair")
     options = {"task": task, "covariance": "full" if task == "binary" else "shared"}
-    monkeypatch.setattr(ProductLearner, "is_small", lambda self, X, rows: False)
+    monkeypatch.setattr(ProductLearner, "is_small", lambda self: False)
     here = learned("cw_stdev", X, y, **options)
     monkeypatch.setattr("confidently.covariances.batch_products.namespace", lambda device, threads: ForeignArrays())
     with one_blas_thread():

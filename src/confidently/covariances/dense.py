@@ -202,7 +202,7 @@ class Dense(WeightCovariance):
             optional = [name for name in packed if name.startswith(open_block.PREFIX)]
             for name in optional if rows_in_use(state, rows) == rows else optional[1:]:
                 del packed[name]
-        return normal_equations.packed(packed)
+        return dict(sorted(normal_equations.packed(packed).items()))  # however the learner came about
 
     def unpacked(self, arrays: State, size: Size) -> State:
         """Return the state; files hold only the pending rows in use, and those of format 1 none."""

@@ -145,7 +145,7 @@ def check(state: State, rows: int, rows_per_block: int, may_wait: int, means: in
         own = sides[learner, :count]
         known = (own >= 0) & (own < parts * rows_per_block) & (own % rows_per_block < n)
         both = own[:, 1] >= 0
-        if not (known[:, 0].all() and (known[:, 1] | (own[:, 1] == -1)).all() and both.all() == both.any()):
+        if not (known[:, 0].all() and (known[:, 1] | (own[:, 1] == -1)).all() and (both == both[:1]).all()):
             raise ValueError("the updates of a block are of other rows")
 
 
