@@ -90,6 +90,9 @@ def compiled(task: str, covariance: str = "diag") -> _core.Learner:
     return Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance.compiled()
 
 
+OF_BLOCK = tuple(name for name in state_of("binary", "full") if name.startswith("state.block."))
+
+
 def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
     def make() -> Arrays:
         lists = task in MULTILABEL
@@ -115,7 +118,7 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
     allowed = ["order: longer", *(["labels: longer"] if task in MULTILABEL else [])]
     allowed += [f"class_start: {way}" for way in ("shorter", "empty", "negative at 0")]  # classes exist earlier
     if covariance in ("full", "shared"):  # row by row, which leaves nothing pending
-        allowed += [f"state.pending: {way}" for way in WAYS]
+        allowed += [f"{name}: {way}" for name in ("state.pending", *OF_BLOCK) for way in WAYS]
     return Call(make, run, tuple(allowed))
 
 
@@ -155,7 +158,7 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
             a.get("class_weight"), True, a["log_loss"], a.get("logits"),
         )  # fmt: skip
 
-    unused = ("state.weights", "state.covariance", "state.pending", "state.pending_rows")
+    unused = ("state.weights", "state.covariance", "state.pending", "state.pending_rows", *OF_BLOCK)
     allowed = [f"{name}: {way}" for name in unused for way in WAYS]
     return Call(make, run, (*allowed, *(["labels: longer"] if task in MULTILABEL else [])))
 
@@ -165,21 +168,27 @@ def blocks(task: str, sharing: str, columns: int, covariance: str = "full") -> C
         given = products(task, sharing, columns, covariance).make()
         logits = {"logits": np.zeros((2, columns))} if "logits" in given else {}
         given["whole weights"] = given.pop("state.weights")  # with no columns to spare
-        return CSR | {
+        learners, numbers = len(given["state.covariance"]), columns if sharing == "shared" else 1
+        block = {"before": given["whole weights"] + 0.0, "products": np.ones((learners, 1, 4))}
+        update = {"plus": i32(0), "minus": i32(-1), "weight": np.ones(1), "share": np.zeros(1), "age": np.zeros(1)}
+        return CSR | block | {f"known.{name}": array for name, array in update.items()} | {
             name: array for name, array in given.items() if name not in ("gram", "scores", "norm", "logits")
-        } | logits | {"order": i64(1, 0)}  # fmt: skip
+        } | logits | {"known.mean": np.zeros(numbers), "order": i64(1, 0)}  # fmt: skip
 
     def run(a: Arrays) -> None:
         core = _core.ProductLearner(
             settings(task).rule.compiled, _core.Task[task.replace("-", "_")], _core.Sharing[sharing], 1.0, 0.0
         )
+        known = {name.removeprefix("known."): array for name, array in a.items() if name.startswith("known.")}
         core.learn_blocks(
             state_in(a), a["whole weights"], a["state.covariance"], a["state.pending"], BLAS, matrix(a), a["labels"],
-            a.get("label_start"), a["weight"], a.get("class_weight"), a["order"], 0, 2, 2, True, True, a["log_loss"],
-            a.get("logits"),
+            a.get("label_start"), a["weight"], a.get("class_weight"), a["order"], 0, 2, 4, True, True, a["log_loss"],
+            a.get("logits"), None, None, 2, 0, a["before"], a["products"], [known] * len(a["state.covariance"]),
         )  # fmt: skip
 
-    return Call(make, run, ("order: longer", "state.pending_rows: longer"))
+    allowed = [f"{name}: {way}" for name in OF_BLOCK for way in WAYS]
+    no_block = ("products: empty", "known.minus: negative at 0")
+    return Call(make, run, ("order: longer", "state.pending_rows: longer", *no_block, *allowed))
 
 
 def support(task: str, columns: int) -> Call:
@@ -495,9 +504,14 @@ CALLS = {
     "ProductLearner.learn_support multilabel": support("multilabel", 4),
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
     "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.zeros((2, 4))),
-    "multiply_rows": rows_out(
-        lambda a: _core.multiply_rows(matrix(a), a["order"], 0, True, a["s"], a["out"]), s=np.ones((4, 2)),
-        out=np.zeros((2, 2)),
+    "wider_row": rows_out(lambda a: _core.wider_row(matrix(a), a["order"], 0, 2, 1)),
+    "row_squares": Call(
+        lambda: {"rows": np.ones((2, 3))}, lambda a: _core.row_squares(a["rows"]),
+        ("rows: shorter", "rows: longer", "rows: empty"),
+    ),
+    "multiply_sparse_rows": Call(
+        lambda: {"rows": np.eye(2, 40), "s": np.ones((40, 3)), "out": np.zeros((2, 3))},
+        lambda a: _core.multiply_sparse_rows(a["rows"], a["s"], a["out"]),
     ),
     "add_gram": Call(
         lambda: {"out": np.eye(3), "rows": np.ones((2, 3))},

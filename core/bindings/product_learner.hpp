@@ -17,8 +17,7 @@ namespace confidently::python {
 using Updates = nb::typed<nb::list, Dict>;
 using Learned = nb::typed<nb::tuple, std::int64_t, Updates>;
 // pending rows and weights before a block, the products of its rows, and its updates
-template <class Real>
-using Block = nb::typed<nb::tuple, std::int64_t, Vector<Real>, Vector<Real>, Updates>;
+using Block = nb::typed<nb::tuple, std::int64_t, nb::object, nb::object, Updates>;
 inline const Optional<std::int64_t> kNoOrder;
 
 inline constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
@@ -101,7 +100,7 @@ struct ProductLearner {
     // The block that the rows continue is given by what was pending before it, the weights then, the products of its rows
     // so far (learners x rows x d) and the updates by them; returns the same of the block that the next rows will continue.
     template <class Real>
-    Block<Real> learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
+    Block learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
                       const PythonBlas& blas, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
                       Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
                       std::int64_t last, int rows_per_block, bool intercept, bool calibrate,

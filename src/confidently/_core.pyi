@@ -433,12 +433,7 @@ class ProductLearner:
             NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
         known: list[dict[str, Any]],
-    ) -> tuple[
-        int,
-        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
-        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
-        list[dict[str, Any]],
-    ]: ...
+    ) -> tuple[int, object, object, list[dict[str, Any]]]: ...
     @overload
     def learn_blocks(
         self,
@@ -474,12 +469,7 @@ class ProductLearner:
             NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
         known: list[dict[str, Any]],
-    ) -> tuple[
-        int,
-        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-        Annotated[NDArray[numpy.float64], dict(shape=(None,))],
-        list[dict[str, Any]],
-    ]: ...
+    ) -> tuple[int, object, object, list[dict[str, Any]]]: ...
 
 def wider_row(
     matrix: Matrix,

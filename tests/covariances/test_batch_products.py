@@ -124,7 +124,7 @@ def test_sparse_rows_are_multiplied_without_their_zeros(dtype):
 def test_blocks_of_sparse_and_dense_rows(monkeypatch, covariance, task, dtype, small):
     """Some rows of words are sparse and some are not; one by one in the compiled loop, nothing is multiplied."""
     X, y, _, _ = load("newsgroups", 120, 10)
-    X = X[:, np.argsort(-X.getnnz(axis=0), kind="stable")[:150]].astype(np.float64)
+    X = X[:, np.argsort(-X.getnnz(axis=0), kind="stable")[250:400]].astype(np.float64)
     classes = 2 if task == "binary" else 3
     y = (np.unique(y, return_inverse=True)[1] % classes).astype(np.int32)
     below = X.getnnz(axis=1) < 0.03 * 150
