@@ -80,6 +80,24 @@ def test_what_members_and_features_add_makes_the_margin(ok, table, tmp_path):
     assert "arow on standard" in ok("inspect", model)
 
 
+def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
+    model = tmp_path / "m.cw"
+    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
+    text = ok("inspect", model, "--top", 2)
+    assert text.count(": the most decisive of") == 3 and "positive for yes" in text
+    found = {entry["member"]: entry["classes"] for entry in json.loads(ok("inspect", model, "--json"))["weights"]}
+    stack = load(model)
+    assert set(found) == set(stack.members_)
+    assert abs(stack.weights_[stack.learner_.names.index(next(iter(found)))]) == abs(stack.weights_).max()
+    [of_class] = found["arow on standard without unit norm"]
+    alone = stack.members_["arow on standard without unit norm"]
+    expected = dict(zip([*stack.features_.names, "(intercept)"], [*alone.coef_[0], *alone.intercept_], strict=True))
+    assert of_class["class"] == "yes"
+    assert {weight["feature"]: weight["mean"] for weight in of_class["decisive"]} == pytest.approx(expected)
+    products = found["logistic on standard,pairs without unit norm"][0]["decisive"]
+    assert {"age * income", "income * age"} & {weight["feature"] for weight in products}
+
+
 def test_a_text_of_several_classes_is_explained(ok, tmp_path):
     path, model = tmp_path / "data.txt", tmp_path / "m.cw"
     generator = np.random.default_rng(0)
@@ -96,6 +114,9 @@ def test_a_text_of_several_classes_is_explained(ok, tmp_path):
     for part in ("members", "features"):
         assert sum(one["mean"] for one in found[part]) == pytest.approx(found["margin"]["mean"])
     assert found["features"][0]["feature"] in ("k1x3", "k1x4")
+    assert "--class NAME shows the weights of features for a class" in ok("inspect", model)
+    of_class = ok("inspect", model, "--class", "c1")
+    assert "positive for c1" in of_class and "k1x" in of_class and "positive for c2" not in of_class
 
 
 def test_words_beside_numbers_have_members_for_both(ok, tmp_path):
@@ -173,7 +194,7 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     assert lengths == pytest.approx(4 * np.sqrt(covariance.diagonal()))
     with open_stream(str(table), normalize="none", zeros=True, label="label") as stream:
         found = explain_stack(loaded, next(stream).rows(0, 1))
-    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (5, 4), strict=True):
+    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (10, 4), strict=True):
         widths = [bar.get_width() for bar in axes.patches]
         assert len(widths) == parts + 1
         assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(found.mean)

@@ -104,5 +104,39 @@ def test_what_is_not_supported_is_one_error(call, numbers, tmp_path):
     other = tmp_path / "other.cw"
     AutoRegressor().fit(X, Y).save(model), AutoRegressor().fit(X, -Y).save(other)
     assert "stacks of regressions cannot be merged" in refused("merge", model, other, "-o", tmp_path / "merged.cw")
-    assert "is a stack of regressions, of which --row explains none" in refused("inspect", model, "--row", "a\n1\n")
+    plotted = ("--row", "a\n1\n", "--plot", tmp_path / "row.png")
+    assert "is a stack of regressions, of which a row is not drawn; omit --plot" in refused("inspect", model, *plotted)
     assert "trains in one process; omit --workers" in refused(*options, "--workers", "2", "-o", model)
+
+
+def test_what_members_and_features_add_makes_the_prediction(ok, numbers, tmp_path):
+    model = tmp_path / "m.cw"
+    ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "-q")
+    row = "a,b,c,d,e\n0.9,0.8,0.1,0.7,0.2\n"
+    found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
+    [expected], [std] = load(model).predict(np.array([[0.9, 0.8, 0.1, 0.7, 0.2]]), return_std=True)
+    assert (found["predicted"], found["std"]) == (pytest.approx(expected), pytest.approx(std))
+    for parts in ("members", "features"):
+        assert sum(part["mean"] for part in found[parts]) == pytest.approx(found["predicted"])
+    by_name = {feature["feature"]: feature for feature in found["features"]}
+    assert by_name["a"]["members"] == 2  # of rows and of products
+    assert by_name["(all columns together)"]["members"] == 3  # of cosines
+    assert "a * b" in by_name
+    rows = {part["name"]: part for part in found["members"]}["ridge on rows"]
+    alone = load(model).members_["ridge on rows"]
+    assert rows["number"] == pytest.approx(alone.predict(np.array([[0.9, 0.8, 0.1, 0.7, 0.2]]))[0])
+    text = ok("inspect", model, "--row", row, "--top", 2)
+    assert "adds to prediction" in text and "others" in text
+
+
+def test_weights_of_features_are_those_of_the_members(ok, numbers, tmp_path):
+    model = tmp_path / "m.cw"
+    ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "-q")
+    text = ok("inspect", model, "--top", 3)
+    assert "ridge on rows: the most decisive of 5 weights" in text and "cosines: the most" not in text
+    found = {entry["member"]: entry["classes"] for entry in json.loads(ok("inspect", model, "--json"))["weights"]}
+    assert list(found) in (["ridge on rows", "ridge on products"], ["ridge on products", "ridge on rows"])
+    [of_rows] = found["ridge on rows"]
+    alone = load(model).members_["ridge on rows"]
+    expected = dict(zip("abcde", alone.coef_, strict=True))
+    assert {weight["feature"]: weight["mean"] for weight in of_rows["decisive"]} == pytest.approx(expected)

@@ -19,6 +19,7 @@ from confidently.views.columns import Columns  # noqa: E402
 
 TABLE = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs",
          "arow with all covariances on standard"]  # fmt: skip
+TABLE += [f"{name} without unit norm" for name in TABLE]
 
 
 def rows(n=250, seed=0):

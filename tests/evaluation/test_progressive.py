@@ -89,13 +89,13 @@ def test_the_first_rows_of_each_order_choose_the_members_of_a_stack():
     rng = np.random.RandomState(3)
     for run in range(2):
         order = np.concatenate([rng.permutation(1200), rng.permutation(1200)])
-        model = AutoClassifier().fit(X[order[:1200]], y[order[:1200]])
+        model = AutoClassifier(shuffle=False).fit(X[order[:1200]], y[order[:1200]])
         assert list(curve.models[run].members_) == list(model.members_)
         assert "naive Bayes" in model.members_
         assert curve.mistakes[run, 1] == model.mistakes_
     assert (curve.log_loss[:, 0] < 600 * np.log(2)).all()
     assert np.isnan(curve.log_loss[:, 2:]).all()
-    given = AutoClassifier([OnlineClassifier("arow"), OnlineClassifier("probit", view="idf")])
+    given = AutoClassifier([OnlineClassifier("arow"), OnlineClassifier("probit", view="idf")], shuffle=False)
     assert progressive_validation(given, X, y).mistakes[0, -1] == given.fit(X, y).mistakes_
 
 

@@ -1,7 +1,8 @@
-"""Explanations of a stack's prediction: what each member, and over all of them each feature, adds to the margin.
+"""Explanations of a stack's prediction: what each member, and over all of them each feature, adds to it.
 
-The margin between two classes is sum_g w_g (l_g,plus - l_g,minus). A member's score is linear in the row it sees, so
-its part is divided among that row's features, in proportion to what they add to its own margin.
+The margin between two classes is sum_g w_g (l_g,plus - l_g,minus), and the prediction of regressions is sum_g w_g m_g.
+A member's score is linear in the row it sees, so its part is divided among that row's features, in proportion to what
+they add to its own score. Of a member on cosines, each of which is made of all columns, the part is not divided.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from ..data.class_order import positive_number
 from ..learner.learner import Learner
 from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import NaiveBayes
+from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from .explanation import Entries, class_name, class_number, explained_classes
 from .inspection import INTERCEPT, Naming
 from .model import Model
+
+Parts = list[tuple[str | int, float]]  # features, and what they add
+ALL_COLUMNS = "(all columns together)"  # what cosines are made of
 
 
 class MemberPart(NamedTuple):
@@ -37,7 +42,7 @@ class MemberPart(NamedTuple):
 
 
 class FeaturePart(NamedTuple):
-    """What a feature, or a product of two, adds to the margin over all members that see it."""
+    """What a feature, or a product of two, adds to the margin or the number over all members that see it."""
 
     feature: str | int
     mean: float
@@ -75,6 +80,38 @@ class StackExplanation:
     features: list[FeaturePart]
 
 
+class NumberPart(NamedTuple):
+    """What a member adds to the number that a stack predicts: ``weight`` times its own, ``number``."""
+
+    name: str
+    weight: float
+    number: float
+
+    @property
+    def mean(self) -> float:
+        return self.weight * self.number
+
+
+@dataclass(frozen=True)
+class NumberStackExplanation:
+    """A number that a stack predicts for a row, and what members and features add to it.
+
+    Attributes
+    ----------
+    predicted, std : float
+        The prediction, and the standard deviation of the target around it.
+    members : list of NumberPart
+        Their parts add up to the prediction. The largest first.
+    features : list of FeaturePart
+        They add up to the prediction, too. The largest first; the members' offsets are those of the intercept.
+    """
+
+    predicted: float
+    std: float
+    members: list[NumberPart]
+    features: list[FeaturePart]
+
+
 def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplanation:
     """Return what each member and each feature of a row adds to the margin.
 
@@ -92,8 +129,7 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     ValueError
         If there is not exactly one row, or the class is unknown.
     """
-    if len(batch) != 1:
-        raise ValueError(f"explain takes one row at a time, got {len(batch)}")
+    _require_one(batch)
     stack: Stack = copy(model.learner)
     stack.grow(n_features=batch.n_columns)
     X = batch.matrix
@@ -101,11 +137,10 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     plus, minus = _pair(model, mean, class_number(model, about))
     margins = [_difference(own[0], plus, minus) for own in stack.logits(X)]
     weights = stack.state[WEIGHTS].tolist()
-    found: dict[str | int, list[float]] = {}
-    for member, weight, margin in zip(stack.members, weights, margins, strict=True):
-        for feature, added in _parts(model, batch, member, X, plus, minus, margin):
-            found.setdefault(feature, []).append(weight * added)
-    features = [FeaturePart(feature, sum(added), len(added)) for feature, added in found.items()]
+    parts = [
+        _parts(model, batch, member, X, plus, minus, margin)
+        for member, margin in zip(stack.members, margins, strict=True)
+    ]
     members = [MemberPart(*part) for part in zip(stack.names, weights, margins, strict=True)]
     return StackExplanation(
         predicted=class_name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax())),
@@ -115,8 +150,71 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
         variance=float(variance if mean.ndim == 0 else (variance[plus] ** 0.5 + variance[minus] ** 0.5) ** 2),
         classes=explained_classes(model, mean, variance, stack.probabilities(X)[0]),
         members=sorted(members, key=lambda part: -abs(part.mean)),
-        features=sorted(features, key=lambda part: -abs(part.mean)),
+        features=_features(weights, parts),
     )
+
+
+def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
+    """Return what each member and each feature of a row adds to the number that a stack of regressions predicts.
+
+    Parameters
+    ----------
+    model : RegressionModel
+        Of a stack.
+    batch : Batch
+        One row.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one row.
+    """
+    _require_one(batch)
+    stack: NumberStack = copy(model.learner)
+    stack.grow(n_features=batch.n_columns)
+    X, weights = batch.matrix, stack.state[WEIGHTS].tolist()
+    found = stack.number_distribution(X)
+    numbers = stack.predictions(X, uncertain=False)[0][:, 0].tolist()
+    parts = []
+    for member, number in zip(stack.members, numbers, strict=True):
+        assert isinstance(member, Learner)
+        entries = _entries(member, batch, X)
+        added = entries.weights(0, None) * entries.values
+        parts.append(_named(model, batch, member, entries.columns, added, number))
+    members = [NumberPart(*part) for part in zip(stack.names, weights, numbers, strict=True)]
+    return NumberStackExplanation(
+        predicted=float(found.mean[0, 0]),
+        std=float(stack.number_deviations(found)[0, 0]),
+        members=sorted(members, key=lambda part: -abs(part.mean)),
+        features=_features(weights, parts),
+    )
+
+
+def model_of_member(model: Model, k: int) -> Model | None:
+    """Return a member as a model, or ``None`` if it has no weights of columns or of products of columns."""
+    member = model.learner.members[k]
+    if not isinstance(member, Learner) or _mixes_columns(member):
+        return None
+    return type(model)(member, model.classes, model.features, model.estimator, model.source)
+
+
+def _mixes_columns(member: Learner) -> bool:
+    return member.view is not None and any(view.mixes_columns for view in member.view.views)
+
+
+def _require_one(batch: Batch) -> None:
+    if len(batch) != 1:
+        raise ValueError(f"explain takes one row at a time, got {len(batch)}")
+
+
+def _features(weights: list[float], parts: list[Parts]) -> list[FeaturePart]:
+    """Return what features add over all members, the largest first."""
+    found: dict[str | int, list[float]] = {}
+    for weight, of_member in zip(weights, parts, strict=True):
+        for feature, added in of_member:
+            found.setdefault(feature, []).append(weight * added)
+    features = [FeaturePart(feature, sum(added), len(added)) for feature, added in found.items()]
+    return sorted(features, key=lambda part: -abs(part.mean))
 
 
 def _pair(model: Model, mean: np.ndarray, chosen: int | None) -> tuple[int, int]:
@@ -137,28 +235,35 @@ def _difference(scores: np.ndarray, plus: int, minus: int) -> float:
 
 def _parts(
     model: Model, batch: Batch, member: Learner | NaiveBayes, X: _core.Matrix, plus: int, minus: int, margin: float
-) -> list[tuple[str | int, float]]:
+) -> Parts:
     """Return what each feature adds to a member's margin of calibrated scores; the rest is the intercept's."""
     if isinstance(member, NaiveBayes):
         columns, added = batch.columns, member.contributions(batch.columns, batch.values, plus, minus)
-        learner, scale = None, member.slope
-    else:
-        learner = member
-        rows = (batch.columns, batch.values)
-        if member.view is not None:
-            seen = member.view.see(member.state, X, 0, 1)
-            rows = seen.columns, seen.values
-        entries = Entries(member, *rows)
-        sides = (plus, minus) if member.n_classes > 2 else (0, None) if plus == 1 else (None, 0)
-        columns, added = entries.columns, entries.weights(*sides) * entries.values
-        scale = member.slope(X)
-    naming = Naming(Model(learner or model.learner, model.classes, model.features, source=model.source))
+        return _named(model, batch, None, columns, member.slope * added, margin)
+    entries = _entries(member, batch, X)
+    sides = (plus, minus) if member.n_classes > 2 else (0, None) if plus == 1 else (None, 0)
+    added = member.slope(X) * entries.weights(*sides) * entries.values
+    return _named(model, batch, member, entries.columns, added, margin)
+
+
+def _entries(member: Learner, batch: Batch, X: _core.Matrix) -> Entries:
+    """Return the entries of the row that a member sees."""
+    if member.view is None:
+        return Entries(member, batch.columns, batch.values)
+    seen = member.view.see(member.state, X, 0, 1)
+    return Entries(member, seen.columns, seen.values)
+
+
+def _named(
+    model: Model, batch: Batch, member: Learner | None, columns: np.ndarray, added: np.ndarray, whole: float
+) -> Parts:
+    """Return what each feature adds to the score of a member, by name; the rest is the intercept's."""
+    naming = Naming(Model(member or model.learner, model.classes, model.features, source=model.source))
     if model.features is not None and batch.new_features is not None:
         naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
-    parts: list[tuple[str | int, float]] = [
-        (naming.seen(int(column)), float(scale * x))
-        for column, x in zip(columns, added, strict=True)
-        if column >= 0 and x
-    ]
-    rest = margin - sum(added for _, added in parts)
-    return [*parts, (INTERCEPT, rest)]
+    seen = columns >= 0
+    if member is not None and _mixes_columns(member):
+        parts: Parts = [(ALL_COLUMNS, float(added[seen].sum()))]
+    else:
+        parts = [(naming.seen(int(j)), float(x)) for j, x in zip(columns[seen], added[seen], strict=True) if x]
+    return [*parts, (INTERCEPT, whole - sum(x for _, x in parts))]

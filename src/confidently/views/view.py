@@ -108,6 +108,8 @@ class View(Parametric):
         The row it makes of a row x.
     keeps_columns : bool
         Whether a column of its rows stands for the same column of the rows given.
+    mixes_columns : bool
+        Whether every column of its rows is made of all columns of the rows given.
     takes_values : bool
         Whether the values of rows must not have been scaled before, and zeros count.
     """
@@ -115,6 +117,7 @@ class View(Parametric):
     name: ClassVar[str]
     formula: ClassVar[str]
     keeps_columns: ClassVar[bool] = True
+    mixes_columns: ClassVar[bool] = False
     takes_values: ClassVar[bool] = False
 
     @property

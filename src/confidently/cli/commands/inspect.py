@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from ...models.inspection import ClassView, KeptExample, Weight
     from ...models.model import Model
     from ...models.regression_explanation import NumberExplanation
-    from ...models.stack_explanation import StackExplanation
+    from ...models.stack_explanation import NumberStackExplanation, StackExplanation
 
 
+MEMBERS_SHOWN = 3  # of a stack, whose weights of features are shown
 HEADER_ONLY = "has no rows, only a header"  # of a table
 EXAMPLES = (
     "confidently inspect spam.cw --top 20",
@@ -65,9 +66,10 @@ def inspect(
     and 0. The second list shows features with many updates and yet an uncertain sign: of the half of the seen features
     whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the contribution
     of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
-    it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members and
-    their weights, and with --row the contribution of each member and of each feature. Of a regression, positive weights
-    add to the prediction, and --row shows the contribution of each feature to it.
+    it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members,
+    their weights, and the most decisive weights of features in the three members with the largest weights, of one
+    class if there are more than two (--class); with --row it shows the contribution of each member and of each feature.
+    Of a regression, positive weights add to the prediction, and --row shows the contribution of each feature to it.
     """
     check_plot(plot)
     with reported():
@@ -78,8 +80,8 @@ def inspect(
     stack = weighted_members(model.learner) is not None
     if model.kind == "regression" and class_name is not None:
         raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
-    if model.kind == "regression" and stack and row is not None:
-        raise BadInput(f"{model_path} is a stack of regressions, of which --row explains none; omit it")
+    if model.kind == "regression" and stack and row is not None and plot:
+        raise BadInput(f"{model_path} is a stack of regressions, of which a row is not drawn; omit --plot")
     if stack:
         _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
         return
@@ -196,10 +198,21 @@ def _inspect_stack(
 
             save_plot(plot_members(model.learner), plot)
         facts = model_facts(model, path)
-        say(json.dumps(facts) if as_json else model_text(facts) + drawn)
+        if as_json:
+            members = [
+                {"member": name, "classes": [_view(view) for view in of_class(views, class_name)]}
+                for name, views in _member_views(model, top, len(model.learner.names))
+            ]
+            say(json.dumps({**facts, "weights": members}))
+        else:
+            say("\n\n".join([model_text(facts), *_members_text(model, top, class_name)]) + drawn)
         return
-    from ...models.stack_explanation import explain_stack
+    from ...models.stack_explanation import explain_number_stack, explain_stack
 
+    if model.kind == "regression":
+        number = explain_number_stack(model, _row(model, row))
+        say(json.dumps(_number_stack_explained(number, top)) if as_json else _number_stack_text(number, top))
+        return
     found = explain_stack(model, _row(model, row), class_name)
     if plot:
         from ..output.plots import plot_stack_row, save_plot
@@ -208,10 +221,56 @@ def _inspect_stack(
     say(json.dumps(_stack_explained(found, top)) if as_json else _stack_row_text(found, top) + drawn)
 
 
+def _member_views(model: Model, top: int, most: int) -> list[tuple[str, list[ClassView]]]:
+    """Return the weights of features in so many members that have some, those of the largest weights first."""
+    from ...models.inspection import class_views
+    from ...models.stack_explanation import model_of_member
+
+    learner = model.learner
+    found: list[tuple[str, list[ClassView]]] = []
+    for k in sorted(range(len(learner.names)), key=lambda k: -abs(learner.state["mixture.weights"][k])):
+        if len(found) < most and (alone := model_of_member(model, k)) is not None:
+            found.append((learner.names[k], class_views(alone, top)))
+    return found
+
+
+def _members_text(model: Model, top: int, class_name: str | None) -> list[str]:
+    if model.learner.n_classes > 2 and class_name is None:
+        return ["--class NAME shows the weights of features for a class; --row explains a prediction."]
+    found = _member_views(model, top, MEMBERS_SHOWN)
+    if not found:
+        return ["No member has weights of features; --row explains a prediction."]
+    named_class = model.kind != "regression"
+    return [_member_text(name, view, named_class) for name, views in found for view in of_class(views, class_name)]
+
+
+def _member_text(name: str, view: ClassView, named_class: bool) -> str:
+    if not view.decisive:
+        return f"{name}: nothing learned yet"
+    rows = [["feature", "mean", "std", "|mean|/std"], *(_cells(weight) for weight in view.decisive)]
+    favored = f", positive for {named(view.name)}" if named_class else ""
+    return f"{name}: the most decisive of {view.updated:,} weights of what it sees{favored}\n{aligned(rows)}"
+
+
+def _number_stack_explained(found: NumberStackExplanation, top: int) -> dict[str, Any]:
+    return {"predicted": found.predicted, "std": found.std, **_stack_parts(found, top)}
+
+
+def _number_stack_text(found: NumberStackExplanation, top: int) -> str:
+    members = [["member", "weight", "predicts", "adds to prediction"]]
+    members += [[p.name, f"{p.weight:+.2f}", f"{p.number:.4g}", f"{p.mean:+.4g}"] for p in found.members]
+    members.append(["all", "", "", f"{found.predicted:+.4g}"])
+    predicted = f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}"
+    return "\n\n".join([predicted, aligned(members), _features_text(found, top, "prediction", found.predicted)])
+
+
 def _stack_explained(found: StackExplanation, top: int) -> dict[str, Any]:
+    return {**_margin(found), **_stack_parts(found, top)}
+
+
+def _stack_parts(found: StackExplanation | NumberStackExplanation, top: int) -> dict[str, Any]:
     rest = found.features[top:]
     return {
-        **_margin(found),
         "members": [{**part._asdict(), "mean": part.mean} for part in found.members],
         "features": [part._asdict() for part in found.features[:top]],
         "others": {"count": len(rest), "mean": sum(part.mean for part in rest)},
@@ -222,12 +281,16 @@ def _stack_row_text(found: StackExplanation, top: int) -> str:
     members = [["member", "weight", "its margin", "adds to margin"]]
     members += [[p.name, f"{p.weight:+.2f}", f"{p.logit:+.4g}", f"{p.mean:+.4g}"] for p in found.members]
     members.append(["all", "", "", f"{found.mean:+.4g}"])
-    features = [["feature", "members", "adds to margin"]]
+    return "\n\n".join([*_prediction_parts(found), aligned(members), _features_text(found, top, "margin", found.mean)])
+
+
+def _features_text(found: StackExplanation | NumberStackExplanation, top: int, total: str, mean: float) -> str:
+    features = [["feature", "members", f"adds to {total}"]]
     features += [[str(p.feature), str(p.members), f"{p.mean:+.4g}"] for p in found.features[:top]]
     if rest := found.features[top:]:
         features.append([counted(len(rest), "other"), "", f"{sum(p.mean for p in rest):+.4g}"])
-    features.append(["all", "", f"{found.mean:+.4g}"])
-    return "\n\n".join([*_prediction_parts(found), aligned(members), aligned(features)])
+    features.append(["all", "", f"{mean:+.4g}"])
+    return aligned(features)
 
 
 # --- one row ---------------------------------------------------------------------------------------------------------
