@@ -3,8 +3,9 @@
 Text: sixteen tasks of two classes, ten folds each (those of ``confidently reproduce cw2008``). Tables: eleven sets of
 pixels, measurements, categories and text. More: eleven others. AROW has its default r = 0.1; LogisticRegression and
 LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most 20,000 training rows, and are then trained on
-all; AutoClassifier and AROW see the rows in the same order, that of the set. HistGradientBoostingClassifier, a ceiling for tables, has its defaults. Rows are those of ``tests/data_sets.py``:
-the batch learners get tables standardized and rows of unit norm.
+all; HistGradientBoostingClassifier, a ceiling for tables, has its defaults. AutoClassifier and AROW see the rows in the
+same order, that of the set. Rows are those of ``tests/data_sets.py``: the batch learners get tables standardized and
+rows of unit norm.
 """
 
 from __future__ import annotations
