@@ -16,6 +16,9 @@ std::vector<ColumnUse> uses(const fuzz::Choices& choices, const std::vector<std:
     for (const std::string& name : names) {
         const std::size_t use = std::string_view("nvctlgwud").find(name.empty() ? 'v' : name[0]);
         columns.push_back({name, use == std::string_view::npos ? Use::value : fuzz::use_in(choices, static_cast<Use>(use)), {}});
+        ColumnUse& column = columns.back();
+        if (name.find('f') != name.npos) column.numbers = {',', '.', name.find('m') != name.npos, name.find('s') != name.npos};
+        if (name.find('z') != name.npos) column.date_format = "%d/%m/%y";
         if (!kept && name.ends_with('k')) columns.back().kept = {0};
         kept |= name.ends_with('k');
     }
@@ -88,7 +91,7 @@ std::vector<std::string> given_columns(const fuzz::Choices& choices) {
     switch (choices.more >> 3 & 3) {
         case 0: return {"v"};
         case 1: return {"l", "v", "ck"};
-        case 2: return {"l", "t", "w", "v", "nk"};
+        case 2: return {"l", "t", "wf", "vfm", "ufs", "dz", "nk"};
         default: return {};
     }
 }

@@ -100,7 +100,9 @@ class CsvReader {
     void describe(const std::vector<ColumnUse>& columns) {
         columns_.clear();
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
-        numbers_ = format_.careful ? nullptr : CsvNumbers::of(columns_, format_.delimiter, writer.options);
+        // A row that is left must not have shown the unit of a column, and the fast way may leave one behind some of its cells.
+        careful_ = format_.careful || std::any_of(columns_.begin(), columns_.end(), [](const CellColumn& c) { return c.numbers.units; });
+        numbers_ = careful_ ? nullptr : CsvNumbers::of(columns_, format_.delimiter, writer.options);
     }
 
     // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text is the last one. A reader
@@ -203,7 +205,7 @@ class CsvReader {
     // The fast way: reads the row at p cell by cell as it is cut, if no cell is quoted and nothing is wrong. Returns the beginning of the next
     // row; nullptr for any other row, of which no trace is left, because only the careful way knows which of several errors comes first.
     const char* plain_row(const char* p, const char* end) {
-        if (format_.careful || line_ == 0 || columns_.empty()) return nullptr;
+        if (careful_ || line_ == 0 || columns_.empty()) return nullptr;
         if (is_space(*p) || *p == '\n') return nullptr;  // perhaps a blank line
         writer.begin_row(line_ + 1);
         try {
@@ -336,6 +338,7 @@ class CsvReader {
     }
 
     CsvFormat format_;
+    bool careful_ = false;  // every row is read in the careful way
     Ngrams ngrams_;
     std::vector<CellColumn> columns_;
     std::unique_ptr<CsvNumbers> numbers_;

@@ -198,7 +198,7 @@ class ReaderOptions:
                 "from numbers"
             )
         if self.decimal == self.thousands:
-            raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} twice; use --thousands too")
+            raise ValueError(f"decimal and thousands must differ, got {self.decimal!r} twice; use another --decimal")
         if self.date_format is None:
             return
         if not self.file_format.columns or not (text or self.dates):

@@ -33,6 +33,7 @@ class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     category: list[str] = []
     text: list[str] = []
     dates: list[str] = []
+    date_format: str | None = None
     analyzer: Literal["word", "char"] = "word"
     ngrams: tuple[int, int] = (1, 1)
     counts: Literal["count", "binary"] = "count"

@@ -80,7 +80,9 @@ def _build(
             builder.add(batch)
             entries, columns = entries + len(batch.values), max(columns, batch.n_columns)
         builder.finish()
-    skipped = {"skipped": stream.skipped, "skipped_examples": stream.skipped_examples} if on_error != "stop" else {}
+    skipped = {"skipped": stream.skipped, "skipped_examples": stream.skipped_examples}
+    if on_error == "stop" and not stream.skipped:
+        skipped = {}
     return {"rows": builder.done, "features": columns, "entries": entries, **skipped}
 
 

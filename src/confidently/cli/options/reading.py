@@ -50,7 +50,7 @@ def delimiter_option(default: str) -> Any:
         "--delimiter",
         metavar="CHARACTER",
         callback=lambda ctx, parameter, value: "\t" if value in ("tab", "\\t") else value,
-        help=f"CSV and TSV: cells are separated by this: , ; | : ^ ~ or tab.  [default: {default}]",
+        help=f"CSV, TSV: separate cells at one of , ; | : ^ ~ or tab.  [default: {default}]",
     )
 
 
@@ -76,7 +76,7 @@ _OPTIONS = [
         callback=lambda ctx, parameter, value: names_of(value) if value else (),
         help="CSV and TSV without a header: name the columns, separated by commas.",
     ),
-    delimiter_option("a comma or a tab; in CSV ; | or tab if the first rows show it"),
+    delimiter_option("inferred"),
     click.option("--label", metavar="NAME", help="Tables: read labels from this column.  [default: label]"),
     missing_label_option("error"),
     click.option(
@@ -177,7 +177,7 @@ _NEW_DATA_OPTIONS = [
     click.option(
         "--encoding", metavar="NAME", help="Text: read files in this encoding.  [default: that of the training data]"
     ),
-    delimiter_option("that of the training data"),
+    delimiter_option("as in training"),
 ]
 
 

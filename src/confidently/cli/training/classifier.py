@@ -269,7 +269,7 @@ class ClassifierTraining(TrainingLoop):
         if position.last is not None:
             result["validation"] = position.best if self.options["early_stop"] else position.last
             result["stopped_early"] = self.stopped
-        if self.options["on_error"] != "stop":
+        if self.options["on_error"] != "stop" or self.data.skipped:
             result["skipped"] = self.data.skipped
             result["skipped_examples"] = self.data.skipped_examples
         return result
