@@ -352,3 +352,27 @@ def test_rows_that_are_objects_are_read_alike(tmp_path):
     assert rows.values.tolist() == found.values.tolist() and rows.columns.tolist() == found.columns.tolist()
     plain = ReaderOptions(format="csv", decimal=",", delimiter=";").of_objects()
     assert (plain.decimal, plain.delimiter) == (".", None)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize(("form", "option"), [
+    ("${}.50", "use --units x to read them as numbers"), ("{},5", "use --decimal , --units x to read them as numbers"),
+    ("1,{:03}", "use --thousands , --units x to read"), ("{} km", "use --units x to read them as numbers"),
+    ("28/02/{}", "use --dates x --date-format '%d/%m/%Y' to read them as dates"), ("{}", None), ("a{}", None),
+])  # fmt: skip
+def test_strings_with_numbers_and_dates_are_asked_about(tmp_path, suffix, form, option):
+    cells = [form.format(1900 + k if "/" in form else k) for k in range(1, 121)]
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "jsonl":
+        path.write_text("".join(json.dumps({"label": "ab"[k % 2], "x": x}) + "\n" for k, x in enumerate(cells)))
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pyarrow.table({"label": ["a", "b"] * 60, "x": cells}), path)
+    texts = said(path, multilabel=False)
+    if option is None:
+        assert texts == []
+    else:
+        assert (
+            len(texts) == 1 and option in texts[0] and texts[0].startswith(f"column 'x' ({cells[0]}) has 120 different")
+        )
+        assert said(path, multilabel=False, category="x") == []

@@ -10,6 +10,7 @@ from .. import _core
 from ..late import numpy as np
 from ..wording import first_of
 from .batch import Batch
+from .formats.number_forms import date_formats, number_form
 from .reading import ReaderOptions
 from .warning import warn
 
@@ -19,6 +20,7 @@ MIN_TEXT_FRACTION = 0.5  # of the rows
 MIN_NAMED_ROWS, MIN_NAMED_FRACTION = 1000, 0.95  # of rows that each have a value of their own
 MIN_DATES = 10  # different ones, in the first rows
 DATE = re.compile(r"[0-9]{4}([-/])[0-9]{2}\1[0-9]{2}($|[Tt ])")
+MAX_CELLS, MIN_FORM_FRACTION = 100, 0.9  # of a column, and of those that are numbers of one form
 MIN_ID_ROWS = 200  # fewer may have a class each
 MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
@@ -35,11 +37,14 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
         return
     names = batch.new_features.names
     found, long, dates = Counter[str](), Counter[str](), Counter[str]()
+    cells = dict[str, list[str]]()
     for name in names.take(names.having("=")):
         column, _, cell = name.partition("=")
         found[column] += 1
         long[column] += len(cell.encode()) >= MIN_TEXT_BYTES
         dates[column] += DATE.match(cell) is not None
+        if len(first := cells.setdefault(column, [])) < MAX_CELLS:
+            first.append(cell)
     for column, values in found.items():
         shown = f"in the first {len(batch):,} rows, each read as a category"
         if column in reading.category:
@@ -48,6 +53,11 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
             warn(
                 f"column {column!r} has {values:,} different dates {shown}; use --dates {column} to read them as "
                 f"numbers, or --category {column} to leave them"
+            )
+        elif reading.file_format.delimiter is None and (option := _option_of_forms(column, cells[column])):
+            warn(
+                f"column {column!r} ({cells[column][0]}) has {values:,} different values {shown}; use {option}, or "
+                f"--category {column} to leave them"
             )
         elif long[column] >= MIN_TEXT_FRACTION * len(batch):
             warn(
@@ -59,6 +69,18 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
                 f"column {column!r} has {values:,} different values {shown}; if they only name the rows, use --drop "
                 f"{column} to leave the column out"
             )
+
+
+def _option_of_forms(column: str, cells: list[str]) -> str:
+    """Return the options that read strings as numbers or dates; without groups and units, they may be codes."""
+    if len(cells) < MIN_DATES:
+        return ""
+    form = number_form(cells)
+    if form is not None and form.n >= MIN_FORM_FRACTION * len(cells) and (form.unit or (".", "") not in form.marks):
+        marks = form._replace(unit="").options(form.marks[0], column)
+        return " ".join(filter(None, [marks, f"--units {column} to read them as numbers"]))
+    formats = date_formats(cells)
+    return f"--dates {column} --date-format '{formats[0]}' to read them as dates" if formats else ""
 
 
 def warn_if_ids(batch: Batch) -> None:

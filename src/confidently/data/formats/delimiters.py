@@ -12,7 +12,7 @@ from .files import Path
 
 MARKS = ",;\t|"  # in the order of preference
 ROWS_TO_READ = 50
-MAX_BYTES = 1 << 18
+MAX_BYTES = 1 << 16
 MIN_FRACTION = 0.9  # of the rows must have as many cells as the header
 
 
@@ -32,11 +32,16 @@ def delimiter_of(path: Path, reading: ReaderOptions) -> str:
     begun = _beginning(path, reading.encoding)
     whole = begun[: begun.rfind(b"\n") + 1] or begun
     lines = whole.decode("utf-8-sig", errors="replace").split("\n")
-    found = {mark: rows for mark in MARKS if (rows := _rows(lines, mark, reading.columns))}
-    label = reading.label or DEFAULT_LABEL
-    with_label = {mark: rows for mark, rows in found.items() if label in map(str.strip, rows[0])}
-    among = found if reading.columns else with_label or found
-    return "," if "," in among else max(among, key=lambda mark: len(among[mark][0]), default=",")
+    label, found, with_label = reading.label or DEFAULT_LABEL, dict[str, int](), dict[str, int]()
+    for mark in MARKS:
+        if rows := _rows(lines, mark, reading.columns):
+            found[mark] = len(rows[0])
+            if reading.columns or label in map(str.strip, rows[0]):
+                with_label[mark] = len(rows[0])
+        if "," in with_label:  # as in most files
+            return ","
+    among = with_label or found
+    return "," if "," in among else max(among, key=lambda mark: among[mark], default=",")
 
 
 def _beginning(path: Path, encoding: str) -> bytes:

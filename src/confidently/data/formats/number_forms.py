@@ -66,11 +66,9 @@ def number_form(samples: Sequence[str]) -> NumberForm | None:
     >>> number_form(["$12.34", "$5"]).options((".", ""), "price")
     '--units price'
     """
-    if not any(any(map(str.isdigit, text)) for text in samples):
-        return None
+    cells = [text for text in samples if _begins_like_a_number(text)]
     best: NumberForm | None = None
-    for unit in (False, True):
-        cells = [text for text in samples if not unit or _begins_like_a_number(text)]
+    for unit in (False, True) if cells else ():
         for marks in FORMS:
             form = _core.NumberFormat(decimal=marks[0], thousands=marks[1], units=unit)
             read = [(text, found[1]) for text in cells if (found := form.read(text)) is not None]
@@ -86,7 +84,7 @@ def number_form(samples: Sequence[str]) -> NumberForm | None:
 
 def _begins_like_a_number(text: str) -> bool:
     """Return whether text is a number with a unit behind it, or an amount of money, rather than a code."""
-    text = text.lstrip("+-\u2212 ")
+    text = text.lstrip("+-\u2212.,' ")
     return text[:1].isdigit() or unicodedata.category(text[:1] or "x") == "Sc" or text[:4].strip().isupper()
 
 
@@ -104,5 +102,7 @@ def date_formats(samples: Sequence[str]) -> list[str]:
 def _formats(samples: Sequence[str]) -> Iterator[str]:
     for day in DATE_FORMATS:
         for time in TIMES:
+            if not any(_core.is_date(text, day + time) for text in samples[:2]):
+                continue  # most columns have no dates, and formats are many
             if sum(_core.is_date(text, day + time) for text in samples) >= MIN_FRACTION * len(samples):
                 yield day + time
