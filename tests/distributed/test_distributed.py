@@ -177,6 +177,65 @@ def test_merging_changes_is_merging_models(kind, settings, files):
     assert_array_equal(tree.learner.state["updates"], whole.learner.state["updates"])
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {}, {"average": True}, {"rule": "cellip"}, {"rule": "pa1", "average": True}, {"covariance": "full"},
+        {"covariance": "shared"}, {"multiclass": "one-vs-rest"}, {"rule": "perceptron"}, {"view": "standard"},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("binary", [True, False], ids=["of two classes", "of three"])
+def test_a_change_has_all_that_training_has_changed(settings, binary, tmp_path):
+    """The base with a change is the model that continued, to the bit, also where few features were in the rows."""
+    rng = np.random.default_rng(0)
+    first, second = tmp_path / "first.svm", tmp_path / "second.svm"
+    labels = (0, 1) if binary else (0, 1, 2)
+    for path, columns, names in ((first, range(1, 9), labels), (second, (2, 3, 11, 12), (0, 1, 2))):
+        rows = [
+            f"{rng.choice(names)} "
+            + " ".join(f"{j}:{x:.3f}" for j, x in zip(columns, rng.normal(size=8), strict=False))
+            for _ in range(40)
+        ]
+        path.write_text("".join(row + "\n" for row in (*(f"{k} 1:0.1" for k in names), *rows)))
+    base = OnlineClassifier(**settings).fit_stream(open_stream(first)).as_model()
+    found = tasks.learn_files(base, [str(second)], tasks.Job(open_stream(second).reading), True, (0,))
+    straight = OnlineClassifier(**settings).fit_stream(open_stream(first)).partial_fit_stream(second)
+    one = advanced(base, found.change)
+    assert one.learner.n_features == straight.learner_.n_features == 12
+    assert one.learner.settings == straight.learner_.settings
+    for quantity in ("mean", "variance"):
+        assert_array_equal(getattr(one.learner, quantity)(), getattr(straight.learner_, quantity)(), err_msg=quantity)
+    assert_array_equal(one.learner.state["calibration"], straight.learner_.state["calibration"])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"covariance": "full"}, {"view": "standard"}, {"rule": "cellip"}, {"average": True}],
+    ids=str,
+)  # fmt: skip
+def test_numbered_features_of_few_partitions_are_merged_in_any_tree(settings, tmp_path):
+    """A merged change of models that change everywhere must be one, too: other changes may have more features."""
+    rng, paths = np.random.default_rng(1), []  # feature 2 is in rows of the base only
+    for k, columns in enumerate((range(1, 5), (1, 3, 4, 5), range(3, 7), range(3, 10), (1, 3))):
+        paths.append(tmp_path / f"{k}.svm")
+        rows = (
+            f"{label} " + " ".join(f"{j}:{x + (j == 3) * label:.3f}" for j, x in zip(columns, numbers, strict=False))
+            for label, numbers in zip(rng.integers(2, size=60), rng.normal(size=(60, 9)), strict=True)
+        )
+        paths[-1].write_text("1 1:0.1\n0 1:0.2\n" + "".join(row + "\n" for row in rows))
+    base = OnlineClassifier(**settings).fit_stream(open_stream(paths[0])).as_model()
+    job = tasks.Job(open_stream(paths[0]).reading)
+    changes = [tasks.learn_files(base, [str(path)], job, True, (0,)).change for path in paths[1:]]
+    flat = merge_models([advanced(base, change) for change in changes], "abcd", base, "base", "rounds").learner
+    for cut in (1, 2, 3):
+        pair = [merge_changes(base, changes[:cut]), merge_changes(base, changes[cut:])]
+        tree = advanced(base, merge_changes(base, pair)).learner
+        assert tree.n_features == flat.n_features == 9
+        assert_allclose(tree.mean(), flat.mean(), rtol=1e-7, atol=1e-9)
+        assert_allclose(tree.variance(), flat.variance(), rtol=1e-7, atol=1e-9)
+
+
 def test_a_change_is_small_where_little_changed(files):
     base = OnlineClassifier().fit_stream(open_stream(str(files / "all.vw"))).as_model()
     before = {name: array.copy() for name, array in base.learner.state.items()}
@@ -372,6 +431,13 @@ def test_errors_of_data_reach_the_caller(client, files, tmp_path):
     assert fitted.n_seen_ == 1400
     with pytest.raises(DataError, match="more than 0 invalid rows"):
         distributed.fit(OnlineClassifier(), tmp_path / "bad.svm", client=client, partitions=2, rounds=3, on_error=0)
+    # exactly as many as allowed, in several rounds; a second pass meets the same ones
+    (tmp_path / "two.svm").write_text("\n".join(["3 1:x", *text, "3 1:y"]) + "\n")
+    options = {"client": client, "partitions": 2, "rounds": 3}
+    fitted = distributed.fit(OnlineClassifier(passes=2), tmp_path / "two.svm", on_error=2, **options)
+    assert fitted.n_seen_ == 2800
+    with pytest.raises(DataError, match=r"more than 1 invalid row; some of them: .*two\.svm"):
+        distributed.fit(OnlineClassifier(), tmp_path / "two.svm", on_error=1, **options)
     with pytest.raises((DataError, OSError), match="nowhere"):
         distributed.fit(OnlineClassifier(), tmp_path / "nowhere.svm", client=client)
     (tmp_path / "one.svm").write_text("1 1:1\n" * 50)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import Ridge as BatchRidge
 
 from confidently import AROW, OnlineClassifier, OnlineRegressor, Ridge, load, merge
+from confidently.learner.regression import Targets
 from confidently.models.merged_learner import MergeError
 
 RNG = np.random.default_rng(0)
@@ -67,6 +68,19 @@ def test_what_the_base_knew_counts_once(name):
     cuts = [70, 120, 121, 240]
     parts = [deepcopy(base).partial_fit(X[i:j], y[i:j]) for i, j in itertools.pairwise(cuts)]
     assert_alike(merge(parts, base), OnlineRegressor(**parameters).fit(X, y))
+
+
+@pytest.mark.parametrize("covariance", ["full", "diag"])
+def test_errors_that_the_base_counted_count_once(covariance):
+    """Intervals are quantiles of the errors counted: the base's and those that each part has seen since."""
+    base = OnlineRegressor(covariance=covariance).fit(X[:120], Y[:120, 0])
+    same = merge([deepcopy(base), deepcopy(base)], base)
+    np.testing.assert_allclose(same.predict_interval(X), base.predict_interval(X), rtol=1e-9)
+    parts = [deepcopy(base).partial_fit(X[i:j], Y[i:j, 0]) for i, j in ((120, 150), (150, 240))]
+    bins = [Targets.of(model.learner_.state["calibration"]).bins[0] for model in (merge(parts, base), base, *parts)]
+    forgotten = 1.0 - (1.0 - 1.0 / 2000.0) ** 90  # of the base's errors, while the longest part counted its own
+    assert bins[0].sum() == pytest.approx(bins[1].sum() + 120, rel=2 * forgotten)
+    assert (bins[0] >= bins[1]).all()
 
 
 def test_merged_is_batch_ridge():

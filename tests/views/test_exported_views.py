@@ -110,3 +110,19 @@ def test_coefficients_alone_are_refused(view):
     X, y = rows()
     with pytest.raises(ValueError, match=f"the view {view} changes rows .* which coefficients cannot; use to_onnx"):
         OnlineClassifier(view=view).fit(X, y).to_sklearn()
+
+
+@pytest.mark.parametrize("unit_norm", [True, False])
+def test_values_are_limited_as_in_training(unit_norm):
+    """A value that is many standard deviations from the mean is 1,000, and 5 in rows that are not scaled."""
+    X, y = rows()
+    X = X[:200, :3]
+    model = OnlineClassifier(view=Standard(unit_norm=unit_norm)).fit(X, y[:200])
+    far = np.tile(X[:1], (7, 1))
+    far[:, 0] = X[:, 0].mean() + X[:, 0].std() * np.array([-1e6, -900.0, -4.0, 4.0, 6.0, 900.0, 1e6])
+    _, p = session_of(model, "float64").run(["label", "probabilities"], {"X": far})
+    expected = model.predict_proba(far)
+    assert np.allclose(p, expected, rtol=1e-9, atol=1e-12)
+    limited = 1 if unit_norm else 2  # which of them the limit makes alike
+    assert np.array_equal(expected[-1], expected[-2]) == (not unit_norm)
+    assert not np.array_equal(expected[limited], expected[limited + 1])

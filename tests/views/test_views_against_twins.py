@@ -220,3 +220,20 @@ def test_products_of_cosines_approximate_the_gaussian_kernel():
     unit = X / np.linalg.norm(X, axis=1, keepdims=True)
     squared = ((unit[:, None] - unit[None]) ** 2).sum(axis=2)
     assert np.allclose(rows @ rows.T, np.exp(-squared), atol=0.03)  # exp(-scale squared/2)
+
+
+def test_rows_may_not_become_longer_than_the_limit():
+    """However gradually columns come: those that are 0 where they are absent are counted together."""
+    view = make_view("standard")
+    state = view.grown(view.new_arrays(K), Columns.alike(6000, ZERO), K)
+    state = view.grown(state, Columns.alike(5000, MISSING), K)  # which stay absent
+    state = view.grown(state, Columns.alike(4000, ZERO), K)
+    assert view.n_known(state) == 15_000
+    with pytest.raises(ValueError, match="all 10,001 columns of a row would differ from 0, at most 10,000"):
+        view.grown(state, Columns.alike(1, ZERO), K)
+    assert view.n_known(view.grown(state, Columns.alike(1, PLAIN), K)) == 15_001
+    centered = make_view("center")
+    state = centered.grown(centered.new_arrays(K), Columns.alike(6000, MISSING), K)
+    state = centered.grown(state, Columns.alike(4000, ZERO), K)
+    with pytest.raises(ValueError, match="at most 10,000 columns, got 10,001"):
+        centered.grown(state, Columns.alike(1, ZERO), K)
