@@ -84,7 +84,11 @@ def curve(tmp_path):
         for feature in features:
             column, value = feature.split(":")
             X[k, int(column) - 1] = float(value)
-    model, wrong, loss = OnlineClassifier("arow"), [0, 1], [0.0, np.log(2.0)]  # at the first row nothing is known
+    model, wrong, loss = (
+        OnlineClassifier("arow", view=None),
+        [0, 1],
+        [0.0, np.log(2.0)],
+    )  # at the first row nothing is known
     model.partial_fit(X[:1], y[:1], classes=[-1, 1])
     for x, label in zip(X[1:], y[1:], strict=True):
         probability = model.predict_proba(x[None])[0][(label + 1) // 2]

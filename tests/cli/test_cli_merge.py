@@ -161,7 +161,7 @@ def test_other_hashing_is_refused(here):
     with pytest.raises(MergeError, match="ngrams = "):
         merge([of_text(SPAM), of_text(MAIL, ngrams=(1, 2))])
     with pytest.raises(MergeError, match="rows from = files in model 1, rows from = arrays in model 2"):
-        merge([of_text(SPAM), OnlineClassifier().fit([[1.0], [2.0]], ["ham", "spam"])])
+        merge([of_text(SPAM), OnlineClassifier(view=None).fit([[1.0], [2.0]], ["ham", "spam"])])
 
 
 def test_many_hashed_names_are_forgotten(here, monkeypatch):

@@ -42,7 +42,7 @@ def their_pa(form, C=0.05, **settings):
 
 def our_pa(form, C=0.05, **settings):
     settings = {"fit_intercept": False, "passes": PASSES, "multiclass": "one-vs-rest", **settings}
-    return OnlineClassifier(FORMS[form](C=C), **settings)
+    return OnlineClassifier(FORMS[form](C=C), **settings, view=None)
 
 
 def their_perceptron(**settings):
@@ -51,7 +51,7 @@ def their_perceptron(**settings):
 
 def our_perceptron(**settings):
     settings = {"prior_variance": ETA, "passes": PASSES, "multiclass": "one-vs-rest", **settings}
-    return OnlineClassifier("perceptron", **settings)
+    return OnlineClassifier("perceptron", **settings, view=None)
 
 
 def assert_same(theirs, ours):
@@ -130,7 +130,7 @@ def test_class_weights_of_two_classes_agree():
 def test_weights_agree_where_no_step_or_every_step_is_capped():
     X, y = rows(2)
     w = some_weights() / some_weights().max()  # "pa" never goes beyond its margin, so weights above 1 act as 1
-    pa = OnlineClassifier("pa", fit_intercept=False, passes=PASSES)
+    pa = OnlineClassifier("pa", fit_intercept=False, passes=PASSES, view=None)
     assert_same(their_pa("pa1", C=1e300).fit(X, y, sample_weight=w), pa.fit(X, y, sample_weight=w))
     assert_same(their_pa("pa1", C=1e-4).fit(X, y, sample_weight=w), our_pa("pa1", C=1e-4).fit(X, y, sample_weight=w))
 

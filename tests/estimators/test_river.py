@@ -98,7 +98,7 @@ def test_dicts_are_learned_as_arrays_are(settings):
     ours = OnlineClassifier(**settings)
     for x, label in stream[:200]:
         ours.learn_one(x, label)
-    arrays = confidently.OnlineClassifier(**settings)
+    arrays = confidently.OnlineClassifier(**settings, view=None)
     arrays.partial_fit(X[:200], y[:200], classes=classes)
     mean, variance = arrays.margin_distribution(X[200:])
     p = arrays.predict_proba(X[200:])
@@ -120,7 +120,7 @@ def test_a_third_class_as_in_a_stream_of_arrays(settings):
     stream = rows()
     names = order_of(stream)
     X, y = as_arrays(stream, names)
-    arrays = confidently.OnlineClassifier(**settings)
+    arrays = confidently.OnlineClassifier(**settings, view=None)
     classes = list(dict.fromkeys(y.tolist()))
     late = int(np.flatnonzero(y == classes[2])[0])
     number = {name: k for k, name in enumerate(classes)}
@@ -221,7 +221,7 @@ def test_hashed_names_take_bounded_memory():
 
 
 def test_weights_of_rows():
-    heavy, twice = OnlineClassifier("arow"), confidently.OnlineClassifier("arow")
+    heavy, twice = OnlineClassifier("arow"), confidently.OnlineClassifier("arow", view=None)
     for x, label in rows(100, 2):
         heavy.learn_one(x, label, w=2.5)
         heavy.learn_one(x, label, w=0.0)
