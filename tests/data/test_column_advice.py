@@ -31,7 +31,7 @@ def warned(train, *arguments):
 
 def warned_in_fit(columns, y, as_matrix=np.asarray, **parameters):
     X = as_matrix(np.column_stack(list(columns.values())))
-    return warned(OnlineClassifier(**parameters).fit, X, y)
+    return warned(OnlineClassifier(**{"view": None} | parameters).fit, X, y)
 
 
 random = np.random.default_rng(1)
@@ -110,13 +110,13 @@ def test_several_columns_and_names_of_data_frames():
 
 @pytest.mark.parametrize("rows", [load_breast_cancer, load_digits, load_wine])
 def test_sets_of_scikit_learn_do_not_warn(rows):
-    assert not warned(OnlineClassifier(shuffle=True, random_state=0).fit, *rows(return_X_y=True))
+    assert not warned(OnlineClassifier(shuffle=True, random_state=0, view=None).fit, *rows(return_X_y=True))
 
 
 @pytest.mark.parametrize("name", ["a9a", "spambase", "letter", "shuttle", "enron1", "avazu", "yeast"])
 def test_real_data_do_not_warn(name):
     X, y, _, _ = load(name)
-    assert not warned(OnlineClassifier().fit, X, y)
+    assert not warned(OnlineClassifier(view=None).fit, X, y)
 
 
 def test_text_does_not_warn():

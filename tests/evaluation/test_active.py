@@ -24,7 +24,7 @@ def rows(n, seed=0, classes=2, d=12):
 
 
 def learned(classes=2, n=60, **settings):
-    return OnlineClassifier(**settings).fit(*rows(n, classes=classes))
+    return OnlineClassifier(**settings, view=None).fit(*rows(n, classes=classes))
 
 
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)

@@ -137,7 +137,7 @@ def test_a_scaled_prior_is_restored(tmp_path):
 def saved(tmp_path):
     path = tmp_path / "m.cw"
     X, y = rows("joint")
-    OnlineClassifier("cw_stdev").fit(X, y).save(path)
+    OnlineClassifier("cw_stdev", view=None).fit(X, y).save(path)
     return path
 
 
