@@ -57,9 +57,10 @@ def frame(X, y):
 
 def trained(folder, X, y, *options):
     """The model that the command line trains on a table, and its file of rows."""
-    file, model = folder / "rows.csv", folder / "model.cw"
+    continued = "--init-model" in options
+    file, model = folder / "rows.csv", folder / ("more.cw" if continued else "model.cw")
     frame(X, y).to_csv(file, index=False)
-    if "--init-model" not in options:  # classes, which arrays show at once, and files one after the other
+    if not continued:  # classes, which arrays show at once, and files one after the other
         options = ("--classes", ",".join(map(str, np.unique(y))), *options)
     assert run(["train", str(file), "-o", str(model), "-q", *options]) == 0
     return load(model), file
