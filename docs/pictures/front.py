@@ -32,7 +32,7 @@ def points() -> tuple[np.ndarray, np.ndarray]:
 
 def panel(ax: Axes, X: np.ndarray, y: np.ndarray, look: dict) -> None:
     """Draw the posterior after these rows: agreement of classifiers as color, some of the classifiers as lines."""
-    classifier = OnlineClassifier(AROW(r=1.0), "full").fit(X, y)
+    classifier = OnlineClassifier(AROW(r=1.0), "full", view=None).fit(X, y)
     line = np.linspace(-EDGE, EDGE, 241)
     grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     mean, variance = classifier.margin_distribution(grid)

@@ -54,7 +54,7 @@ def models() -> Iterator[Any]:
             ("logistic", "diag", {}), ("logistic", "full", {"calibration": None}),
         ):  # fmt: skip
             if (covariance, task) != ("shared", "one-vs-rest"):
-                yield OnlineClassifier(rule, covariance, multiclass=multiclass, **options).fit(X[:, :5], y)
+                yield OnlineClassifier(rule, covariance, multiclass=multiclass, view=None, **options).fit(X[:, :5], y)
     for view in (*VIEWS, "standard,pairs"):
         parameters = {"view__n": 4} if view == "cosines" else {}
         yield OnlineClassifier("arow", view=view).set_params(**parameters).fit(X[:, :5], Y["joint"])

@@ -75,8 +75,10 @@ def sampled(parametrized):
 
 # "full" of three or more classes is "shared" unless their task is chosen; "softmax" would not do for multilabel rows
 CHOSEN = {("full", "joint"): "joint"}
-WITHOUT_CALIBRATION = [
-    OnlineClassifier(rule, covariance, calibration=None, multiclass=CHOSEN.get((covariance, RULES[rule].multiclass)))
+WITHOUT_CALIBRATION = [  # of raw rows, as the exceptions above
+    OnlineClassifier(
+        rule, covariance, calibration=None, multiclass=CHOSEN.get((covariance, RULES[rule].multiclass)), view=None
+    )
     for rule in RULES for covariance in COVARIANCES
 ]  # fmt: skip
 WITH_CALIBRATION = [OnlineClassifier("arow"), OnlineClassifier("gibbs_pa", multiclass="one-vs-rest", average=True)]

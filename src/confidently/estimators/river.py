@@ -186,7 +186,8 @@ class OnlineClassifier(GaussianOnDicts, DictClassifier):
         rule's paper does: "moments" for "probit", otherwise "precision".
     view : str, View or list of these, optional
         What the learner sees of a row, learned from the rows before: "standard" standardizes numbers; see
-        :class:`confidently.OnlineClassifier`. Numbers that are 0 are then values, unlike missing ones.
+        :class:`confidently.OnlineClassifier`. Numbers that are 0 are then values, unlike missing ones. By default rows
+        are learned as they are: one dict does not show what the others are, so there is no "auto".
     hash_bits : int, optional
         Hash the names of features to this many bits, 1 to 31, and do not store them, so that memory is bounded. By
         default every name is stored.
