@@ -266,11 +266,11 @@ def open_sockets(server):
 def test_answers_that_nobody_reads_are_given_up(tmp_path):
     """However much of them waits: little, so that the server had no reason to pause, or more than it holds."""
     limits = {"connections.UNREAD_SECONDS": 0.5, "connections.KEEP_SECONDS": 1}
-    one = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n"
+    one = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n"
     endings = [one + b"\r\n", one + b"Connection: close\r\n\r\n", one + b"X: " + b"x" * 70_000 + b"\r\n\r\n"]
     with running(tmp_path / "served", limits=limits) as server, ExitStack() as stack:
         before = open_sockets(server)
-        for times in (*range(24), 200):
+        for times in (0, 1, *range(100, 200, 2), 400):
             for ending in endings:
                 lazy = stack.enter_context(unread(server, one + b"\r\n", times))
                 with suppress(ConnectionError):
@@ -348,8 +348,8 @@ def test_a_login_has_to_come_in_time(guarded):
 
 
 def seconds_of_bytes_after(begun):
-    """Processor time to read a line of which so many bytes are there, and 2,000 more one by one."""
-    pieces = [b'"' + b"x" * begun, *[b"x"] * 2000, b'"\n']
+    """Processor time to read a line of which so many bytes are there, and 500 more one by one."""
+    pieces = [b'"' + b"x" * begun, *[b"x"] * 500, b'"\n']
     messages = iter([{"type": "http.request", "body": piece, "more_body": True} for piece in pieces])
     end = {"type": "http.request", "body": b"", "more_body": False}
 
@@ -362,13 +362,13 @@ def seconds_of_bytes_after(begun):
 
     began = time.thread_time()
     [line] = asyncio.run(read())
-    assert len(line) == begun + 2002
+    assert len(line) == begun + 502
     return time.thread_time() - began
 
 
 def test_a_long_line_that_comes_byte_by_byte_costs_what_a_short_one_does():
     short, long = (min(seconds_of_bytes_after(begun) for _ in range(3)) for begun in (0, 3 << 20))
-    assert long < 5 * short, "copied for each byte, a line of 3 MB takes a hundred times as long"
+    assert long < 20 * short, "copied for each byte, a line of 3 MB takes a hundred times as long"
 
 
 def test_lines_in_pieces_are_the_lines(tmp_path):
