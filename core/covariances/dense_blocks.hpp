@@ -25,9 +25,12 @@ struct DenseState {
     Real* rows(int l) const { return pending + std::size_t(l) * room * features; }
 };
 
+// Rows of a product: fewer are slower, more make a call of one row slower.
+inline constexpr int kSlice = 16;
+
 // Rows are learned in blocks, which continue from one call to the next: where a block begins and ends depends on the rows alone.
-// What the rows of a block need is computed in products of one size, that of a whole block, so that its bits do not depend on
-// which of the rows a call has.
+// What the rows of a block need is computed in products of one size, that of a slice of the block, so that its bits do not depend
+// on which of the rows a call has.
 template <class Real>
 class DenseBlocks {
   public:
@@ -118,6 +121,12 @@ class DenseBlocks {
     std::size_t weights_size() const { return std::size_t(s_.features) * s_.planes * s_.columns; }
     Real* products_of(int l) { return product_.data() + std::size_t(l) * room_ * s_.features; }
 
+    // Calls f(first row, rows) for the slices of the block that have some of the next n rows.
+    template <class F>
+    void each_slice(int n, F&& f) const {
+        for (int at = rows / kSlice * kSlice; at < rows + n; at += kSlice) f(at, std::min(kSlice, room_ - at));
+    }
+
     // Returns the number of rows, of n, before the first whose variance has lost its digits.
     int multiply(int n) {
         const int d = s_.features, count = int(before_);
@@ -131,22 +140,27 @@ class DenseBlocks {
                 g = part_.data();
             }
             if (multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, products + from) > 0) {
-                blas_.multiply(1, block_.data(), d, s_.sigma(l), d, 0, g, d, room_, d, d);
+                each_slice(n, [&](int at, int m) {
+                    blas_.multiply(1, block_.data() + std::size_t(at) * d, d, s_.sigma(l), d, 0, g + std::size_t(at) * d, d, m, d, d);
+                });
                 multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, g + from);
             } else {
-                std::copy_n(products + from, size, g + from);
-                std::fill(g, g + from, Real(0));
-                std::fill(g + from + size, g + k * d, Real(0));
+                if (rows) std::fill_n(g, k * d, Real(0));
+                if (rows) std::copy_n(products + from, size, g + from);
+                if (!rows) std::fill(g + size, g + k * d, Real(0));
             }
-            if (count) {
-                blas_.multiply_transposed(block_.data(), s_.rows(l), projected_.data(), room_, count, d);
-                blas_.multiply(-1, projected_.data(), count, s_.rows(l), d, 1, g, d, room_, d, count);
-            }
+            each_slice(count ? n : 0, [&](int at, int m) {
+                Real* projected = projected_.data() + std::size_t(at) * count;
+                blas_.multiply_transposed(block_.data() + std::size_t(at) * d, s_.rows(l), projected, m, count, d);
+                blas_.multiply(-1, projected, count, s_.rows(l), d, 1, g + std::size_t(at) * d, d, m, d, count);
+            });
             if (rows) {
                 std::copy_n(g + from, size, products + from);
                 std::fill(products + from + size, products + k * d, Real(0));
             }
-            blas_.multiply_transposed(block_.data(), products, gram, room_, room_, d);
+            each_slice(n, [&](int at, int m) {
+                blas_.multiply_transposed(block_.data() + std::size_t(at) * d, products, gram + std::size_t(at) * room_, m, room_, d);
+            });
             for (int i = 0; i < precise && count; ++i) {
                 const std::size_t at = std::size_t(rows + i);
                 double lost = 0.0;
