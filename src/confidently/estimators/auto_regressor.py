@@ -59,7 +59,9 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
     Attributes
     ----------
     members_ : dict of str to OnlineRegressor
-        The members by name, as they are now.
+        The members by name, as they are now. The ``coef_`` of "ridge on rows" are weights of the columns; of other
+        members they are weights of what their view makes of a row: of products of two columns, which
+        ``confidently inspect`` names, and of cosines, each of all columns.
     weights_ : ndarray of shape (n_members,)
         What each contributes to the mixture. They need not be positive.
     rmse_, mae_ : float

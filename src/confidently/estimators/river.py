@@ -252,7 +252,7 @@ class AutoClassifier(DictClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), AutoClassifier(), metrics.Accuracy())
-    Accuracy: 90.39%
+    Accuracy: 89.83%
     """
 
     def __init__(self, dtype: str = "float64") -> None:
