@@ -107,7 +107,7 @@ class Recipe:
             given |= {"normalize": "none", "zeros": True}
         elif self.settings.auto or (self.view is not None and self.view.takes_values):
             given = {"normalize": "none", "zeros": True} | given
-        return ReaderOptions(format=OBJECTS, **given)
+        return ReaderOptions(format=OBJECTS, header=(), **given)
 
     def learner(self, reading: ReaderOptions, standardized: bool = False) -> StreamLearner:
         """Return an untrained learner."""
