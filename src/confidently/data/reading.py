@@ -262,8 +262,7 @@ class ReaderOptions:
         ValueError
             If an option is not of its type, or not allowed.
         """
-        given = {"codes": (), "mixed": source.get("numbers", ())} | dict(source)
-        given |= {"header": source.get("header") or ()}
+        given = {"codes": (), "header": (), "mixed": source.get("numbers", ())} | dict(source)
         options: ReaderOptions = conform(given, cls, "source")
         return options
 
