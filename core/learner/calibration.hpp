@@ -8,15 +8,13 @@
 
 namespace confidently {
 
-// Curvature of the log-loss in the logarithm of a slope at the start, equivalent to about one example in favor of 1.
+// Curvature of the log-loss at the start, equivalent to about one example in favor of a = 1, b = 0.
 inline constexpr double kPriorCurvature = 1.0;
 // Early margins are worse than late ones: evidence decays over about 2000 examples of weight 1.
 inline constexpr double kDecay = 1.0 - 1.0 / 2000.0;
 inline constexpr double kMinSlope = 1e-3;         // a smaller slope would lose the order of the scores
 inline constexpr double kMinProbability = 1e-15;  // in the log-loss, so that one confident mistake costs a finite loss
 inline constexpr double kMaxStep = 0.5;           // of Newton's method, so that no single example ruins the fit
-// Curvature of the log-loss in an offset at the start: it decides against the scores only when more than a few rows say so.
-inline constexpr double kOffsetCurvature = 16.0;
 // Bounds of a slope and of the scores that it multiplies, so that no product of four of them and a weight overflows.
 inline constexpr double kLargest = 1e30;
 
@@ -69,7 +67,7 @@ struct Line {
         hab = keep * hab + h * f;
         hbb = keep * hbb + h;
         // Newton in (log a, b)
-        const double A = a * a * haa + kPriorCurvature, B = hbb + kOffsetCurvature, C = a * hab;
+        const double A = a * a * haa + kPriorCurvature, B = hbb + kPriorCurvature, C = a * hab;
         const double scale = g / (A * B - C * C), u = scale * (a * f * B - C), db = scale * (A - C * a * f);
         const double size = std::max(std::fabs(u), std::fabs(db)), shrink = size > kMaxStep ? kMaxStep / size : 1.0;
         a = stepped(a, shrink * u);

@@ -86,8 +86,8 @@ class Binary {
         bool positive;
         double weight;
         double *calibration, *log_loss, *logits;  // nullptr: not wanted, as in Example
-        SigmoidCalibration::Seen seen;            // once it is known, as are the probabilities of the positive class
-        double by_line, probability;
+        SigmoidCalibration::Seen seen{};          // once it is known, as are the probabilities of the positive class
+        double by_line = 0.0, probability = 0.0;
     };
 
     void predict(double prior_variance) {

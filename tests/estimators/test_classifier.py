@@ -182,8 +182,8 @@ def test_mistakes_are_progressive():
     classifier, mistakes = OnlineClassifier("cw_stdev"), 0
     for i in range(len(X)):
         if i:
-            margin = (2 * y[i] - 1) * classifier.decision_function(X[i : i + 1])[0]
-        mistakes += 1 if i == 0 else margin <= 0
+            p = classifier.predict_proba(X[i : i + 1])[0, y[i]]
+        mistakes += 1 if i == 0 else p <= 0.5
         classifier.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
         assert classifier.mistakes_ == mistakes
 

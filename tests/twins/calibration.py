@@ -9,7 +9,7 @@ from math import exp, floor
 
 DECAY = 1 - 1 / 2000
 MIN_SLOPE, MAX_STEP = 1e-3, 0.5
-OFFSET_CURVATURE, KNOT_CURVATURE, FALL = 16, 4, 0.95
+KNOT_CURVATURE, FALL = 4, 0.95
 
 
 def _slope(a, u):
@@ -36,9 +36,9 @@ class Line:
         for i in range(2):
             for j in range(2):
                 self.H[i][j] = kept * self.H[i][j] + curvature * x[i] * x[j]
-        # (D H D + diag(1, 16)) (u, delta) = D (f, 1) w (p - y), D = diag(a, 1), by Cramer's rule
-        d, prior = (self.a, 1.0), (1, OFFSET_CURVATURE)
-        M = [[d[i] * self.H[i][j] * d[j] + (i == j) * prior[i] for j in range(2)] for i in range(2)]
+        # (D H D + I) (u, delta) = D (f, 1) w (p - y), D = diag(a, 1), by Cramer's rule
+        d = (self.a, 1.0)
+        M = [[d[i] * self.H[i][j] * d[j] + (i == j) for j in range(2)] for i in range(2)]
         g = [d[i] * x[i] * w * (p - positive) for i in range(2)]
         determinant = M[0][0] * M[1][1] - M[0][1] * M[1][0]
         u = (g[0] * M[1][1] - g[1] * M[0][1]) / determinant

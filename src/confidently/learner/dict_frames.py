@@ -38,7 +38,8 @@ class FrameRows(DictRows):
                     self._class(names[first])
                     self.grow_features()
                     labels = np.array([self.table.get(name) for name in names[first:last]], dtype=np.int32)
-                    self.learner.learn(as_matrix(rows[first:last], self.learner.dtype), labels)
+                    part = as_matrix(rows[first:last], self.learner.dtype)
+                    self.learner.learn(part, labels, calibrate=self.calibration is not None)
         finally:
             self._make_room()  # also after an interruption, which may leave new arrays
 

@@ -135,7 +135,8 @@ class DictRows:
             values, columns = self.core.row(x, True, self.largest)
             self.grow_features()
             matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
-            self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]))
+            calibrate = self.calibration is not None
+            self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]), calibrate=calibrate)
 
     def _class(self, name: Any) -> int:
         """Return the number of a class; make room in the learner for a new one."""
