@@ -2,8 +2,8 @@
 
 Micro-F1 on the test rows of AROW (r = 0.1, a diagonal covariance) in one pass over the training rows, means over ORDERS
 orders. A label is predicted where its probability is above half of the progressive F1, which is what ``predict`` does;
-where its margin is positive; or where its probability is above .5. Logistic regression is scikit-learn's, one per label,
-with its defaults and the threshold .5. Preprocessing is the same for all: ``tests/data_sets.py``.
+where its margin is positive; or where its probability is above .5. Logistic regression is scikit-learn's, one per
+label, with its defaults and the threshold .5. Preprocessing is the same for all: ``tests/data_sets.py``.
 """
 
 from __future__ import annotations
