@@ -447,6 +447,10 @@ CALLS = {
         lambda: {"labels": i32(0, 1, 1)}, lambda a: _core.LabelOrder().add(a["labels"]),
         ("labels: shorter", "labels: longer", "labels: empty"),
     ),
+    "least_positive": Call(
+        lambda: {"numbers": np.array([0.0, 2.0, 1.0])}, lambda a: _core.least_positive(a["numbers"]),
+        ("numbers: shorter", "numbers: longer", "numbers: empty"),
+    ),
     "are_within": Call(
         lambda: {"labels": i32(0, 1, 1)}, lambda a: _core.are_within(a["labels"], 2),
         (
@@ -602,9 +606,15 @@ CALLS = {
     **{f"see_and_learn {name}": see_and_learn(name) for name in VIEWS},
     "see_and_learn several labels": see_and_learn("nb", ("labels: longer",), lists=True),
     "meet_pairs": Call(
-        lambda: CSR | {"order": i64(1, 0)} | view_arrays("pairs"),
-        lambda a: _core.meet_pairs(state_in(a), matrix(a), a["order"], 0, 2, 100, True),
-        ("order: longer", "start: longer", "state.pairs.group: longer"),
+        lambda: CSR | {"order": i64(1, 0), "labels": i32(0, 1), "weight": np.ones(2)} | view_arrays("pairs"),
+        lambda a: _core.meet_pairs(
+            state_in(a), matrix(a), a["order"], 0, 2, a["labels"], a["weight"], None, 0, 100, True
+        ),
+        (
+            "order: longer", "start: longer", "state.pairs.group: longer",
+            *(f"labels: {way}" for way in ("shorter", "longer", "empty")),  # without class weights they do not matter
+            *(f"labels: {way} at {place}" for way in ("negative", "above all") for place in (0, 1)),
+        ),
     ),
     "index_pairs": Call(
         lambda: {f"state.pairs.{name}": view_arrays("pairs")[f"state.pairs.{name}"] for name in TERMS},
