@@ -61,8 +61,8 @@ class MIRA(ClassifierMixin, BaseEstimator):
     Notes
     -----
     MIRA has no Gaussian and so no variances: it is the baseline of the ellipsoid methods, not a rule of
-    :class:`OnlineClassifier`. Rows are learned as they are, since it has no views. The original has gamma = 0 and C = 1,
-    with which weights of 0 never change.
+    :class:`OnlineClassifier`. Rows are learned as they are, since it has no views. The original has gamma = 0 and
+    C = 1, with which weights of 0 never change.
 
     References
     ----------
