@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 
 from confidently import MIRA, AutoClassifier, OnlineClassifier, progressive_validation
 from confidently.data import open_stream
+from confidently.data.memory.matrix import as_matrix
 from tests.command_line import rows
 from tests.estimators.test_auto_classifier import words
 from tests.twins.stack import Mixture
@@ -50,6 +51,12 @@ def test_one_run_is_the_plain_loop(classes, multiclass):
     np.testing.assert_array_equal(curve.models[0].coef_, progressive_validation(model, X, y, at=50).models[0].coef_)
 
 
+def uncorrected(learner, row):
+    """Return the scores of a row on the scale of log-odds, without the correction, which stacks do not use."""
+    (seen,) = learner.seen_rows(as_matrix(row))
+    return learner.logits_of(seen)[0]
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_run_of_a_stack_is_the_loop_over_its_members_and_their_mixture(classes):
     """Members that learn alone, row by row, and the twin of the mixture; each row is predicted first."""
@@ -65,11 +72,9 @@ def test_a_run_of_a_stack_is_the_loop_over_its_members_and_their_mixture(classes
     mixture, losses, wrong = Mixture(len(members)), [], []
     for i in range(len(y)):
         row = X[i : i + 1]
-        logits = np.zeros((len(members), classes))
+        logits = np.zeros((len(members), 1 if classes == 2 else classes))
         if i:
-            logits = np.array([member.predict_log_proba(row)[0] for member in members])
-        if classes == 2:
-            logits = logits[:, 1:] - logits[:, :1]
+            logits = np.array([uncorrected(member.learner_, row) for member in members])
         wrong.append(i == 0 or mixture.probabilities(logits).argmax() != y[i])  # the first row is a tie
         losses.append(-np.log(mixture.learn(logits, y[i], 1.0)))
         for member in members:
@@ -123,7 +128,9 @@ def test_permutations_are_the_same_for_every_model_and_new_in_every_pass():
         model = OnlineClassifier("pa")
         for first, last, k in ((0, 50, 0), (50, 120, 1), (120, 170, 2), (170, 240, 3)):
             model.partial_fit(X[order[first:last]], y[order[first:last]], classes=[0, 1])
-            assert (model.mistakes_, model.updates_) == (curve.mistakes[run, k], curve.updates[run, k])
+            assert model.updates_ == curve.updates[run, k]
+            if k < 2:  # later passes leave the calibration as it is and count by the sign
+                assert model.mistakes_ == curve.mistakes[run, k]
     assert np.isfinite(curve.log_loss[:, :2]).all()
     assert np.isnan(curve.log_loss[:, 2:]).all()
 
