@@ -85,6 +85,14 @@ def test_wait_learned_answers_when_the_model_has_the_row(spam):
     assert spam("POST", "/learn?wait=learned", row("m-0")).json() == {"id": "m-0", "seq": 1, "status": "learned"}
 
 
+def test_weights_that_no_learner_takes_are_refused(spam):
+    for weight in (-1.0, 2e9, 1e-101, 5e-324):
+        found = spam("POST", "/learn", row("m-1", "spam", a=1) | {"weight": weight})
+        assert found.status_code == 422, found.text
+        assert "weight: expected" in found.text
+    assert spam("POST", "/learn", row("m-1", "spam", a=1) | {"weight": 1e-100}).status_code == 200
+
+
 def test_weights_are_learned_and_exported(spam, tmp_path):
     rows, chance = made(30), random.Random(1)
     weights = [chance.choice([0.0, 0.5, 1.0, 2.5]) for _ in rows]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import apsw
 import msgspec
 
+from ..data.memory.matrix import MIN_WEIGHT
 from .engine import Engine
 from .events import Event, Stored
 from .hosted import Hosted, stored_answer
@@ -66,6 +67,8 @@ def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: 
     features, label = one_line(features), msgspec.json.encode(label)
     if not 0.0 <= weight <= 1e9:
         raise Problem("invalid-row", f"weight: expected a number from 0 to 1e9, got {weight!r}", "/weight")
+    if 0.0 < weight < MIN_WEIGHT:
+        raise Problem("invalid-row", f"weight: expected 0 or at least {MIN_WEIGHT:g}, got {weight!r}", "/weight")
     return Taught(id, features, label, weight, hosted.check_row(features, label))
 
 
