@@ -202,7 +202,11 @@ class Dense(WeightCovariance):
             optional = [name for name in packed if name.startswith(open_block.PREFIX)]
             for name in optional if rows_in_use(state, rows) == rows else optional[1:]:
                 del packed[name]
-        return dict(sorted(normal_equations.packed(packed).items()))  # however the learner came about
+        packed = normal_equations.packed(packed)
+        in_order = [
+            name for name in self.shapes(Size(n_features, 2)) if name in packed
+        ]  # however the learner came about
+        return {name: packed[name] for name in (*in_order, *packed.keys() - in_order)}
 
     def unpacked(self, arrays: State, size: Size) -> State:
         """Return the state; files hold only the pending rows in use, and those of format 1 none."""
