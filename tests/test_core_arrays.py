@@ -509,7 +509,8 @@ CALLS = {
     "take_rows": rows_out(lambda a: _core.take_rows(matrix(a), a["order"], 0, 2)),
     "fill_rows": rows_out(lambda a: _core.fill_rows(matrix(a), a["order"], 0, True, a["out"]), out=np.zeros((2, 4))),
     "wider_row": Call(
-        lambda: CSR | {"order": i64(1, 0)}, lambda a: _core.wider_row(matrix(a), a["order"], 0, 2, 1), ("order: longer",)
+        lambda: CSR | {"order": i64(1, 0)}, lambda a: _core.wider_row(matrix(a), a["order"], 0, 2, 1),
+        ("order: longer", "start: longer"),
     ),
     "row_squares": Call(
         lambda: {"rows": np.ones((2, 3))}, lambda a: _core.row_squares(a["rows"]),
