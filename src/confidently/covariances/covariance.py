@@ -175,6 +175,9 @@ class Covariance:
     def flush(self, state: State) -> None:
         """Convert the state, in place, into the form that the compiled loop over rows needs."""
 
+    def begin_rows(self, state: State, examples: Examples) -> None:
+        """Convert the state, in place, for training row by row on examples."""
+
     def packed(self, state: State, n_features: int) -> State:
         """Return the state for a model file, without what :meth:`unpacked` can restore."""
         raise self._undefined("packed")

@@ -190,6 +190,17 @@ class Dense(WeightCovariance):
         dtype = self._stored_type(rows, columns)
         state["covariance"] = state["covariance"].astype(dtype, copy=False)
 
+    def begin_rows(self, state: State, examples: Examples) -> None:
+        if state["pending_rows"][0]:
+            self.flush(state)
+        rows, intercept, at = len(state["weights"]), self.settings.fit_intercept, 0
+        used = before = min(max(rows_in_use(state, rows), intercept), rows)
+        while used < rows and at < len(examples):
+            at, wider = _core.wider_row(examples.X, examples.order, at, len(examples), used - intercept)
+            used = wider + intercept
+        if used > before or state["block.products"].size:
+            self._use(state, used)
+
     def _subtract(self, state: State, used: int, pending: np.ndarray) -> None:
         """Subtract pending rows, shape (learners, n, parts, used), from the matrices of a state."""
         subtract_pending(state["covariance"], len(state["weights"]), used, pending)

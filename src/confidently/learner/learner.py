@@ -320,7 +320,7 @@ class Learner(Predictor):
     ) -> Fault:  # fmt: skip
         """Train row by row; return the fault of the first row that cannot be trained on."""
         covariance, X = self.covariance, examples.X
-        covariance.flush(self.state)
+        covariance.begin_rows(self.state, examples)
         core, n = covariance.compiled(), len(examples)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
