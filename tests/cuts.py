@@ -43,7 +43,7 @@ class Case:
         self.n = 1300 if self.auto else choose([90, 260, 430])
         self.d = choose([3, 12, 60, 110, 160])
         if self.auto:
-            self.d = choose([3, 8, 110])
+            self.d = choose([3, 8, 20])
         self.density = choose([1.0, 0.4, 0.05])
         self.weighted = self.random.random() < 0.2
         self.late = self.random.random() < 0.5  # whether features appear one after the other
@@ -55,7 +55,7 @@ class Case:
         first = CHOOSING if self.auto else 2
         inner = np.sort(self.random.choice(np.arange(first, self.n), size=choose([1, 2, 5]), replace=False))
         self.cuts = [int(at) for at in inner]
-        self.every = choose([17, 64, 100, 137])
+        self.every = choose([17, 64, 100, 137] if not self.auto else [137, 400])
 
     def _choose(self, values, p=None):
         return values[int(self.random.choice(len(values), p=p))]
@@ -86,6 +86,10 @@ class Case:
         ])  # fmt: skip
         if self.task == "numbers" and options["view"] in ("nb", "pairs"):
             options["view"] = "standard"
+        if options["covariance"] != "diag":  # matrices that are not too large for many cases
+            self.d = min(self.d, 12) if options["view"] == "pairs" else self.d
+            if options["view"] == "cosines" and self.task in ("three", "late", "labels"):
+                options["view"] = "standard"
         if options["covariance"] == "diag" and self.random.random() < 0.3 and options["rule"] in ("arow", "probit"):
             options["forget"] = 0.01
         options["passes"] = choose([1, 2], [0.8, 0.2])
