@@ -41,7 +41,7 @@ def learned(
 ):
     learner = Learner(Settings(rule, covariance, task, **options), classes, X.shape[1], device=device)
     for part in np.array_split(np.arange(len(y)), len(y)) if one_by_one else [slice(None)]:
-        learner.learn(as_matrix(X[part]), y[part])
+        learner.learn(as_matrix(X[part]), y[part], calibrate=False)
     return learner
 
 
@@ -94,7 +94,7 @@ def test_small_covariances_need_no_matrix_products(monkeypatch, rule, covariance
     assert mixed.state["pending_rows"][0] > 0
     monkeypatch.setattr(matrices, "SMALL", 4 * X.shape[1] + 4)
     monkeypatch.setattr("confidently.covariances.batch_products.ProductLearner.learn", None)
-    mixed.learn(as_matrix(X[3:]), y[3:])
+    mixed.learn(as_matrix(X[3:]), y[3:], calibrate=False)
     for other in (mixed, learned(rule, csr_matrix(X), y, **options)):
         assert decisions(other) == decisions(whole)
         np.testing.assert_allclose(other.mean(), whole.mean(), rtol=1e-9, atol=1e-9)
@@ -161,7 +161,7 @@ def test_reading_the_covariance_does_not_change_the_state():
     untouched, queried = (Learner(Settings("arow", "full"), n_features=X.shape[1]) for _ in range(2))
     for i in range(60):
         for learner in (untouched, queried):
-            learner.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
+            learner.learn(as_matrix(X[i : i + 1]), y[i : i + 1], calibrate=False)
         queried.covariance_matrix(), queried.margin_distribution(as_matrix(X[:5]))
     assert queried.state["pending_rows"][0] > 0
     for name, array in untouched.state.items():
@@ -241,8 +241,8 @@ def test_products_by_torch(covariance, task, rule, dtype):
     here = learned(rule, X, y, rows_per_product=50, **options)
     there = learned(rule, csr_matrix(X[:90]), y[:90], rows_per_product=50, device="cpu", **options)
     for i in range(90, 110):
-        there.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
-    there.learn(as_matrix(X[110:]), y[110:])
+        there.learn(as_matrix(X[i : i + 1]), y[i : i + 1], calibrate=False)
+    there.learn(as_matrix(X[110:]), y[110:], calibrate=False)
     tolerance = 1e-9 if dtype == "float64" else 2e-4
     assert dtype == "float32" or decisions(here) == decisions(there)
     assert all(isinstance(array, np.ndarray) and array.flags.c_contiguous for array in there.state.values())
@@ -309,7 +309,7 @@ def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
     for _ in range(20):
         X = rng.normal(size=(1000, 40)) * 0.02
         y = rng.integers(0, 2, 1000).astype(np.int32)
-        learner.learn(as_matrix(X), y)
+        learner.learn(as_matrix(X), y, calibrate=False)
         precision += 10.0 * X.T @ X
     assert learner.updates == 20_000  # the rows are short, so no margin reaches 1
     expected = np.linalg.inv(precision)

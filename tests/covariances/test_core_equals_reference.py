@@ -89,7 +89,7 @@ def test_core_equals_reference(rule, covariance, task):
         else []
     )  # so few features go row by row otherwise
     for tried in (learner, *in_blocks):
-        tried.learn(as_matrix(X), ids, start)
+        tried.learn(as_matrix(X), ids, start, calibrate=False)
         assert tried.updates > 0
         assert_twins_agree(tried, reference, 1e-8 if tried is learner else 1e-7)
 
@@ -108,7 +108,7 @@ def test_options_equal_reference(rule, task):
     )
     matrix = as_matrix(csr_matrix(X.astype(np.float32)))
     for part in (order[:1], order[1:90], order[90:]):
-        learner.learn(matrix, ids, start, weight=weight, order=np.ascontiguousarray(part))
+        learner.learn(matrix, ids, start, weight=weight, order=np.ascontiguousarray(part), calibrate=False)
     reference.learn(X[order], [labels[i] for i in order], weight[order])
     assert_twins_agree(learner, reference)
     decision = X @ reference.weights().T
@@ -135,7 +135,7 @@ def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):
     first = min([*reference.ties, len(X)])
     learner, reference = weighted_twins(rule, task, seed)[3:]
     if first:
-        learner.learn(as_matrix(X[:first]), *core_labels(labels[:first]), weight=weight[:first])
+        learner.learn(as_matrix(X[:first]), *core_labels(labels[:first]), weight=weight[:first], calibrate=False)
         reference.learn(X[:first], labels[:first], weight[:first])
         assert_twins_agree(learner, reference)
 
@@ -154,7 +154,7 @@ def test_classes_without_rows_tie_in_the_core_and_in_the_reference(task):
     for seed in range(40):
         X, labels, weight, learner, reference = weighted_twins("pa2", task, seed, n=12)
         labels = [min(label, 1) for label in labels]
-        learner.learn(as_matrix(X), *core_labels(labels), weight=weight)
+        learner.learn(as_matrix(X), *core_labels(labels), weight=weight, calibrate=False)
         reference.learn(X, labels, weight)
         assert (learner.mistakes, learner.updates) == (reference.mistakes, reference.updates.sum())
 
@@ -171,6 +171,6 @@ def test_float32_state_is_close(rule, task):
         for dtype in ("float64", "float32")
     )
     for learner in (wide, narrow):
-        learner.learn(as_matrix(X), ids, start)
+        learner.learn(as_matrix(X), ids, start, calibrate=False)
     assert narrow.state["weights"].dtype == np.float32
     np.testing.assert_allclose(narrow.mean(), wide.mean(), rtol=1e-3, atol=1e-4)

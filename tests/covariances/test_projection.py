@@ -24,7 +24,7 @@ LEARNING = [name for name, rule in RULES.items() if rule.learns_precision]
 def both(rule, task, X, labels, **options):
     ids, start = core_labels(labels)
     learner, reference = twins(make_rule(rule), "diag", task, X.shape[1], **options)
-    learner.learn(as_matrix(X), ids, start)
+    learner.learn(as_matrix(X), ids, start, calibrate=False)
     reference.learn(X, labels)
     return learner, reference
 

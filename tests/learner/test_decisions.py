@@ -35,7 +35,7 @@ def labels(n=1500, seed=6):
 @pytest.mark.parametrize("rule", list(RULES))
 def test_the_predicted_class_is_the_most_probable_one(rule):
     X, y = rare_class()
-    classifier = OnlineClassifier(rule).fit(X, y)
+    classifier = OnlineClassifier(rule, view=None).fit(X, y)
     p, predicted = classifier.predict_proba(X), classifier.predict(X)
     np.testing.assert_array_equal(predicted, p.argmax(axis=1))
     np.testing.assert_array_equal(classifier.to_sklearn().predict(X), predicted)
@@ -46,14 +46,14 @@ def test_the_predicted_class_is_the_most_probable_one(rule):
 def test_a_rare_class_is_predicted():
     X, y = rare_class(20_000, share=0.02)
     for rule in ("arow", "probit", "logistic"):
-        predicted = OnlineClassifier(rule).fit(X[:15_000], y[:15_000]).predict(X[15_000:])
+        predicted = OnlineClassifier(rule, view=None).fit(X[:15_000], y[:15_000]).predict(X[15_000:])
         assert f1_score(y[15_000:], predicted) > 0.3
 
 
 def test_all_doors_predict_the_same(ok, tmp_path):
     X, y = rare_class(600, share=0.3)
     X = np.abs(X)
-    classifier, river = OnlineClassifier("arow").fit(X, y), RiverClassifier("arow")
+    classifier, river = OnlineClassifier("arow", view=None).fit(X, y), RiverClassifier("arow")
     for x, label in zip(X, y, strict=True):
         river.learn_one(dict(enumerate(x)), int(label))
     predicted = classifier.predict(X)
@@ -70,19 +70,19 @@ def test_all_doors_predict_the_same(ok, tmp_path):
 @pytest.mark.parametrize("rule", ["arow", "probit", "pa1", "cw_stdev"])
 def test_mistakes_are_predictions_before_their_labels(rule):
     X, y = noisy(400)
-    classifier = OnlineClassifier(rule).partial_fit(X[:1], y[:1], classes=[0, 1])
+    classifier = OnlineClassifier(rule, view=None).partial_fit(X[:1], y[:1], classes=[0, 1])
     wrong = classifier.mistakes_
     for k in range(1, len(y)):
         wrong += int(classifier.predict_proba(X[k : k + 1])[0, y[k]] <= 0.5)
         classifier.partial_fit(X[k : k + 1], y[k : k + 1])
         assert classifier.mistakes_ == wrong
-    whole = OnlineClassifier(rule).partial_fit(X[:1], y[:1], classes=[0, 1]).partial_fit(X[1:], y[1:])
+    whole = OnlineClassifier(rule, view=None).partial_fit(X[:1], y[:1], classes=[0, 1]).partial_fit(X[1:], y[1:])
     assert whole.mistakes_ == wrong
 
 
 def test_mistakes_without_a_calibration_are_those_of_the_sign():
     X, y = noisy(400)
-    classifier = OnlineClassifier("arow", calibration=None).partial_fit(X[:1], y[:1], classes=[0, 1])
+    classifier = OnlineClassifier("arow", view=None, calibration=None).partial_fit(X[:1], y[:1], classes=[0, 1])
     wrong = classifier.mistakes_
     for k in range(1, len(y)):
         wrong += int(classifier.decision_function(X[k : k + 1])[0] * (1 if y[k] else -1) <= 0)
@@ -93,7 +93,7 @@ def test_mistakes_without_a_calibration_are_those_of_the_sign():
 @pytest.mark.parametrize("multiclass", ["one-vs-rest", "joint"])
 def test_labels_are_predicted_above_half_of_the_progressive_f1(multiclass):
     X, Y = labels()
-    classifier = OnlineClassifier("arow", multiclass=multiclass)
+    classifier = OnlineClassifier("arow", view=None, multiclass=multiclass)
     keep, hits, chances = 1 - 1 / 2000, 0.0, 0.0
     for k in range(300):
         if k:
@@ -109,7 +109,7 @@ def test_labels_are_predicted_above_half_of_the_progressive_f1(multiclass):
 
 def test_the_threshold_of_labels_raises_their_f1():
     X, Y = labels(6000)
-    classifier = OnlineClassifier("arow").fit(X[:4000], Y[:4000])
+    classifier = OnlineClassifier("arow", view=None).fit(X[:4000], Y[:4000])
     p, truth = classifier.predict_proba(X[4000:]), Y[4000:]
     found = f1_score(truth, classifier.predict(X[4000:]), average="micro")
     best = max(f1_score(truth, p > t, average="micro") for t in np.linspace(0.05, 0.6, 56))
@@ -119,7 +119,7 @@ def test_the_threshold_of_labels_raises_their_f1():
 
 def test_labels_of_dicts_are_predicted_alike():
     X, Y = labels(200)
-    classifier, river = OnlineClassifier("arow"), RiverLabels("arow")
+    classifier, river = OnlineClassifier("arow", view=None), RiverLabels("arow")
     for x, y in zip(X, Y, strict=True):
         classifier.partial_fit(x[None], y[None], classes=np.arange(4))
         river.learn_one(dict(enumerate(x)), {k: bool(yes) for k, yes in enumerate(y)})
@@ -131,7 +131,7 @@ def test_labels_of_dicts_are_predicted_alike():
 def test_what_is_almost_certain_is_right_though_labels_are_noisy(rule):
     """A sigmoid alone says .95 of rows that are right in .8 of cases."""
     X, y = noisy(20_000)
-    classifier = OnlineClassifier(rule).fit(X[:15_000], y[:15_000])
+    classifier = OnlineClassifier(rule, view=None).fit(X[:15_000], y[:15_000])
     p = classifier.predict_proba(X[15_000:])
     right = p.argmax(axis=1) == y[15_000:]
     certain = p.max(axis=1) >= 0.9
@@ -147,7 +147,7 @@ def test_what_is_almost_certain_is_right_though_labels_are_noisy(rule):
 def test_margins_that_shrink_keep_their_probabilities():
     """Of cw_stdev, which has no place for noise: its margins fall by five orders of magnitude."""
     X, y = noisy(12_000)
-    classifier = OnlineClassifier("cw_stdev").fit(X[:10_000], y[:10_000])
+    classifier = OnlineClassifier("cw_stdev", view=None).fit(X[:10_000], y[:10_000])
     margin = np.abs(classifier.decision_function(X[10_000:])).max()
     assert margin < 1e-3 and classifier.learner_.state["calibration"][0] > 100
     p, truth = classifier.predict_proba(X[10_000:]), y[10_000:]
@@ -158,7 +158,7 @@ def test_margins_that_shrink_keep_their_probabilities():
 
 def test_a_mirrored_calibration_says_the_same_of_the_other_class():
     X, y = noisy(3000)
-    calibration = OnlineClassifier("arow").fit(X, y).learner_.state["calibration"]
+    calibration = OnlineClassifier("arow", view=None).fit(X, y).learner_.state["calibration"]
     assert np.abs(calibration[8:22]).max() > 0.1
     scores = np.linspace(-5, 5, 201)
     other = sigmoid(-scores, mirrored(calibration))[:, ::-1]
@@ -168,7 +168,7 @@ def test_a_mirrored_calibration_says_the_same_of_the_other_class():
 
 def test_a_merged_calibration_keeps_the_order_of_scores():
     X, y = noisy(8000)
-    parts = [OnlineClassifier("arow").partial_fit(X[k::4], y[k::4], classes=[0, 1]) for k in range(4)]
+    parts = [OnlineClassifier("arow", view=None).partial_fit(X[k::4], y[k::4], classes=[0, 1]) for k in range(4)]
     merged = merge(parts)
     scores = np.linspace(-20, 20, 2001)
     p = sigmoid(scores, merged.learner_.state["calibration"])[:, 1]

@@ -27,7 +27,7 @@ def test_a_long_stream_stays_definite_and_close_to_its_twin(rule, parameters, no
     for X, y in correlated_stream(20_000, d, noise, spread=spread):
         twin.learn(X, y)
         for dtype, learner in learners.items():
-            learner.learn(as_matrix(X.astype(dtype)), y)
+            learner.learn(as_matrix(X.astype(dtype)), y, calibrate=False)
     double, single = (distances(learner, twin) for learner in learners.values())
     assert double["mistakes"][0] == double["mistakes"][1] > 200
     assert double["updates"][0] == double["updates"][1] > 500
@@ -65,7 +65,7 @@ def test_contradicting_labels_break_cw_stdev_in_long_double_too(rows_per_product
         Settings(make_rule("cw_stdev", phi=1.0), "full", fit_intercept=False, rows_per_product=rows_per_product),
         n_features=20,
     )
-    learner.learn(as_matrix(X), y)
+    learner.learn(as_matrix(X), y, calibrate=False)
     mistakes, updates, mean, sigma = textbook_cw_stdev(X, y, np.longdouble(1.0))
     assert (learner.mistakes, learner.updates) == (mistakes, updates)
     assert mistakes > 3 * 0.05 * 600
