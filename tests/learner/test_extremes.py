@@ -318,8 +318,7 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
         before = {
             name: array.copy()
             for name, array in learner.state.items()
-            if name not in ("counters", "calibration")
-            and not name.startswith("block.")  # which are the rows themselves
+            if name not in ("counters", "calibration") and not name.startswith("block.")  # rows themselves
         }
         learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task in MULTILABEL else None)
         assert (learner.n_seen, learner.updates) == (3, 0)
