@@ -52,7 +52,7 @@ objects = st.builds(
     lambda row, label, weight: row | {"label": label, "weight": weight},
     st.dictionaries(keys, values, max_size=6),
     labels | st.lists(labels, max_size=3),
-    st.none() | st.floats(0, 100),
+    st.none() | st.just(0.0) | st.floats(1e-100, 100),  # of which those between are rejected
 )
 ways_to_write = st.fixed_dictionaries(
     {

@@ -257,7 +257,8 @@ def test_readings_that_are_rules_are_learned_as_with_a_full_covariance(b):
     X, y = rng.standard_normal((200, 5)), rng.integers(3, size=200)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     for step, rule in ((readings.LITERAL, IELLIP(b=b, c=0.1)), (readings.MARGIN, IELLIPMargin(b=b))):
-        compiled = OnlineClassifier(rule, "full", prior_variance=0.1, fit_intercept=False, multiclass="joint").fit(X, y)
+        options = {"fit_intercept": False, "multiclass": "joint", "view": None}
+        compiled = OnlineClassifier(rule, "full", prior_variance=0.1, **options).fit(X, y)
         plain = readings.EllipsoidReading(step, b=b, c=0.1).fit(X, y)
         np.testing.assert_allclose(plain.coef_, compiled.coef_, rtol=1e-6, atol=1e-9)
         assert (plain.mistakes_, plain.updates_) == (compiled.mistakes_, compiled.updates_)

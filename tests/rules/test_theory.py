@@ -133,7 +133,13 @@ def test_cellip_bound_holds(seed, a):
     gamma = (y * (X @ u)).min()
     prior = (1 + (1 - a) * gamma) ** 2
     classifier = OnlineClassifier(
-        CELLIP(gamma=gamma, a=a), "full", prior_variance=prior, fit_intercept=False, passes=30, view=None
+        CELLIP(gamma=gamma, a=a),
+        "full",
+        prior_variance=prior,
+        fit_intercept=False,
+        passes=30,
+        calibration=None,
+        view=None,
     ).fit(X, y)
     assert classifier.infeasible_ == 0
     bound = cellip_mistake_bound(gamma, a, X.shape[1])
@@ -148,7 +154,13 @@ def test_cellip_bound_holds(seed, a):
 def test_iellip_bound_holds(seed, gamma, b, c):
     X, y, u = separable(seed)
     classifier = OnlineClassifier(
-        IELLIP(gamma=gamma, b=b, c=c), "full", prior_variance=0.1, fit_intercept=False, passes=30
+        IELLIP(gamma=gamma, b=b, c=c),
+        "full",
+        prior_variance=0.1,
+        fit_intercept=False,
+        passes=30,
+        calibration=None,
+        view=None,
     ).fit(X, y)
     assert 0 < classifier.mistakes_ <= iellip_mistake_bound((y * (X @ u)).min(), b, c)
 
@@ -159,7 +171,13 @@ def test_iellip_bound_holds(seed, gamma, b, c):
 def test_iellip_margin_bound_holds(seed, prior_variance, gamma, b):
     X, y, u = separable(seed)
     classifier = OnlineClassifier(
-        IELLIPMargin(gamma=gamma, b=b), "full", prior_variance=prior_variance, fit_intercept=False, passes=30
+        IELLIPMargin(gamma=gamma, b=b),
+        "full",
+        prior_variance=prior_variance,
+        fit_intercept=False,
+        passes=30,
+        calibration=None,
+        view=None,
     ).fit(X, y)
     bound = iellip_margin_update_bound((y * (X @ u)).min(), b, prior_variance, np.linalg.norm(X, axis=1).max())
     assert 0 < classifier.mistakes_ <= classifier.learner_.updates <= bound

@@ -66,7 +66,7 @@ def test_a_copy_that_replaces_arrays_leaves_the_stack_as_it_was():
 
 
 def test_columns_that_come_before_the_members_are_chosen_are_known_then():
-    def choose(X, columns):
+    def choose(X, columns, n_classes):
         seen.append(columns)
         return [recipe("one", AROW())]
 

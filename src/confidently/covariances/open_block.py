@@ -135,7 +135,7 @@ def check(state: State, rows: int, rows_per_block: int, may_wait: int, means: in
         return
     most, updates = state["block.sides"].shape[1], state["block.updates"]
     if n >= rows_per_block or not 0 <= pending <= min(may_wait, int(state["pending_rows"][0])):
-        raise ValueError(f"a block of {rows_per_block} rows has {n}, after {pending} pending ones")
+        raise ValueError(f"rows per block: {rows_per_block}, got {n} after {pending} pending ones")
     if (updates < 0).any() or int(updates.max()) != most or most > 2 * n:
         raise ValueError(f"a block of {n} rows has {updates.tolist()} updates of {most}")
     if most and state["block.steps"].shape[2] != 2 + means:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from .. import _core
 from ..late import numpy as np
+from ..printable import printable
 from ..wording import first_of
 from .batch import Batch
 from .formats.number_forms import date_formats, number_form
@@ -98,8 +99,8 @@ def warn_of_missing_labels(batch: Batch) -> None:
     for label in batch.new_labels:
         if isinstance(label.name, str) and (label.name.lower() in MISSING or label.name == "None"):
             warn(
-                f"the label {label.name!r} ({label.location}) is a class of its own; if it means that the label is "
-                "missing, leave the cell empty and use --missing-label skip"
+                f"the label {label.name!r} ({printable(str(label.location))}) is a class of its own; if it means that the "
+                "label is missing, leave the cell empty and use --missing-label skip"
             )
 
 

@@ -16,7 +16,6 @@ from ..data.sources.source import peeked
 from ..data.stream import Stream, cached_reading, open_stream
 from ..data.warning import DataWarning
 from ..views.columns import MARKS
-from ..views.standard import Standard
 from ..views.view import MAX_FILLED, View
 
 ROWS_TO_INFER = 1000
@@ -29,7 +28,11 @@ MIN_PRESENT = 0.5  # of the numbers that rows would have if every row had every 
 
 def default_view(has_numbers: bool) -> View | None:
     """Return what sees rows if no view is named: numeric columns of tables are standardized."""
-    return Standard() if has_numbers else None
+    if not has_numbers:
+        return None
+    from ..views.standard import Standard  # only here, to save start-up time
+
+    return Standard()
 
 
 def view_of_files(paths: Sequence[Path], reading: ReaderOptions) -> tuple[View | None, ReaderOptions]:

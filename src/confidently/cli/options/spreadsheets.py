@@ -9,8 +9,7 @@ from ...spreadsheets import SPREADSHEETS
 csv_safe_option = click.option(
     "--csv-safe",
     is_flag=True,
-    help="CSV and TSV: write an apostrophe before text that begins with =, +, - or @, which spreadsheets compute. "
-    "Numbers stay as they are.",
+    help="CSV and TSV: write an apostrophe before text that begins with =, +, - or @, which spreadsheets compute.",
 )
 
 

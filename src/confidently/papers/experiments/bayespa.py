@@ -33,7 +33,7 @@ def lemma(seed: int, n: int, c: float) -> tuple[np.ndarray, np.ndarray, np.ndarr
     """Return the mistakes so far of BayesPA with averaging classifiers and of PA-I by its own formula, and the largest
     difference of their weights, after every row."""
     X, y = noisy_stream(np.random.default_rng(seed), n)
-    model = OnlineClassifier(make_rule("bayespa", c=c, epsilon=1.0), fit_intercept=False, view=None)
+    model = OnlineClassifier(make_rule("bayespa", c=c, epsilon=1.0), fit_intercept=False, calibration=None, view=None)
     w, mine, wrong, difference = np.zeros(X.shape[1]), [], [], []
     for x, sign in zip(X, y, strict=True):
         margin = sign * (w @ x)
@@ -98,7 +98,7 @@ class Noisy:
 def chosen_value(contender: Contender, seed: int, n: int) -> float:
     """Return the value of the parameter with the fewest mistakes on a stream."""
     X, y = noisy_stream(np.random.default_rng([seed, 1]), n)
-    return min(contender.grid, key=lambda value: contender.make(value).fit(X, y).mistakes_)
+    return min(contender.grid, key=lambda value: contender.make(value, None).fit(X, y).mistakes_)
 
 
 def on_noisy_stream(contender: Contender, value: float, seed: int, number: int, n: int) -> Noisy:
@@ -110,7 +110,7 @@ def on_noisy_stream(contender: Contender, value: float, seed: int, number: int, 
     model, uncalibrated = (contender.make(value, calibration).fit(X, y) for calibration in ("progressive", None))
     test = float((model.predict(X_test) != y_test).mean())
     losses = (float(log_loss(y_test, m.predict_proba(X_test), labels=[-1, 1])) for m in (model, uncalibrated))
-    return Noisy(model.mistakes_ / n, test, *losses)
+    return Noisy(uncalibrated.mistakes_ / n, test, *losses)
 
 
 # --- topic models ----------------------------------------------------------------------------------------------------

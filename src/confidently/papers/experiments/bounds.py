@@ -50,7 +50,7 @@ def theorem_4(seed: int, n: int, phi: float, margin: float) -> Bounded:
     """Run CW-Stdev with a full covariance. mu* is the better of two separators, the true one and the widest."""
     X, y, u = separable(seed, n, margin)
     rows = np.arange(BOUND_STRIDE, len(y) + 1, BOUND_STRIDE)
-    model = OnlineClassifier(CWStdev(phi=phi), "full", fit_intercept=False, view=None)
+    model = OnlineClassifier(CWStdev(phi=phi), "full", fit_intercept=False, calibration=None, view=None)
     separators = (u, _widest(X, y))
     losses, sums, mistakes, bounds = 0.0, [], [], []
     for i in range(len(y)):
@@ -106,10 +106,12 @@ def ellipsoid_bounds(seed: int, n: int, margins: tuple[float, ...], a: float, b:
         rho = float((y * (X @ u)).min())
         prior = (1 + (1 - a) * rho) ** 2
         options: dict[str, Any] = {"fit_intercept": False, "passes": 50}
-        classical = OnlineClassifier(CELLIP(gamma=rho, a=a), "full", prior_variance=prior, **options, view=None).fit(
-            X, y
-        )
-        improved = OnlineClassifier(IELLIP(b=b, c=c), "full", prior_variance=0.1, **options, view=None).fit(X, y)
+        classical = OnlineClassifier(
+            CELLIP(gamma=rho, a=a), "full", prior_variance=prior, **options, calibration=None, view=None
+        ).fit(X, y)
+        improved = OnlineClassifier(
+            IELLIP(b=b, c=c), "full", prior_variance=0.1, **options, calibration=None, view=None
+        ).fit(X, y)
         found.margins.append(rho)
         found.cellip.append((classical.mistakes_, cellip_mistake_bound(rho, a, X.shape[1])))
         found.iellip.append((improved.mistakes_, iellip_mistake_bound(rho, b, c)))

@@ -57,7 +57,7 @@ class Contender:
         parameters = {key: value for key, value in setting.items() if key != "prior_variance"}
         return OnlineClassifier(
             make_rule(self.rule, **parameters), self.covariance, fit_intercept=False, average=average,
-            prior_variance=setting.get("prior_variance", 1.0), view=None
+            prior_variance=setting.get("prior_variance", 1.0), calibration=None, view=None
         )  # fmt: skip
 
 
