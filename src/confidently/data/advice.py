@@ -99,8 +99,8 @@ def warn_of_missing_labels(batch: Batch) -> None:
     for label in batch.new_labels:
         if isinstance(label.name, str) and (label.name.lower() in MISSING or label.name == "None"):
             warn(
-                f"the label {label.name!r} ({printable(str(label.location))}) is a class of its own; if it means that the "
-                "label is missing, leave the cell empty and use --missing-label skip"
+                f"the label {label.name!r} ({printable(str(label.location))}) is a class of its own; if it means that "
+                "the label is missing, leave the cell empty and use --missing-label skip"
             )
 
 
