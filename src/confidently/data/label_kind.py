@@ -80,7 +80,8 @@ def _labels_only(reading: ReaderOptions) -> ReaderOptions:
 def _kind_of(batches: Iterable[Batch]) -> LabelKind:
     rows, integers = 0, set[float]()
     for batch in batches:
-        assert batch.targets is not None
+        if batch.targets is None:  # no row of it has a label, which reading says
+            continue
         first = batch.targets[: ROWS_TO_INFER - rows]
         numbers = first.tolist()
         fractions = [number for number in numbers if not (number.is_integer() or math.isinf(number))]
