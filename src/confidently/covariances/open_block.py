@@ -135,11 +135,11 @@ def check(state: State, rows: int, rows_per_block: int, may_wait: int, means: in
         return
     most, updates = state["block.sides"].shape[1], state["block.updates"]
     if n >= rows_per_block or not 0 <= pending <= min(may_wait, int(state["pending_rows"][0])):
-        raise ValueError(f"rows per block: {rows_per_block}, got {n} after {pending} pending ones")
+        raise ValueError(f"block.products must have fewer rows than {rows_per_block}, got {n} after {pending} pending")
     if (updates < 0).any() or int(updates.max()) != most or most > 2 * n:
-        raise ValueError(f"a block of {n} rows has {updates.tolist()} updates of {most}")
+        raise ValueError(f"block.updates does not fit the block: {updates.tolist()} of {most}, after {n} of its rows")
     if most and state["block.steps"].shape[2] != 2 + means:
-        raise ValueError(f"the updates of a block have {state['block.steps'].shape[2]} numbers, not {2 + means}")
+        raise ValueError(f"block.steps must be {2 + means} wide, got {state['block.steps'].shape[2]}")
     sides, parts = state["block.sides"], state["block.products"].shape[1]
     for learner, count in enumerate(updates.tolist()):
         own = sides[learner, :count]
