@@ -69,7 +69,8 @@ def trained(folder, X, y, *options):
 def check_same(one, other):
     mine, theirs = one.learner_.state, other.learner_.state
     assert mine.keys() == theirs.keys() and one.view_ == other.view_
-    for name in mine.keys() - {KIND}:
+    # the width of an open block is that of the features used so far, of which files show also those that are 0
+    for name in mine.keys() - {KIND, "block.counts"}:
         np.testing.assert_array_equal(mine[name], theirs[name], err_msg=name)
 
 
@@ -303,7 +304,7 @@ def test_members_of_a_stack_see_arrays_as_the_classifier_does(wine):
     stack = AutoClassifier([OnlineClassifier("arow"), OnlineClassifier("arow", view=None)]).fit(*wine)
     seen, raw = stack.members_.values()
     assert (seen.view_, raw.view_) == (Standard(), None)
-    check_same(seen, OnlineClassifier().fit(*wine))
+    check_same(seen, OnlineClassifier(shuffle=True, random_state=0).fit(*wine))
 
 
 def test_progressive_validation_sees_rows_so(wine, tmp_path):

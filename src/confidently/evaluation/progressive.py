@@ -210,7 +210,8 @@ def _run_online(
     for row in rows:
         for first, last in _within_passes(done, int(row), n):
             part = np.ascontiguousarray(order[first:last], dtype=np.int64)
-            learner.learn(matrix, labels, start, class_weight=weights, order=part, calibrate=first < n, log_loss=cost)
+            calibrate = first < n and model.calibration is not None
+            learner.learn(matrix, labels, start, class_weight=weights, order=part, calibrate=calibrate, log_loss=cost)
         done = max(done, int(row))
         found = learner.mistakes, learner.updates, cost[0] if row <= n else np.nan
         for name, value in zip(COUNTS, found, strict=True):

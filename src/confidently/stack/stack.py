@@ -147,8 +147,8 @@ class Stack(Members):
         decision = self.decision(X)
         return decision, _probabilities(decision)
 
-    def predict(self, X: _core.Matrix) -> np.ndarray:
-        """Return class numbers, shape (n,): the most probable classes."""
+    def predict(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
+        """Return class numbers, shape (n,): the most probable classes; a stack has one ``method`` of probabilities."""
         return self.decided(self.decision(X), None)
 
     def decided(self, scores: np.ndarray | None, probabilities: np.ndarray | None) -> np.ndarray:

@@ -57,8 +57,8 @@ class Standard(View):
     >>> for factor in (1.0, 1e6):  # of the column that does not matter
     ...     Z = X * [1.0, factor]
     ...     OnlineClassifier(view="standard").fit(Z[:200], y[:200]).score(Z[200:], y[200:])
-    0.975
-    0.975
+    0.97
+    0.97
     """
 
     name = "standard"
