@@ -224,6 +224,8 @@ def test_bounds_hold_where_propensities_come_near_0(estimator, options, propensi
 @pytest.mark.parametrize("propensity", [0.3, 0.03, 0.002, 1e-4])
 @pytest.mark.parametrize(("estimator", "options"), BOUNDED, ids=str)
 def test_bounds_hold_for_every_number_of_rounds(estimator, options, propensity, n, alpha):
+    if estimator is SNIPS and n == 2:
+        pytest.skip("a log in which the policy never agrees has no such estimate, which is an error")
     options = options | ({"min_pscore": propensity} if "min_pscore" in options else {})
     logs = 1000
     least = 1.0 - alpha - 4.0 * np.sqrt(alpha * (1.0 - alpha) / logs)
