@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 
 from confidently import _core
 from confidently.cli import run
-from confidently.cli.training import checkpoint
 from tests.command_line import rows
+from tests.stopping import Stop, stopping_after
 
 settings.register_profile(
     "confidently", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
@@ -64,25 +64,12 @@ def ok(call):
     return succeeded
 
 
-class Stop(Exception):
-    """Ends a training in the middle."""
-
-
 @pytest.fixture
 def stopped_after(call):
     """Runs a training that an error ends after so many checkpoints."""
 
     def run_until(arguments, after):
-        saved, real = [], checkpoint.Checkpoints.save
-
-        def save(self, *state):
-            real(self, *state)
-            saved.append(state)
-            if len(saved) == after:
-                raise Stop
-
-        with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
-            patch.setattr(checkpoint.Checkpoints, "save", save)
+        with stopping_after(after), pytest.raises(Stop):
             call(*arguments)
 
     return run_until

@@ -7,7 +7,7 @@ import json
 import sys
 import tempfile
 import warnings
-from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -17,16 +17,12 @@ import numpy as np
 
 from confidently import OnlineClassifier, OnlineRegressor, load
 from confidently.cli import run
-from confidently.cli.training import checkpoint
 from confidently.data.stream import open_stream
+from tests.stopping import Stop, stopping_after
 
 FORMATS = ("svmlight", "vw", "csv", "jsonl", "parquet", "arrays")
 SUFFIXES = {"svmlight": "svm", "vw": "vw", "csv": "csv", "jsonl": "jsonl", "parquet": "parquet"}
 CHOOSING = 1000  # rows by which a view, the members of a stack and the kind of labels are chosen
-
-
-class Stop(Exception):
-    """Ends a training in the middle."""
 
 
 class Case:
@@ -234,19 +230,8 @@ class Case:
         return model.read_bytes(), other.read_bytes()
 
     def _stop(self, after, *arguments):
-        saved, real = [], checkpoint.Checkpoints.save
-
-        def save(self, *state):
-            real(self, *state)
-            saved.append(state)
-            if len(saved) == after:
-                raise Stop
-
-        with patch.object(checkpoint.Checkpoints, "save", save):
-            try:
-                _train(*arguments)
-            except Stop:
-                return
+        with stopping_after(after), suppress(Stop):
+            _train(*arguments)
 
     def _arrays(self, folder):
         from scipy import sparse

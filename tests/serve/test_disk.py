@@ -11,11 +11,12 @@ import httpx
 import msgspec
 import pytest
 
-from confidently.serve import examples, models
+from confidently.serve import examples, listing, models
 from confidently.serve.engine import Engine
 from confidently.serve.erasing import erase as erase_row
 from confidently.serve.events import Event
-from confidently.serve.log import EventLog, LogError
+from confidently.serve.log import EventLog
+from confidently.serve.log_file import LogError
 from confidently.serve.problems import Problem
 from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings
@@ -156,7 +157,7 @@ def stored_ids(folder):
         hosted = engine.hosted.get("spam")
         if hosted is None:
             return []
-        rows, _ = engine.submit(examples.export(hosted, 0, 100).blocking()).answer()
+        rows, _ = engine.submit(listing.export(hosted, 0, 100).blocking()).answer()
         return [row["id"] for row in rows]
     finally:
         engine.stop()

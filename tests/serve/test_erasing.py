@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from confidently.serve import examples
+from confidently.serve import listing
 from confidently.serve.engine import Engine
 from confidently.serve.erasing import erase
 from confidently.serve.hosted import Hosted
@@ -82,7 +82,7 @@ def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, ste
     again.start()
     try:
         assert model_file(again, again.find("m"), tmp_path / "after.cw") == file
-        assert ask(again, examples.export(again.find("m"), 0, 100)) == ask(engine, examples.export(hosted, 0, 100))
+        assert ask(again, listing.export(again.find("m"), 0, 100)) == ask(engine, listing.export(hosted, 0, 100))
     finally:
         again.stop()
     log = EventLog(tmp_path / "killed")

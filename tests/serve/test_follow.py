@@ -9,8 +9,8 @@ import time
 import pytest
 
 from confidently.serve.engine import Engine
-from confidently.serve.examples import export
 from confidently.serve.follow import Follower, sources_of
+from confidently.serve.listing import export
 from confidently.serve.models import create
 from confidently.serve.problems import Problem
 from confidently.serve.settings import ModelSettings, Reading
@@ -125,7 +125,7 @@ def test_a_fault_of_following_is_told(tmp_path):
     path.touch()
     engine = started(tmp_path / "served")
     follow(engine, Faulty(path), said).stop()
-    assert said == [f"file:{path}: RuntimeError: a fault; it is followed no more"]
+    assert said == [f"file:{path}: RuntimeError: a fault; following ends"]
     engine.stop()
 
 

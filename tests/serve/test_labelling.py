@@ -21,7 +21,7 @@ from confidently.serve.labelling import (
     likeness,
 )
 from confidently.serve.metrics import wilson
-from confidently.serve.served import Answer
+from confidently.serve.predicted import Answer
 from tests.serve.running import lines_of, wait_until
 
 FIRST = "/v1/models/m"

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from confidently.serve import examples, models
+from confidently.serve import listing, models
 from confidently.serve.engine import Engine
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running
@@ -250,7 +250,7 @@ def check_backup(folder, backup, rows, at_least):
         engine.start()
         assert not any("cannot be used" in line for line in said)
         hosted = engine.find("m")
-        found, _ = engine.submit(examples.export(hosted, 0, 10_000).blocking()).answer()
+        found, _ = engine.submit(listing.export(hosted, 0, 10_000).blocking()).answer()
         assert [one["id"] for one in found] == [f"row-{k}" for k in range(len(found))]
         assert len(found) >= at_least
         engine.ask(models.download(hosted, folder / f"{backup.name}.cw").blocking()).answer()

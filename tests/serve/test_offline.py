@@ -8,7 +8,7 @@ import pytest
 from confidently.models.model import Model
 from confidently.serve import offline
 from confidently.serve.engine import Engine
-from confidently.serve.log import LogError
+from confidently.serve.log_file import LogError
 from tests.serve.rows import made
 
 MODEL = "/v1/models/m"
@@ -136,7 +136,7 @@ def test_a_log_with_another_schema_is_refused(folder, tmp_path, name):
         lambda: list(offline.check(folder)), lambda: offline.restore(folder, tmp_path / "new"),
         lambda: list(offline.export(folder, "m")), lambda: Engine(folder),
     ):  # fmt: skip
-        with pytest.raises(LogError, match=r"is not a log of confidently: the .* is not as a server makes it"):
+        with pytest.raises(LogError, match=r"is not a log of confidently: the .* is not one that a server makes"):
             work()
     assert not (tmp_path / "new").exists()
 

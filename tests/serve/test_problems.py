@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from confidently.serve import examples
+from confidently.serve import examples, listing
 from confidently.serve.problems import KINDS, Problem, problem_of
 from confidently.serve.requests import Request
 from confidently.serve.waiting import Limits
@@ -102,7 +102,7 @@ def test_one_request_with_a_fault_spoils_no_other(local):
     for k in range(1, 10, 2):
         with pytest.raises(ZeroDivisionError):
             made[k].answer()
-    rows, _ = server.engine.submit(examples.export(hosted, 0, 10).blocking()).answer()
+    rows, _ = server.engine.submit(listing.export(hosted, 0, 10).blocking()).answer()
     assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
     assert server.engine.waiting.rows == server.engine.waiting.size == 0
 

@@ -9,8 +9,9 @@ import pytest
 from confidently.cli import run
 from confidently.serve.engine import Engine
 from confidently.serve.erasing import erase
-from confidently.serve.examples import export, learn, taught
+from confidently.serve.examples import learn, taught
 from confidently.serve.hosted import Hosted
+from confidently.serve.listing import export
 from confidently.serve.models import create, download
 from confidently.serve.rebuild import rebuild
 from confidently.serve.settings import ModelSettings

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from confidently.serve.engine import Engine
-from confidently.serve.log import LogError
+from confidently.serve.log_file import LogError
 from tests.serve.rows import made, trained
 from tests.serve.running import not_served, running
 

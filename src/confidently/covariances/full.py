@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..late import numpy as np
 from .covariance import draws, intercept_last
-from .dense import Dense, flushed_matrices, quadratic_forms
+from .dense import Dense
+from .dense_matrices import flushed_matrices, quadratic_forms
 from .host_arrays import NumpyArrays
 from .state import Size, State
 

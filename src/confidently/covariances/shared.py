@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .. import _core
 from ..late import numpy as np
-from .dense import Dense, quadratic_forms
+from .dense import Dense
+from .dense_matrices import quadratic_forms
 from .host_arrays import NumpyArrays
 from .settings import Settings
 from .state import Size, State

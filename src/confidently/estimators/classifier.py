@@ -126,8 +126,9 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         What the learner sees of a row: ``view``, or with "auto" what the first rows chose. Weights are those of the
         row seen.
     n_seen_, mistakes_, updates_, infeasible_ : int
-        Rows trained on, in all passes; those whose margin was not positive before the update; updates of the
-        Gaussian; examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
+        Rows trained on, in all passes; those whose class had a probability of at most 1/2 before the update (after
+        the first pass and with ``calibration=None``: whose margin was not positive); updates of the Gaussian;
+        examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_

@@ -186,7 +186,7 @@ class EngineMetrics(Collector):
             "asked": ("Predictions whose label was asked for", lambda hosted: hosted.metrics.asked),
             "answers": ("Answers of labellers", lambda hosted: hosted.labelling.answers),
             "refused": (
-                "Rows that were set aside, since the model could not learn them",
+                "Rows set aside because the model could not learn them",
                 lambda hosted: hosted.metrics.refused,
             ),
         }

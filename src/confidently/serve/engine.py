@@ -21,6 +21,7 @@ from .events import StoredModel
 from .hosted import Hosted
 from .learner_thread import LearnerThread
 from .log import EventLog
+from .log_file import damaged
 from .log_thread import DISK_ERRORS, LogThread
 from .problems import Problem
 from .replay import replay
@@ -89,7 +90,7 @@ class Engine:
                 self.hosted[stored.name] = self._load(stored)
         except (apsw.NotADBError, apsw.CorruptError) as error:
             self.log.close()
-            raise self.log.damaged(error) from None
+            raise damaged(self.log.path, error) from None
         except BaseException:
             self.log.close()
             raise

@@ -15,11 +15,12 @@ from .engine import Engine
 from .events import Event, Stored
 from .hosted import Hosted, stored_answer
 from .labelling import candidate
-from .log import EventLog, now, reason_in, refuse_other_content, same_json
+from .log import EventLog, now, refuse_other_content, same_json
+from .predicted import Answer
 from .problems import Problem, tried
 from .requests import Request, RowsQuestion
 from .rows import labelled_line, one_line, same_label
-from .served import Answer, Example
+from .served import Example
 
 DURABLE, LEARNED, PARKED = "durable", "learned", "parked"
 
@@ -354,54 +355,3 @@ def find(hosted: Hosted, id: str) -> Request:
         return stored, None if last is None else last[1]
 
     return Request(work)
-
-
-def export(hosted: Hosted, after: int, limit: int) -> Request:
-    """Return a request for learned rows in the order of learning.
-
-    It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
-    """
-
-    def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
-        hosted.check_living()
-        rows = log.taught(hosted.number, after, limit)
-        found = [
-            {
-                "seq": row.seq, "id": row.id, "features": shown(row.features), "label": shown(row.label),
-                "weight": row.weight, "time": row.time / 1000.0,
-            }
-            for row in rows
-            if row.features is not None and row.label is not None
-        ]  # fmt: skip
-        return found, rows[-1].seq if len(rows) == limit else None
-
-    return Request(work)
-
-
-def set_aside(hosted: Hosted, after: int, limit: int) -> Request:
-    """Return a request for the rows that the model could not learn, in the order of setting them aside.
-
-    It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
-    """
-
-    def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
-        hosted.check_living()
-        rows = log.aside(hosted.number, after, limit)
-        found = [
-            {
-                "seq": row.example, "event": row.seq, "id": row.id, "features": shown(row.features),
-                "label": shown(row.label), "weight": row.weight, "time": row.time / 1000.0,
-                "reason": reason_in(row.note),
-            }
-            for row in rows
-        ]  # fmt: skip
-        return found, rows[-1].example if len(rows) == limit else None
-
-    return Request(work)
-
-
-def shown(text: bytes | None) -> msgspec.Raw | None:
-    """Return stored JSON as answers have it: text that is not UTF-8, which older versions took, is replaced."""
-    if text is None:
-        return None
-    return msgspec.Raw(text if text.isascii() else text.decode(errors="replace").encode())

@@ -90,7 +90,7 @@ class Follower:
         except Exception as error:  # of the source, of the log, or a fault, which must not go unnoticed
             if not self.engine.stopping:
                 told = error if isinstance(error, OSError | Problem) else told_of(error)
-                self.say(f"{self.source.name}: {told}; it is followed no more")
+                self.say(f"{self.source.name}: {told}; following ends")
 
     def _learn(self, some: Some) -> None:
         rows = [row for line in some.lines if (row := self._row(line)) is not None]
@@ -119,7 +119,7 @@ class Follower:
         except Problem as problem:
             self.refused += 1
             if self.refused <= TOLD:
-                more = "; further ones are not told" if self.refused == TOLD else ""
+                more = "; further ones are not reported" if self.refused == TOLD else ""
                 self.say(f"{self.source.name}: a row is left out: {problem.detail}{more}")
             return None
 

@@ -19,7 +19,7 @@ from starlette.responses import FileResponse, Response
 
 from ..models.explanation import Explanation
 from ..models.stack_explanation import StackExplanation
-from . import answers, examples, models
+from . import answers, examples, listing, models
 from . import messages as m
 from . import rebuild as rebuilding
 from .calls import Call, decoded, decoded_lines
@@ -28,10 +28,10 @@ from .erasing import erase
 from .hosted import Hosted
 from .labelling import LEASE_SECONDS
 from .lines import ROWS_PER_CHUNK, by_lines
+from .predicted import Answer
 from .problems import Problem, tried
 from .replies import NDJSON, Flow, Reply, Sendable, answered, encoder
 from .requests import Request
-from .served import Answer
 from .settings import ModelSettings
 
 MAX_FILE = 8 << 30  # bytes, of a model file
@@ -292,12 +292,12 @@ async def events(call: Call) -> Sendable:
 
 async def get_examples(call: Call) -> Sendable:
     """Export learned rows in the order of learning, a line of JSON each."""
-    return _pages(call, examples.export)
+    return _pages(call, listing.export)
 
 
 async def get_set_aside(call: Call) -> Sendable:
     """Export the rows that the model could not learn, with the reason, a line of JSON each."""
-    return _pages(call, examples.set_aside)
+    return _pages(call, listing.set_aside)
 
 
 def _pages(call: Call, some: Callable[[Hosted, int, int], Request]) -> Flow:
@@ -325,7 +325,7 @@ async def get_example(call: Call) -> Sendable:
     hosted, id = call.hosted, call.names["id"]
     stored, label = await call.log(examples.find(hosted, id))
     return answered({
-        "id": id, "seq": stored.seq, "features": examples.shown(stored.features),
+        "id": id, "seq": stored.seq, "features": listing.shown(stored.features),
         "label": None if label is None else msgspec.Raw(label),
         "prediction": None if stored.note is None else msgspec.Raw(stored.note),
     })  # fmt: skip
@@ -350,7 +350,7 @@ async def get_queue(call: Call) -> Sendable:
     hold = call.query.getlist("hold")[:100]
     rows = await call.log(answers.next_rows(hosted, n, labeller, hold))
     shown = [
-        {"id": row.id, "features": examples.shown(row.features), "guess": row.guess, "certainty": row.certainty,
+        {"id": row.id, "features": listing.shown(row.features), "guess": row.guess, "certainty": row.certainty,
          "random": row.random}
         for row in rows
     ]  # fmt: skip

@@ -15,9 +15,10 @@ from .events import Event, Row, StoredModel
 from .labelling import POOL, Labelling, candidate
 from .log import EventLog
 from .metrics import Metrics
+from .predicted import Answer
 from .problems import Problem
 from .rows import RowCheck, label_names, labelled_line
-from .served import Answer, Example, Learned, ServedModel, raise_of_machine
+from .served import Example, Learned, ServedModel, raise_of_machine
 from .settings import ModelSettings
 from .snapshots import Snapshots
 from .waiting import Limits
@@ -43,7 +44,7 @@ class Hosted:
     waiting : deque of Example
         What is durable and not learned yet, with the requests that wait for that.
     failed : str or None
-        Why the model answers and learns no more.
+        Why the model has stopped answering and learning.
     """
 
     def __init__(self, stored: StoredModel, folder: Path, broken: BaseException | None = None) -> None:
@@ -179,7 +180,7 @@ class Hosted:
     # --- failure -----------------------------------------------------------------------------------------------------
 
     def fail(self, error: BaseException) -> Problem:
-        """Answer and learn no more, while other models do; return the problem of whoever asks."""
+        """Stop answering and learning, while other models continue; return the problem for whoever asks."""
         self.failed = self.failed or f"the model {self.name!r} has stopped ({told_of(error)})"
         return self.failure()
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .metrics import wilson
+from .predicted import Answer
 from .rows import same_label
-from .served import Answer
 
 RANDOM_SHARE = 0.15
 LEASE_SECONDS = 180.0

@@ -174,7 +174,7 @@ class LearnerThread:
         return worked
 
     def _answer_learned(self, hosted: Hosted, taken: list[tuple[Example, Request | None]]) -> None:
-        """Answer the requests whose last row was just learned; a row that was set aside is not told as learned."""
+        """Answer the requests whose last row was just learned; a row that was set aside does not count as learned."""
         complete = []
         for example, request in taken:
             if request is None:
@@ -189,7 +189,7 @@ class LearnerThread:
         """Let a model stop, since it is not known what it has learned; its rows are in the log."""
         if hosted.failed is None and not isinstance(error, Problem):
             problem = hosted.fail(error)
-            self.say(f"{problem.detail}; the other models go on")
+            self.say(f"{problem.detail}; the other models continue")
         rows, hosted.waiting = [*taken, *hosted.waiting], deque()
         self._drop(rows, error if isinstance(error, Problem) else hosted.failure())
 

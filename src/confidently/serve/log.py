@@ -10,41 +10,17 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import apsw
 import msgspec
 
-from ..wording import counted
-from .events import NOT_SET_ASIDE, SCHEMA, SCHEMA_VERSION, Event, Row, Stored, StoredModel
+from .events import NOT_SET_ASIDE, Event, Row, Stored, StoredModel
+from .log_file import FILE, faults, open_log
 from .problems import Problem
 
-FILE = "events.db"
 MAX_SEQ = 2**63 - 1
-STOP_SECONDS = 2  # for which a server that is about to stop is waited for
-BUSY_SENTENCE = "another server uses this directory; stop it first, or choose another directory"
-
-
-OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
-STRANGE = {  # what no server writes
-    "model": (
-        "typeof(name) != 'text' OR typeof(settings) != 'blob' OR typeof(has_file) != 'integer' "
-        "OR typeof(created) != 'integer'"
-    ),
-    "event": (
-        "typeof(model) != 'integer' OR typeof(kind) != 'integer' OR typeof(time) != 'integer' "
-        f"OR kind NOT BETWEEN 1 AND {len(Event)} OR typeof(id) NOT IN ('text', 'null') "
-        "OR typeof(example) NOT IN ('integer', 'null') OR typeof(features) NOT IN ('blob', 'null') "
-        "OR typeof(label) NOT IN ('blob', 'null') OR typeof(note) NOT IN ('blob', 'null') "
-        "OR weight IS NOT NULL AND (typeof(weight) != 'real' OR weight NOT BETWEEN 0 AND 1e9)"
-    ),
-}
-
-
-class LogError(Exception):
-    """The log cannot be opened; the message is one sentence for the user."""
 
 
 class EventLog:
@@ -66,62 +42,7 @@ class EventLog:
 
     def __init__(self, folder: str | os.PathLike[str], vfs: str | None = None) -> None:
         self.path = Path(folder) / FILE
-        try:
-            self._db = apsw.Connection(os.fspath(self.path), vfs=vfs, statementcachesize=64)
-            try:
-                self._prepare()
-            except BaseException:
-                self._db.close(True)
-                raise
-        except apsw.BusyError:
-            raise LogError(f"{folder}: {BUSY_SENTENCE}") from None
-        except (apsw.NotADBError, apsw.CorruptError) as error:
-            raise self.damaged(error) from None
-        except (apsw.IOError, apsw.FullError) as error:
-            raise LogError(f"{self.path} cannot be opened ({error})") from None
-        except apsw.CantOpenError:
-            raise PermissionError(13, "cannot be opened for writing", os.fspath(self.path)) from None
-        except apsw.ReadOnlyError:
-            raise PermissionError(13, "cannot be written", os.fspath(self.path)) from None
-
-    def _prepare(self) -> None:
-        db = self._db
-        db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)  # a stranger may have written the file
-        db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        db.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-        db.execute("PRAGMA cell_size_check = ON")
-        db.set_busy_timeout(1000 * STOP_SECONDS)
-        db.execute("PRAGMA locking_mode = EXCLUSIVE")
-        db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = FULL")
-        db.execute("PRAGMA wal_autocheckpoint = 4000")
-        db.execute("PRAGMA secure_delete = ON")  # erased rows are overwritten
-        db.execute("PRAGMA cache_size = -16384")
-        version = self._value("PRAGMA user_version")
-        if version > SCHEMA_VERSION:
-            raise LogError(f"{self.path} is of a later version of confidently; upgrade it")
-        self._check_schema(new=version == 0)
-        db.execute("BEGIN IMMEDIATE")  # takes the lock, which is kept
-        if version == 0:
-            db.execute(SCHEMA)
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        db.execute("COMMIT")
-
-    def _check_schema(self, new: bool) -> None:
-        """Raise a ``LogError`` unless the file has exactly the tables and indexes of a log."""
-        found = set(self._db.execute(OBJECTS))
-        other = found if new else found ^ _schema()
-        if other:
-            kind, name = min(other)[:2]
-            raise LogError(
-                f"{self.path} is not a log of confidently: the {kind} {name[:80]!r} is not as a server makes it; "
-                "restore a backup that you trust"
-            )
-
-    def damaged(self, error: apsw.Error) -> LogError:
-        """Return what is told of a log that SQLite finds damaged."""
-        return LogError(f"{self.path} is damaged ({error}); restore a backup")
+        self._db = open_log(folder, vfs)
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
@@ -438,30 +359,12 @@ class EventLog:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def faults(self) -> list[str]:
-        """Return what is wrong with the file: its pages, as SQLite finds, or its values; empty if nothing is."""
-        found = [str(row[0]) for row in self._db.execute("PRAGMA integrity_check(10)")]
-        if found != ["ok"]:
-            return found
-        return [
-            f"{counted(n, one)} of the log cannot be what a server wrote"
-            for one, condition in STRANGE.items()
-            if (n := self._value(f"SELECT count(*) FROM {one}s WHERE {condition}"))
-        ]
+        """Return what is wrong with the file; empty if nothing is."""
+        return faults(self._db)
 
     def _value(self, statement: str) -> Any:
         [(value,)] = self._db.execute(statement)
         return value
-
-
-@cache
-def _schema() -> frozenset[Any]:
-    """Return what the schema of a log is made of."""
-    db = apsw.Connection(":memory:")
-    try:
-        db.execute(SCHEMA)
-        return frozenset(db.execute(OBJECTS))
-    finally:
-        db.close()
 
 
 def now() -> int:

@@ -118,7 +118,7 @@ class Queue(Struct):
 
 
 class ModelFacts(Struct):
-    """A model. ``refused``: rows that were set aside; ``failed``: why it answers no more, if it does not."""
+    """A model. ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has."""
 
     name: str
     settings: ModelSettings

@@ -17,7 +17,8 @@ from ..models.model import Model
 from .engine import Engine
 from .events import StoredModel
 from .hosted import BASE, Hosted
-from .log import FILE, EventLog, now
+from .log import EventLog, now
+from .log_file import FILE
 from .problems import Problem
 from .requests import Request
 from .settings import ModelSettings, Recipe, canonical

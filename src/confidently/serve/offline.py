@@ -18,7 +18,8 @@ from ..wording import counted
 from .engine import MODELS
 from .events import StoredModel
 from .hosted import BASE, Hosted, told_of
-from .log import FILE, EventLog, LogError
+from .log import EventLog
+from .log_file import FILE, LogError
 from .replay import replay
 from .rows import labelled_line
 from .settings import ModelSettings
@@ -51,14 +52,20 @@ def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
         log.close()
 
 
+def _replayed(log: EventLog, stored: StoredModel, folder: Path) -> Hosted:
+    """Return a model as a start makes it, with the rows that it cannot learn; nothing is written."""
+    hosted = Hosted(stored, folder)
+    replay(log, hosted)
+    hosted.model.judge()
+    hosted.take_aside()
+    return hosted
+
+
 def _check_model(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool, str]:
     """Return whether a server can start with a model, as a start does it; nothing is written."""
     try:
         events = log.counts(stored.number)
-        hosted = Hosted(stored, folder)
-        replay(log, hosted)
-        hosted.model.judge()
-        hosted.take_aside()
+        hosted = _replayed(log, stored, folder)
     except apsw.Error:
         raise
     except Exception as error:
@@ -174,10 +181,7 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
 def _set_aside(log: EventLog, stored: StoredModel, folder: Path, say: Callable[[str], None]) -> str:
     """Find the rows that a model cannot learn, and record them in the log; return the key of labels."""
     try:
-        hosted = Hosted(stored, folder)
-        replay(log, hosted)
-        hosted.model.judge()
-        hosted.take_aside()
+        hosted = _replayed(log, stored, folder)
     except apsw.Error:
         raise
     except Exception as error:

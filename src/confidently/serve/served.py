@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import predicted_numbers
 from ..data.batch import Batch
 from ..data.class_order import sorted_numbers
 from ..data.classes import ClassTable
@@ -29,6 +28,7 @@ from ..models.explanation import Explanation, explain
 from ..models.model import Model
 from ..models.stack_explanation import StackExplanation, explain_stack
 from ..stack.stack import Stack
+from .predicted import Answer, answers_of
 from .problems import Problem
 from .rows import QuestionReader, RowReader
 from .settings import ModelSettings, Recipe
@@ -37,7 +37,6 @@ ROWS_PER_DENSE_BLOCK = 256  # as confidently train has it
 EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
 ROWS_FOR_STACK = 16  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
-UNSURE = 1.0  # standard deviations from zero below which a margin asks for a label
 
 
 class Example(NamedTuple):
@@ -47,29 +46,6 @@ class Example(NamedTuple):
     weight: float = 1.0
     seq: int = 0
     label: bytes = b"null"
-
-
-class Answer(NamedTuple):
-    """What a model says of a row.
-
-    Attributes
-    ----------
-    label : int, str, list or None
-        The class; multilabel: the labels; None before the first row.
-    probability : dict
-        By class, sorted.
-    margin, variance : float
-        Of the class sorted last against the other; of more classes, of the best against the second; of labels, of the
-        least certain one.
-    ask : bool
-        Whether the margin is within one standard deviation of zero.
-    """
-
-    label: Any
-    probability: dict[str, float]
-    margin: float
-    variance: float
-    ask: bool
 
 
 class SetAside(NamedTuple):
@@ -436,42 +412,7 @@ class ServedModel:
             self._answering = StreamPredictor(learner)
         learner, matrix = self._answering.learner, self._answering.matrix(batch)
         margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
-        return self._answers(np.asarray(margin), np.asarray(variance), probability)
-
-    def _answers(self, margin: np.ndarray, variance: np.ndarray, probability: np.ndarray) -> list[Answer]:
-        stream = self.stream
-        names: list[Any] = [*stream.classes.names, None, None][: probability.shape[1]]
-        order = [k for k in sorted_numbers(names) if names[k] is not None]
-        shown = [str(names[k]) for k in order]
-        if stream.learner.multilabel:
-            relevant = self._decided(margin, probability).tolist()
-            labels: list[Any] = [[names[k] for k in order if row[k]] for row in relevant]
-            certain = np.abs(margin) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-            least = np.argmin(certain, axis=1) if certain.shape[1] else np.zeros(len(margin), dtype=int)
-            rows = np.arange(len(margin))
-            margin, variance = margin[rows, least], variance[rows, least]
-        elif stream.learner.task == "binary":
-            labels = [names[k] for k in self._decided(margin, probability).tolist()]
-            if None in names:
-                labels = [next((name for name in names if name is not None), None)] * len(labels)
-            elif order[0] == 1:  # class 0 is sorted last
-                margin = -margin
-        else:
-            labels = [names[k] for k in predicted_numbers(probability).tolist()]
-        unsure = np.abs(margin) <= UNSURE * np.sqrt(variance)
-        return [
-            Answer(label, dict(zip(shown, row, strict=True)), m, v, ask)
-            for label, row, m, v, ask in zip(
-                labels, probability[:, order].tolist(), margin.tolist(), variance.tolist(), unsure.tolist(), strict=True
-            )
-        ]
-
-    def _decided(self, margin: np.ndarray, probability: np.ndarray) -> np.ndarray:
-        """Return the numbers of the predicted classes, or booleans for labels."""
-        learner = self.stream.learner
-        decided: np.ndarray
-        decided = learner.decided(margin, probability if learner.decides_by_probability(self._calibration) else None)
-        return decided
+        return answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
         """Return the contribution of every feature of a row; for a stack, that of every member too.

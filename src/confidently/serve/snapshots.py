@@ -151,7 +151,7 @@ def _packed(served: ServedModel, metrics: Metrics, aside: dict[int, str]) -> Pac
 
 
 def not_written(name: str, error: Exception) -> str:
-    """Return what is told of a snapshot that could not be written."""
+    """Return the message about a snapshot that could not be written."""
     told = str(error) or type(error).__name__
     return f"{name}: the snapshot was not written ({told}); the log has everything"
 

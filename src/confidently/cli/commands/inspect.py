@@ -11,15 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...wording import counted
 from ..inputs import BadInput, linear_type, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
+from ..output.explanations import (
+    contributions,
+    explained,
+    number_stack_explained,
+    number_stack_text,
+    number_text,
+    row_text,
+    stack_explained,
+    stack_row_text,
+)
 from ..output.summaries import (
-    MAX_CLASSES_SHOWN,
     check_class,
-    class_title,
     model_facts,
     model_text,
     of_class,
@@ -29,17 +36,14 @@ from ..output.summaries import (
 from ..output.text import say
 from ..output.text import shown as named
 from ..output.text import table as aligned
+from ..output.weights import member_views, members_text, view_facts, view_text
 
 if TYPE_CHECKING:
     from ...data import Batch
-    from ...models.explanation import Explanation
-    from ...models.inspection import ClassView, KeptExample, Weight
+    from ...models.inspection import KeptExample
     from ...models.model import Model
-    from ...models.regression_explanation import NumberExplanation
-    from ...models.stack_explanation import NumberStackExplanation, StackExplanation
 
 
-MEMBERS_SHOWN = 3  # of a stack, whose weights of features are shown
 HEADER_ONLY = "has no rows, only a header"  # of a table
 EXAMPLES = (
     "confidently inspect spam.cw --top 20",
@@ -51,9 +55,10 @@ EXAMPLES = (
 @model_argument
 @click.option("--top", type=POSITIVE_INTEGER, default=10, help="Show this many features in each list.")
 @click.option(
-    "--row", metavar="TEXT",
+    "--row",
+    metavar="TEXT",
     help="Explain this row, written as in the training data or as a JSON object; - reads it from standard input.",
-)  # fmt: skip
+)
 @click.option("--class", "class_name", metavar="NAME", help="Show this class (label), or explain its margin.")
 @plot_option
 @json_option
@@ -117,41 +122,9 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, plot:
         save_plot(plot_model(model, views), plot)
     facts = model_facts(model, path)
     if as_json:
-        say(json.dumps({**facts, "weights": [_view(view) for view in views]}))
+        say(json.dumps({**facts, "weights": [view_facts(view) for view in views]}))
         return
-    print_classes(model_text(facts), views, lambda view: _view_text(model, view), plot)
-
-
-def _view(view: ClassView) -> dict[str, Any]:
-    uncertain = None if view.uncertain is None else [_weight(weight) for weight in view.uncertain]
-    decisive = [_weight(weight) for weight in view.decisive]
-    return {"class": view.name, "weights_met": view.updated, "decisive": decisive, "uncertain": uncertain}
-
-
-def _weight(weight: Weight) -> dict[str, Any]:
-    return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.sign_error}
-
-
-def _view_text(model: Model, view: ClassView) -> list[str]:
-    title = class_title(model, view.name)
-    if not view.decisive:
-        return [f"{title}: nothing learned yet"]
-    decisive = [["feature", "mean", "std", "|mean|/std", "variance left"]]
-    decisive += [[*_cells(weight), _left(weight)] for weight in view.decisive]
-    parts = [f"{title}: the most decisive of {view.updated:,} weights\n{aligned(decisive)}"]
-    if view.uncertain is None:
-        return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so no weight is uncertain."]
-    uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(wrong)"]]
-    uncertain += [[*_cells(weight), _left(weight), f"{weight.sign_error:.3f}"] for weight in view.uncertain]
-    return [*parts, f"{title}: the least decisive after many updates\n{aligned(uncertain)}"]
-
-
-def _left(weight: Weight) -> str:
-    return f"{100 * weight.variance_left:.3g} %"
-
-
-def _cells(weight: Weight) -> list[str]:
-    return [str(weight.feature), f"{weight.mean:+.4g}", f"{weight.std:.4g}", f"{weight.decisive:.4g}"]
+    print_classes(model_text(facts), views, lambda view: view_text(model, view), plot)
 
 
 # --- a kernel model --------------------------------------------------------------------------------------------------
@@ -200,97 +173,25 @@ def _inspect_stack(
         facts = model_facts(model, path)
         if as_json:
             members = [
-                {"member": name, "classes": [_view(view) for view in of_class(views, class_name)]}
-                for name, views in _member_views(model, top, len(model.learner.names))
+                {"member": name, "classes": [view_facts(view) for view in of_class(views, class_name)]}
+                for name, views in member_views(model, top, len(model.learner.names))
             ]
             say(json.dumps({**facts, "weights": members}))
         else:
-            say("\n\n".join([model_text(facts), *_members_text(model, top, class_name)]) + drawn)
+            say("\n\n".join([model_text(facts), *members_text(model, top, class_name)]) + drawn)
         return
     from ...models.stack_explanation import explain_number_stack, explain_stack
 
     if model.kind == "regression":
         number = explain_number_stack(model, _row(model, row))
-        say(json.dumps(_number_stack_explained(number, top)) if as_json else _number_stack_text(number, top))
+        say(json.dumps(number_stack_explained(number, top)) if as_json else number_stack_text(number, top))
         return
     found = explain_stack(model, _row(model, row), class_name)
     if plot:
         from ..output.plots import plot_stack_row, save_plot
 
         save_plot(plot_stack_row(found, top), plot)
-    say(json.dumps(_stack_explained(found, top)) if as_json else _stack_row_text(found, top) + drawn)
-
-
-def _member_views(model: Model, top: int, most: int) -> list[tuple[str, list[ClassView]]]:
-    """Return the weights of features in so many members that have some, those of the largest weights first."""
-    from ...models.inspection import class_views
-    from ...models.stack_explanation import model_of_member
-
-    learner = model.learner
-    found: list[tuple[str, list[ClassView]]] = []
-    for k in sorted(range(len(learner.names)), key=lambda k: -abs(learner.state["mixture.weights"][k])):
-        if len(found) < most and (alone := model_of_member(model, k)) is not None:
-            found.append((learner.names[k], class_views(alone, top)))
-    return found
-
-
-def _members_text(model: Model, top: int, class_name: str | None) -> list[str]:
-    if model.learner.n_classes > 2 and class_name is None:
-        return ["--class NAME shows the weights of features for a class; --row explains a prediction."]
-    found = _member_views(model, top, MEMBERS_SHOWN)
-    if not found:
-        return ["No member has weights of features; --row explains a prediction."]
-    named_class = model.kind != "regression"
-    return [_member_text(name, view, named_class) for name, views in found for view in of_class(views, class_name)]
-
-
-def _member_text(name: str, view: ClassView, named_class: bool) -> str:
-    if not view.decisive:
-        return f"{name}: nothing learned yet"
-    rows = [["feature", "mean", "std", "|mean|/std"], *(_cells(weight) for weight in view.decisive)]
-    favored = f", positive for {named(view.name)}" if named_class else ""
-    return f"{name}: the most decisive of {view.updated:,} weights of what it sees{favored}\n{aligned(rows)}"
-
-
-def _number_stack_explained(found: NumberStackExplanation, top: int) -> dict[str, Any]:
-    return {"predicted": found.predicted, "std": found.std, **_stack_parts(found, top)}
-
-
-def _number_stack_text(found: NumberStackExplanation, top: int) -> str:
-    members = [["member", "weight", "predicts", "adds to prediction"]]
-    members += [[p.name, f"{p.weight:+.2f}", f"{p.number:.4g}", f"{p.mean:+.4g}"] for p in found.members]
-    members.append(["all", "", "", f"{found.predicted:+.4g}"])
-    predicted = f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}"
-    return "\n\n".join([predicted, aligned(members), _features_text(found, top, "prediction", found.predicted)])
-
-
-def _stack_explained(found: StackExplanation, top: int) -> dict[str, Any]:
-    return {**_margin(found), **_stack_parts(found, top)}
-
-
-def _stack_parts(found: StackExplanation | NumberStackExplanation, top: int) -> dict[str, Any]:
-    rest = found.features[top:]
-    return {
-        "members": [{**part._asdict(), "mean": part.mean} for part in found.members],
-        "features": [part._asdict() for part in found.features[:top]],
-        "others": {"count": len(rest), "mean": sum(part.mean for part in rest)},
-    }
-
-
-def _stack_row_text(found: StackExplanation, top: int) -> str:
-    members = [["member", "weight", "its margin", "adds to margin"]]
-    members += [[p.name, f"{p.weight:+.2f}", f"{p.logit:+.4g}", f"{p.mean:+.4g}"] for p in found.members]
-    members.append(["all", "", "", f"{found.mean:+.4g}"])
-    return "\n\n".join([*_prediction_parts(found), aligned(members), _features_text(found, top, "margin", found.mean)])
-
-
-def _features_text(found: StackExplanation | NumberStackExplanation, top: int, total: str, mean: float) -> str:
-    features = [["feature", "members", f"adds to {total}"]]
-    features += [[str(p.feature), str(p.members), f"{p.mean:+.4g}"] for p in found.features[:top]]
-    if rest := found.features[top:]:
-        features.append([counted(len(rest), "other"), "", f"{sum(p.mean for p in rest):+.4g}"])
-    features.append(["all", "", f"{mean:+.4g}"])
-    return aligned(features)
+    say(json.dumps(stack_explained(found, top)) if as_json else stack_row_text(found, top) + drawn)
 
 
 # --- one row ---------------------------------------------------------------------------------------------------------
@@ -305,9 +206,9 @@ def _show_row(model: Model, text: str, top: int, class_name: str | None, plot: s
 
         save_plot(plot_row(found, top), plot)
     if as_json:
-        say(json.dumps(_explained(found, top)))
+        say(json.dumps(explained(found, top)))
     else:
-        say(_row_text(model, found, top) + (f"\n\nPlot: {plot}" if plot else ""))
+        say(row_text(model, found, top) + (f"\n\nPlot: {plot}" if plot else ""))
 
 
 def _row(model: Model, text: str) -> Batch:
@@ -357,45 +258,6 @@ def _only_row(model: Model, path: str, as_objects: bool = False) -> Batch:
     return next(batch for batch in batches if len(batch))
 
 
-def _margin(found: Explanation | StackExplanation) -> dict[str, Any]:
-    of = {"for": found.supported, "against": found.rival, "mean": found.mean, "variance": found.variance}
-    return {"predicted": found.predicted, "margin": of | {"std": found.variance**0.5}, "classes": found.classes}
-
-
-def _explained(found: Explanation, top: int) -> dict[str, Any]:
-    return _margin(found) | _contributions(found, top)
-
-
-def _contributions(found: Explanation | NumberExplanation, top: int) -> dict[str, Any]:
-    rest = found.contributions[top:]
-    return {
-        "contributions": [asdict(contribution) for contribution in found.contributions[:top]],
-        "others": {"count": len(rest), "mean": sum(c.mean for c in rest), "variance": sum(c.variance for c in rest)},
-    }  # fmt: skip
-
-
-def _row_text(model: Model, found: Explanation, top: int) -> str:
-    return "\n\n".join(
-        [*_prediction_parts(found, model.learner.multilabel), *_contributions_parts(found, top, "margin")]
-    )
-
-
-def _contributions_parts(found: Explanation | NumberExplanation, top: int, total: str) -> list[str]:
-    """Return a table of contributions to a total, and a line about unseen features."""
-    rows = [["feature", "value", "weight", f"adds to {total}", "adds to variance"]]
-    rows += [
-        [str(c.feature) + ("" if c.known else " *"), f"{c.value:.4g}", f"{c.weight:+.4g}", f"{c.mean:+.4g}",
-         f"{c.variance:.4g}"]
-        for c in found.contributions[:top]
-    ]  # fmt: skip
-    if rest := found.contributions[top:]:
-        mean, variance = sum(c.mean for c in rest), sum(c.variance for c in rest)
-        rows.append([counted(len(rest), "other"), "", "", f"{mean:+.4g}", f"{variance:.4g}"])
-    rows.append(["all", "", "", f"{found.mean:+.4g}", f"{found.variance:.4g}"])
-    unseen = not all(c.known for c in found.contributions)
-    return [aligned(rows), *(["* unseen in training: mean 0 and the prior variance"] if unseen else [])]
-
-
 # --- one row of a regression -----------------------------------------------------------------------------------------
 
 
@@ -413,30 +275,6 @@ def _show_number(model: Model, path: str, text: str, top: int, plot: str | None,
         save_plot(plot_number(found, top, logarithm), plot)
     if as_json:
         of = {name: getattr(found, name) for name in ("predicted", "std", "offset", "mean", "variance")}
-        say(json.dumps(of | _contributions(found, top)))
+        say(json.dumps(of | contributions(found, top)))
     else:
-        say(_number_text(found, top, logarithm) + (f"\n\nPlot: {plot}" if plot else ""))
-
-
-def _number_text(found: NumberExplanation, top: int, logarithm: bool) -> str:
-    total = "log rate" if logarithm else "prediction"
-    predicted = (
-        f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}\n"
-        f"{total:10} {found.offset:+.4g} of every row, {found.mean:+.4g} of the features of this one"
-    )
-    return "\n\n".join([predicted, *_contributions_parts(found, top, total)])
-
-
-def _prediction_parts(found: Explanation | StackExplanation, multilabel: bool = False) -> list[str]:
-    """Return the predicted class and the margin, and a table of the classes."""
-    predicted = ", ".join(map(named, found.predicted)) or "(none)" if multilabel else named(found.predicted)
-    against = "" if found.rival is None and multilabel else f" against {named(found.rival)}"
-    scores = [["labels" if multilabel else "class", "probability", "margin" if multilabel else "score", "std"]]
-    ranked = sorted(found.classes, key=lambda entry: -entry["mean"])[:MAX_CLASSES_SHOWN]
-    scores += [[named(c["name"]), f"{c['probability']:.4f}", f"{c['mean']:+.4g}", f"{c['std']:.4g}"] for c in ranked]
-    margin = (
-        f"predicted  {predicted}\n"
-        f"margin     {found.mean:+.4g} with a standard deviation of {found.variance**0.5:.4g}, "
-        f"for {named(found.supported)}{against}"
-    )
-    return [margin, aligned(scores)]
+        say(number_text(found, top, logarithm) + (f"\n\nPlot: {plot}" if plot else ""))

@@ -90,7 +90,7 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
     if bool(options["follow"]) != bool(options["into"]):
         raise click.UsageError("--follow FILE and --into MODEL belong together")
     try:
-        from ...serve.log import LogError
+        from ...serve.log_file import LogError
         from ...serve.problems import Problem
     except ImportError as error:
         raise click.ClickException(f"the server needs {error.name}; run {install('serve')}") from None

@@ -1,0 +1,82 @@
+"""The weights of features, as tables and for JSON; those of a stack member by member."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from .summaries import class_title, of_class
+from .text import shown as named
+from .text import table as aligned
+
+if TYPE_CHECKING:
+    from ...models.inspection import ClassView, Weight
+    from ...models.model import Model
+
+MEMBERS_SHOWN = 3  # of a stack, whose weights of features are shown
+
+
+def view_facts(view: ClassView) -> dict[str, Any]:
+    """Return the weights of a class for JSON."""
+    uncertain = None if view.uncertain is None else [_weight(weight) for weight in view.uncertain]
+    decisive = [_weight(weight) for weight in view.decisive]
+    return {"class": view.name, "weights_met": view.updated, "decisive": decisive, "uncertain": uncertain}
+
+
+def _weight(weight: Weight) -> dict[str, Any]:
+    return {**asdict(weight), "ratio": weight.decisive, "sign_wrong": weight.sign_error}
+
+
+def view_text(model: Model, view: ClassView) -> list[str]:
+    """Return tables of the weights of a class."""
+    title = class_title(model, view.name)
+    if not view.decisive:
+        return [f"{title}: nothing learned yet"]
+    decisive = [["feature", "mean", "std", "|mean|/std", "variance left"]]
+    decisive += [[*_cells(weight), _left(weight)] for weight in view.decisive]
+    parts = [f"{title}: the most decisive of {view.updated:,} weights\n{aligned(decisive)}"]
+    if view.uncertain is None:
+        return [*parts, f"The rule {model.learner.settings.rule.name} keeps no variances, so no weight is uncertain."]
+    uncertain = [["feature", "mean", "std", "|mean|/std", "variance left", "P(wrong)"]]
+    uncertain += [[*_cells(weight), _left(weight), f"{weight.sign_error:.3f}"] for weight in view.uncertain]
+    return [*parts, f"{title}: the least decisive after many updates\n{aligned(uncertain)}"]
+
+
+def _left(weight: Weight) -> str:
+    return f"{100 * weight.variance_left:.3g} %"
+
+
+def _cells(weight: Weight) -> list[str]:
+    return [str(weight.feature), f"{weight.mean:+.4g}", f"{weight.std:.4g}", f"{weight.decisive:.4g}"]
+
+
+def member_views(model: Model, top: int, most: int) -> list[tuple[str, list[ClassView]]]:
+    """Return the weights of features in so many members that have some, those of the largest weights first."""
+    from ...models.inspection import class_views
+    from ...models.stack_explanation import model_of_member
+
+    learner = model.learner
+    found: list[tuple[str, list[ClassView]]] = []
+    for k in sorted(range(len(learner.names)), key=lambda k: -abs(learner.state["mixture.weights"][k])):
+        if len(found) < most and (alone := model_of_member(model, k)) is not None:
+            found.append((learner.names[k], class_views(alone, top)))
+    return found
+
+
+def members_text(model: Model, top: int, class_name: str | None) -> list[str]:
+    """Return tables of the weights of features in the most important members of a stack."""
+    if model.learner.n_classes > 2 and class_name is None:
+        return ["--class NAME shows the weights of features for a class; --row explains a prediction."]
+    found = member_views(model, top, MEMBERS_SHOWN)
+    if not found:
+        return ["No member has weights of features; --row explains a prediction."]
+    named_class = model.kind != "regression"
+    return [_member_text(name, view, named_class) for name, views in found for view in of_class(views, class_name)]
+
+
+def _member_text(name: str, view: ClassView, named_class: bool) -> str:
+    if not view.decisive:
+        return f"{name}: nothing learned yet"
+    rows = [["feature", "mean", "std", "|mean|/std"], *(_cells(weight) for weight in view.decisive)]
+    favored = f", positive for {named(view.name)}" if named_class else ""
+    return f"{name}: the most decisive of {view.updated:,} weights of what it sees{favored}\n{aligned(rows)}"
