@@ -34,8 +34,8 @@ MERGED = [
 AROW_01, AROW_03 = AROW(r=0.1), AROW(r=0.3)
 
 
-def raw_table(name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return a table as it comes, shuffled."""
+def raw_table(name: str, shuffled: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Return a table as it comes, shuffled or in its order."""
     if name == "elec2":
         with gzip.open(FOLDER / name / "elec2.csv.gz", "rt") as file:
             rows = [{key: float(value) for key, value in row.items()} for row in csv.DictReader(file)]
@@ -45,7 +45,7 @@ def raw_table(name: str) -> tuple[np.ndarray, np.ndarray]:
         part = "train" if name == "shuttle" else name
         X, y = load_svmlight_file(str(FOLDER / name / f"{part}.svm.gz"))
         X = X.toarray()
-    order = np.random.default_rng(SEED).permutation(len(y))
+    order = np.random.default_rng(SEED).permutation(len(y)) if shuffled else np.arange(len(y))
     return X[order], y[order]
 
 

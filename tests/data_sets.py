@@ -67,11 +67,16 @@ def load(name: str, train_rows: int | None = None, test_rows: int | None = None,
     raw, y, raw_test, y_test = DATA_SETS[name]()
     raw, y, raw_test, y_test = raw[:train_rows], y[:train_rows], raw_test[:test_rows], y_test[:test_rows]
     if isinstance(raw, np.ndarray) and raw.dtype == object:
-        words = HashingVectorizer(n_features=columns, ngram_range=(1, 2), binary=True, alternate_sign=False, norm=None)
-        raw, raw_test = words.transform(raw), words.transform(raw_test)
+        raw, raw_test = hashed_words(raw, columns), hashed_words(raw_test, columns)
     elif name in STANDARDIZED:
         raw, raw_test = standardized(raw, raw_test)
     return unit_rows(raw), y, unit_rows(raw_test), y_test
+
+
+def hashed_words(texts: np.ndarray, columns: int = TEXT_COLUMNS) -> Any:
+    """Return whether each text has each word and pair of words, hashed into columns."""
+    words = HashingVectorizer(n_features=columns, ngram_range=(1, 2), binary=True, alternate_sign=False, norm=None)
+    return words.transform(texts)
 
 
 def standardized(X: np.ndarray, X_test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -150,8 +155,13 @@ def _json_lines(file: Path, text: str, label: str) -> tuple[np.ndarray, np.ndarr
     return np.array([row[text] for row in rows], dtype=object), np.array([row[label] for row in rows])
 
 
+def enron(mailbox: str) -> tuple[np.ndarray, np.ndarray]:
+    """Messages of a mailbox in the order of time, and whether they are spam."""
+    return _json_lines(shared_data("enron_spam") / f"{mailbox}.jsonl.gz", "text", "label")
+
+
 def _enron1() -> Split:
-    return _cut(*_json_lines(shared_data("enron_spam") / "enron1.jsonl.gz", "text", "label"))
+    return _cut(*enron("enron1"))
 
 
 def _two_texts(name: str, label: str) -> Split:

@@ -194,7 +194,7 @@ class BoundTo final : public BoundLearner {
     void moderated_softmax(const Row& row, double* s, double* out) const {
         const double shrink = moderation(top_variance(covariance_, row, s, independent_), prior_);
         for (int k = 0; k < columns(); ++k) s[k] *= shrink;
-        TemperatureCalibration::probabilities(calibration_, s, columns(), out);
+        TemperatureCalibration::probabilities(calibration_, s, columns(), out, out);
     }
 
     // A small array of the state, and its content before the row.

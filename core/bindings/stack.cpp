@@ -59,7 +59,7 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32
     const Batch batch = examples.batch(*matrix.rows);
     nb::gil_scoped_release release;
     RowBuffer buffer;
-    std::vector<double> f(static_cast<std::size_t>(learner.classes)), scratch(f.size());
+    std::vector<double> f(static_cast<std::size_t>(learner.classes)), t(f.size()), p(f.size());
     for (std::int64_t at = from; at < to; ++at) {
         const std::int64_t i = batch.row(at);
         const double w = batch.weight_of(i);
@@ -77,8 +77,11 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32
                 found.learn(f[0], label == 1, w, sigmoid(t));
             } else {
                 const Slope found{calibration};
-                if (out) found.at(f.data(), columns, out);
-                found.learn(f.data(), columns, label, w, scratch.data());
+                found.at(f.data(), columns, t.data());
+                if (out) std::copy(t.begin(), t.end(), out);
+                std::copy(t.begin(), t.end(), p.begin());
+                normalize_exponentials(p.data(), columns);
+                found.learn(t.data(), columns, label, w, p.data());
             }
         }
         learner.learn(row, label, w);

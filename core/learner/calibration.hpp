@@ -42,6 +42,13 @@ inline void scaled(double slope, const double* f, int n, double* out) {
     for (int k = 0; k < n; ++k) out[k] = slope * (out[k] - top);
 }
 
+// Logarithms, the largest of which is about 0, become the probabilities that are proportional to their exponentials.
+inline void normalize_exponentials(double* t, int n) {
+    double total = 0.0;
+    for (int k = 0; k < n; ++k) total += t[k] = std::exp(t[k]);
+    for (int k = 0; k < n; ++k) t[k] /= total;
+}
+
 // A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay positive
 // and may be 30 as well as 0.3; hence the logarithm.
 inline double stepped(double a, double u) { return std::clamp(a * (2.0 - u) / (2.0 + u), kMinSlope, kLargest); }
@@ -57,7 +64,7 @@ struct Line {
     static double at(const double* state, double score) { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
     double at(double score) const { return at(state, score); }
 
-    // p: the probability of the positive class, sigmoid(at(score))
+    // p: the probability of the positive class
     void learn(double score, bool positive, double w, double p) const {
         const double f = std::clamp(score, -kLargest, kLargest);
         double &a = state[0], &b = state[1], &haa = state[2], &hab = state[3], &hbb = state[4];
@@ -89,24 +96,17 @@ struct Slope {
 
     void at(const double* f, int n, double* out) const { scaled(state[0], f, n, out); }
 
-    // f: n scores, which are clamped; p: scratch space for n numbers
-    void learn(double* f, int n, int truth, double w, double* p) const {
-        for (int k = 0; k < n; ++k) f[k] = std::clamp(f[k], -kLargest, kLargest);
+    // t: what at() says of an example's scores; p: the probabilities
+    void learn(const double* t, int n, int truth, double w, const double* p) const {
         double &a = state[0], &haa = state[1];
-        const double top = *std::max_element(f, f + n);
-        double total = 0.0, mean = 0.0, variance = 0.0;  // of f_k - f_truth, over the classes
+        double mean = 0.0, variance = 0.0;  // of t_k - t_truth, over the classes
+        for (int k = 0; k < n; ++k) mean += p[k] * (t[k] - t[truth]);
         for (int k = 0; k < n; ++k) {
-            p[k] = std::exp(a * (f[k] - top));
-            total += p[k];
-            mean += p[k] * (f[k] - f[truth]);
+            const double c = t[k] - t[truth] - mean;
+            variance += p[k] * c * c;
         }
-        mean /= total;
-        for (int k = 0; k < n; ++k) {
-            const double c = f[k] - f[truth] - mean;
-            variance += p[k] / total * c * c;
-        }
-        haa = decay(w) * haa + w * variance;
-        const double u = w * mean * a / (a * a * haa + kPriorCurvature);
+        haa = decay(w) * haa + w * variance / (a * a);
+        const double u = w * mean / (a * a * haa + kPriorCurvature);
         a = stepped(a, std::clamp(u, -kMaxStep, kMaxStep));
     }
 
@@ -145,7 +145,7 @@ struct ScoreSize {
 // t + w(t), which increases: w is linear between knots at `first`, first + 1, ... and constant beyond them. state: w at the
 // knots, and the curvature of the log-loss in each.
 struct Correction {
-    static constexpr double prior_curvature = 4.0;
+    static constexpr double prior_curvature = 8.0;
     static constexpr double fall = 0.95;  // of w from a knot to the next one at most, which leaves t + w(t) a slope of .05
     double* state;
     int knots;
@@ -189,7 +189,8 @@ struct Correction {
     }
 };
 
-// P(positive) = sigmoid(t + w(t)), t = a f + b; state: the line, the size of the scores, and the correction.
+// P(positive) = sigmoid(t + w(t)), t = a f + b; state: the line, the size of the scores, and the correction. The line and the
+// correction learn from the same probability, so that none of them learns what the other has learned.
 struct SigmoidCalibration {
     static constexpr int knots = 14, at_map = Line::size + ScoreSize::size, size = at_map + 2 * knots;
     static constexpr double first_knot = -6.5;
@@ -211,41 +212,48 @@ struct SigmoidCalibration {
     Seen see(double score) const { return see(state, score); }
     static double logit(const double* state, double score) { return see(state, score).logit; }
 
-    // by_line, p: probabilities of the positive class, sigmoid(seen.line) and sigmoid(seen.logit); returns that of the label
-    double learn(const Seen& seen, bool positive, double w, double by_line, double p) const {
-        const Line line{state};
-        line.learn(seen.score, positive, w, by_line);
-        if (ScoreSize{state + Line::size}.halved(seen.score, w)) line.steepen();
+    // p: the probability of the positive class, sigmoid(seen.logit); returns that of the label
+    double learn(const Seen& seen, bool positive, double w, double p) const {
         const Correction map{state + at_map, knots};
         const double g = w * (p - kTarget[positive]), h = w * p * (1.0 - p), keep = decay(w);
         const double after = seen.place.part, before = 1.0 - after;
         map.step(seen.place.knot, g * before, h * before * before, keep);
         map.step(seen.place.knot + 1, g * after, h * after * after, keep);
         map.increase(seen.place.knot);
+        return learn_line(seen, positive, w, p);
+    }
+
+    // The same without a correction; p: sigmoid(seen.line)
+    double learn_line(const Seen& seen, bool positive, double w, double p) const {
+        const Line line{state};
+        line.learn(seen.score, positive, w, p);
+        if (ScoreSize{state + Line::size}.halved(seen.score, w)) line.steepen();
         return std::fabs(kTarget[!positive] - p);
     }
 };
 
-// P(k) proportional to exp(t_k + w(t_k)), t_k = a (f_k - max f); state: the slope, the size of the scores, and the correction.
+// P(k) proportional to exp(t_k + w(t_k)), t_k = a (f_k - max f); state: the slope, the size of the scores, and the correction,
+// which learn from the same probabilities.
 struct TemperatureCalibration {
     static constexpr int knots = 11, at_map = Slope::size + ScoreSize::size, size = at_map + 2 * knots;
     static constexpr double first_knot = -9.5;
     double* state;
 
-    // p: set to the probabilities
-    static void probabilities(const double* state, const double* f, int n, double* p) {
-        scaled(state[0], f, n, p);
-        exponentials(state, n, p);
+    // t: set to the scores times the slope, of which the largest is 0; p: set to the probabilities, may be t
+    static void probabilities(const double* state, const double* f, int n, double* t, double* p) {
+        scaled(state[0], f, n, t);
+        const double* map = state + at_map;
+        const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
+        for (int k = 0; k < n; ++k) p[k] = t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top);
+        normalize_exponentials(p, n);
     }
 
-    // f: n scores, which are clamped; t, p: scratch space for n numbers; returns the probability of the true class before
-    double learn(double* f, int n, int truth, double w, double* t, double* p) const {
+    // f: n scores; t, p: scratch space for n numbers; returns the probability of the true class before
+    double learn(const double* f, int n, int truth, double w, double* t, double* p) const {
         const Correction map{state + at_map, knots};
-        scaled(state[0], f, n, t);
-        std::copy_n(t, n, p);
-        exponentials(state, n, p);
-        const double keep = decay(w), of_truth = p[truth];
-        double gradient[knots] = {}, curvature[knots] = {}, distance = 0.0;
+        probabilities(state, f, n, t, p);
+        const double keep = decay(w);
+        double gradient[knots] = {}, curvature[knots] = {};
         for (int k = 0; k < n; ++k) {
             const double g = w * (p[k] - kTarget[k == truth]), h = w * p[k] * (1.0 - p[k]);
             const auto [knot, after] = Correction::place(t[k], first_knot, knots);
@@ -256,23 +264,25 @@ struct TemperatureCalibration {
         for (int j = 0; j < knots; ++j)
             if (curvature[j] > 0.0) map.step(j, gradient[j], curvature[j], keep);
         map.increase();
-        const Slope slope{state};
-        slope.learn(f, n, truth, w, t);
-        const double top = *std::max_element(f, f + n);
-        for (int k = 0; k < n; ++k) distance += top - f[k];
-        if (ScoreSize{state + Slope::size}.halved(distance / n, w)) slope.steepen();
-        return of_truth;
+        return learn_slope(t, n, truth, w, p);
+    }
+
+    // The same without a correction. t: set to the scores times the slope
+    double learn_line(const double* f, int n, int truth, double w, double* t, double* p) const {
+        scaled(state[0], f, n, t);
+        std::copy_n(t, n, p);
+        normalize_exponentials(p, n);
+        return learn_slope(t, n, truth, w, p);
     }
 
   private:
-    // t: the scores times the slope, of which the largest is 0; they become probabilities
-    static void exponentials(const double* state, int n, double* t) {
-        const double* map = state + at_map;
-        const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
-        double total = 0.0;
-        for (int k = 0; k < n; ++k)
-            total += t[k] = std::exp(t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top));
-        for (int k = 0; k < n; ++k) t[k] /= total;
+    double learn_slope(const double* t, int n, int truth, double w, const double* p) const {
+        const Slope slope{state};
+        double distance = 0.0;  // of the scores to the largest
+        for (int k = 0; k < n; ++k) distance -= t[k] / state[0];
+        slope.learn(t, n, truth, w, p);
+        if (ScoreSize{state + Slope::size}.halved(distance / n, w)) slope.steepen();
+        return p[truth];
     }
 };
 
@@ -305,7 +315,7 @@ struct LabelCalibration {
         const SigmoidCalibration::Seen seen = calibration.see(score);
         const double p = sigmoid(seen.logit);
         count(state, p > threshold, relevant, w);
-        return calibration.learn(seen, relevant, w, sigmoid(seen.line), p);
+        return calibration.learn(seen, relevant, w, p);
     }
 };
 

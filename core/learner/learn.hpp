@@ -28,7 +28,7 @@ struct Batch {
     const double* class_weight;  // nullptr: all 1; multilabel rows have none
     const std::int64_t* order;   // nullptr: as they come
     std::int64_t from, to;       // the part of the order to train on
-    std::span<const std::int64_t> class_start;  // positions in the order at which the last classes begin to exist
+    std::span<const std::int64_t> class_start = {};  // positions in the order at which the last classes begin to exist
 
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
     double weight_of(std::int64_t i) const {

@@ -32,7 +32,8 @@ struct Example {
     double weight;
     double* calibration;  // nullptr: not wanted
     double* log_loss;     // nullptr: not wanted; with a calibration, the losses of the labels are added to it
-    double* logits;       // nullptr: not wanted; with a calibration, set to the calibrated scores before the label is used
+    double* logits;       // nullptr: not wanted; with a calibration, set to the scores by its line before the label is used: then
+                          // no correction is learned, since who mixes the scores of several learners calibrates their mixture
     double* statistics;   // of targets; nullptr: labels are classes
     double* evidence;     // nullptr: not wanted
 
@@ -86,24 +87,23 @@ class Binary {
         bool positive;
         double weight;
         double *calibration, *log_loss, *logits;  // nullptr: not wanted, as in Example
-        SigmoidCalibration::Seen seen{};          // once it is known, as are the probabilities of the positive class
-        double by_line = 0.0, probability = 0.0;
+        SigmoidCalibration::Seen seen{};          // once it is known, as is the probability of the positive class
+        double probability = 0.0;
     };
 
     void predict(double prior_variance) {
         if (!before_.calibration) return;
         const double score = kSign[before_.positive] * before_.mean * moderation(before_.variance, prior_variance);
         before_.seen = SigmoidCalibration::see(before_.calibration, score);
-        before_.by_line = sigmoid(before_.seen.line);
-        before_.probability = sigmoid(before_.seen.logit);
+        before_.probability = sigmoid(before_.logits ? before_.seen.line : before_.seen.logit);
         if (before_.logits) *before_.logits = before_.seen.line;
     }
 
     int calibrate() {
         if (!before_.calibration) return 0;
         const SigmoidCalibration calibration{before_.calibration};
-        const double p =
-            calibration.learn(before_.seen, before_.positive, before_.weight, before_.by_line, before_.probability);
+        const double p = before_.logits ? calibration.learn_line(before_.seen, before_.positive, before_.weight, before_.probability)
+                                        : calibration.learn(before_.seen, before_.positive, before_.weight, before_.probability);
         if (before_.log_loss) *before_.log_loss += log_loss(p);
         before_.calibration = nullptr;
         return p <= 0.5;
@@ -128,9 +128,10 @@ struct Multiclass {
         for (double& s : scores) s *= shrink;
         scratch.resize(scores.size()), probabilities.resize(scores.size());
         const int n = static_cast<int>(scores.size());
-        if (e.logits) Slope{e.calibration}.at(scores.data(), n, e.logits);
         const TemperatureCalibration calibration{e.calibration};
-        e.add_loss(calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data()));
+        const double p = e.logits ? calibration.learn_line(scores.data(), n, *e.label, e.weight, e.logits, probabilities.data())
+                                  : calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data());
+        e.add_loss(p);
     }
 };
 

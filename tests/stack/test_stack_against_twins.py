@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from confidently import AROW, Logistic, OnlineClassifier, _core
+from confidently import AROW, Logistic, _core
 from confidently.covariances.examples import Examples, Progressive
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
@@ -28,6 +28,14 @@ def random_rows(generator):
     """Rows that have a third of the features, some none."""
     X = np.where(generator.random((N, D)) < 0.3, generator.normal(size=(N, D)), 0.0)
     return X, [{j: float(X[i, j]) for j in np.flatnonzero(X[i])} for i in range(N)]
+
+
+def learn_as_a_member(learner, X, labels):
+    """Train with the scores by the line recorded: without a correction."""
+    examples = Examples(X, labels)
+    columns = 1 if learner.n_classes == 2 else learner.n_classes
+    with learner.begin(examples) as transaction:
+        learner.train(examples, transaction, True, Progressive(None, np.zeros((len(labels), columns))))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -115,10 +123,8 @@ def test_a_stack_is_its_members_and_the_mixture_of_what_they_said_before_each_la
         p = twin.probabilities(logits)
         mistakes += p[labels[i]] <= np.delete(p, labels[i]).max()
         loss -= log(twin.learn(logits, labels[i], 1.0))
-        one = Examples(row, labels[[i]])
         for member in alone:
-            with member.begin(one) as undo:
-                member.train(one, undo, True, Progressive())
+            learn_as_a_member(member, row, labels[[i]])
     assert stack.state[WEIGHTS] == pytest.approx(twin.weights, rel=1e-6, abs=1e-9)
     assert stack.state[HESSIAN] == pytest.approx(twin.hessian, rel=1e-6, abs=1e-9)
     assert (stack.n_seen, stack.mistakes) == (N, mistakes)
@@ -154,7 +160,7 @@ def test_logits_of_training_are_those_predicted_before_the_label(covariance, n_c
     for at, i in enumerate(order):
         row = as_matrix(X[[i]])
         assert found[at] == pytest.approx(logits_alone(alone, row)[0], rel=1e-6, abs=1e-9)
-        alone.learn(row, labels[[i]])
+        learn_as_a_member(alone, row, labels[[i]])
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -200,8 +206,9 @@ def test_the_bound_of_the_variance_holds_for_members_that_are_one():
     twice = [recipe(Settings(AROW()), None, name) for name in ("one", "two")]
     stack = Stack(twice, n_classes=2, n_features=D)
     stack.learn(as_matrix(X), labels)
-    model = OnlineClassifier(AROW(), view=None).fit(X, labels)
-    variance = model.margin_distribution(X)[1]
-    a = model.learner_.state["calibration"][0] / np.sqrt(1 + variance)
+    alone = Learner(Settings(AROW()), 2, D)
+    learn_as_a_member(alone, as_matrix(X), labels)
+    variance = alone.margin_distribution(as_matrix(X))[1]
+    a = alone.state["calibration"][0] / np.sqrt(1 + variance)
     total = stack.state[WEIGHTS].sum()
     assert stack.margin_distribution(as_matrix(X))[1] == pytest.approx((total * a) ** 2 * variance)

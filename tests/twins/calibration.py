@@ -9,7 +9,7 @@ from math import exp, floor
 
 DECAY = 1 - 1 / 2000
 MIN_SLOPE, MAX_STEP = 1e-3, 0.5
-KNOT_CURVATURE, FALL = 4, 0.95
+KNOT_CURVATURE, FALL = 8, 0.95
 
 
 def _slope(a, u):
@@ -18,6 +18,11 @@ def _slope(a, u):
 
 def _sigmoid(t):
     return 1 / (1 + exp(-t)) if t >= 0 else exp(t) / (1 + exp(t))
+
+
+def _softmax(t):
+    p = [exp(each) for each in t]
+    return [each / sum(p) for each in p]
 
 
 class Line:
@@ -29,8 +34,8 @@ class Line:
     def at(self, f):
         return self.a * f + self.b
 
-    def learn(self, f, positive, w):
-        p = _sigmoid(self.at(f))
+    def learn(self, f, positive, w, p=None):
+        p = _sigmoid(self.at(f)) if p is None else p
         kept, curvature = DECAY**w, w * p * (1 - p)
         x = (f, 1.0)
         for i in range(2):
@@ -65,9 +70,8 @@ class Slope:
     def at(self, f):
         return [self.a * (score - max(f)) for score in f]
 
-    def learn(self, f, truth, w):
-        p = [exp(t) for t in self.at(f)]
-        p = [each / sum(p) for each in p]
+    def learn(self, f, truth, w, p=None):
+        p = _softmax(self.at(f)) if p is None else p
         c = [score - f[truth] for score in f]
         mean = sum(each * apart for each, apart in zip(p, c, strict=True))
         variance = sum(each * (apart - mean) ** 2 for each, apart in zip(p, c, strict=True))
@@ -154,7 +158,7 @@ class Sigmoid:
             middle = (found[left] + found[left + 1]) / 2
             found[left] = max(min(middle + FALL / 2, high + FALL), low)
             found[left + 1] = found[left] - FALL
-        self.line.learn(f, positive, w)
+        self.line.learn(f, positive, w, p)
         if self.size.halved(f, w):
             self.line.steepen()
 
@@ -169,8 +173,7 @@ class Temperature:
         self.slope, self.size, self.map = Slope(), ScoreSize(), Correction(-9.5, 11)
 
     def probabilities(self, f):
-        p = [exp(t + self.map.at(t) - self.map.at(0.0)) for t in self.slope.at(f)]
-        return [each / sum(p) for each in p]
+        return _softmax([t + self.map.at(t) - self.map.at(0.0) for t in self.slope.at(f)])
 
     def learn(self, f, truth, w):
         p, t, knots = self.probabilities(f), self.slope.at(f), range(len(self.map.w))
@@ -183,7 +186,7 @@ class Temperature:
                 self.map.step(knot, gradient, curvature, w)
         for knot in knots[1:]:
             self.map.w[knot] = max(self.map.w[knot], self.map.w[knot - 1] - FALL)
-        self.slope.learn(f, truth, w)
+        self.slope.learn(f, truth, w, p)
         if self.size.halved(sum(max(f) - score for score in f) / len(f), w):
             self.slope.steepen()
 
