@@ -209,7 +209,7 @@ class OnlineClassifier(GaussianOnDicts, DictClassifier):
     >>> from river import datasets, evaluate, metrics, preprocessing
     >>> model = preprocessing.StandardScaler() | OnlineClassifier("arow")
     >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
-    Accuracy: 89.75%
+    Accuracy: 89.67%
     """
 
     _rows: FrameRows
