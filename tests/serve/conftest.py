@@ -26,12 +26,12 @@ class Local:
         return asyncio.run(self.send(method, path, **options))
 
     async def send(self, method, path, **options):
-        async with self.client() as client:
+        async with asyncio.timeout(PATIENCE), self.client() as client:  # whose transport knows no time-outs
             return await client.request(method, path, **options)
 
     def client(self):
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
-        return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=PATIENCE)
+        return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
     def stop(self):
         self.engine.stop()

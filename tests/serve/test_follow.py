@@ -149,7 +149,7 @@ def test_rows_that_find_no_room_are_sent_again(tmp_path):
     until(lambda: len(refused) >= 2)
     assert follower.learned == 0
     engine.waiting.add(-2, 0)
-    until(lambda: follower.learned == 1300)
+    until(lambda: follower.learned == 1300 and engine.waiting.rows == 0)
     assert learned(engine) == list(range(1300)) and set(refused) == {"overloaded"}
     follower.stop()
     engine.stop()

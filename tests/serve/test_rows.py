@@ -97,7 +97,8 @@ def test_weights_are_learned_and_exported(spam, tmp_path):
     rows, chance = made(30), random.Random(1)
     weights = [chance.choice([0.0, 0.5, 1.0, 2.5]) for _ in rows]
     for k, ((features, label), weight) in enumerate(zip(rows, weights, strict=True)):
-        assert spam("POST", "/learn", row(f"m-{k}", label, **features) | {"weight": weight}).status_code == 200
+        given = row(f"m-{k}", label, **features) | {"weight": weight}
+        assert spam("POST", "/learn?wait=learned", given).json()["status"] == "learned"
     assert [weight for *_, weight in exported(spam)] == weights
     assert spam("GET", "/file").content == trained(tmp_path, rows, "--view", "none", weights=weights)
 
