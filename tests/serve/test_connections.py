@@ -279,6 +279,22 @@ def test_answers_that_nobody_reads_are_given_up(tmp_path):
         wait_until(lambda: open_sockets(server) == before)
 
 
+def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
+    """The server waits many times, each time for less than it allows, and for longer than that in all."""
+    one, n, seconds = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n", 200, 1.0
+    with running(tmp_path / "served", limits={"connections.UNREAD_SECONDS": seconds}) as server:
+        with unread(server, one + b"\r\n", n - 1) as slow:
+            slow.sendall(one + b"Connection: close\r\n\r\n")
+            began, found = time.monotonic(), 0
+            with suppress(ConnectionResetError):
+                while piece := slow.recv(65536):
+                    found += len(piece)
+                    time.sleep(0.003)
+            assert time.monotonic() - began > 2 * seconds
+        with server.client() as client:
+            assert found > n * len(client.get("/page/style.css").content)
+
+
 def test_whoever_has_shown_a_token_may_read_later(guarded):
     server, token = guarded(limits={"connections.UNREAD_SECONDS": 0.3, "connections.KEEP_SECONDS": 1})
     n = 6000
