@@ -22,6 +22,7 @@ from confidently.serve.labelling import (
 )
 from confidently.serve.metrics import wilson
 from confidently.serve.predicted import Answer
+from confidently.serve.waiting import Limits
 from tests.serve.running import lines_of, wait_until
 
 FIRST = "/v1/models/m"
@@ -215,6 +216,18 @@ def test_an_answer_that_is_undone_is_never_learned(server, monkeypatch):
     wait_until(lambda: learned(server) == {"q-1": "spam", "q-0": "ham"})
 
 
+def test_an_answer_that_waits_keeps_its_row(local, monkeypatch):
+    """The time for which predictions are kept ends before the answer is learned."""
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.6)
+    server = local(limits=Limits(keep_predictions=0.3))
+    server("PUT", FIRST, {"view": "none"})
+    predict(server, range(1))
+    assert answer(server, "q-0", "spam").status_code == 200
+    time.sleep(0.4)
+    predict(server, range(1, 2))  # what has expired is overwritten with what is written
+    wait_until(lambda: learned(server) == {"q-0": "spam"})
+
+
 def test_undoing_as_an_answer_falls_due_leaves_one_of_both(server, monkeypatch):
     """Whether the undo comes in time or too late, its answer says so."""
     monkeypatch.setattr(answers, "UNDO_SECONDS", 0.01)
@@ -258,8 +271,9 @@ def test_answers_survive_a_restart(server, local):
 
 
 def test_what_is_not_asked_again_survives_a_restart(server, local):
-    """Neither rows like one that was answered, nor rows that a labeller has skipped."""
+    """Neither rows with a label or like one that was answered, nor rows that a labeller has skipped."""
     answer(server, "q-0", "spam")
+    assert server("POST", f"{FIRST}/labels", {"id": "q-1", "label": "spam"}).status_code == 200
     skipped = queue(server, 3, "ann")
     for id in [*skipped, skipped[0]]:
         assert server("POST", f"{FIRST}/answers", {"id": id, "skip": True, "labeller": "ann"}).status_code == 200
@@ -269,7 +283,7 @@ def test_what_is_not_asked_again_survives_a_restart(server, local):
     again("POST", f"{FIRST}/predict", {"id": "alike", "features": {"text": "WORD0!"}})
     again("POST", f"{FIRST}/predict", {"id": "other", "features": {"text": "word99"}})
     asked = queue(again, 100, "ann")
-    assert "other" in asked and not {"alike", *skipped} & set(asked)
+    assert "other" in asked and not {"alike", "q-1", *skipped} & set(asked)
     again.stop()
     assert set(skipped) <= set(queue(local(), 100, "bob")), "who has not skipped them is asked about them"
 

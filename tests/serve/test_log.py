@@ -1,0 +1,48 @@
+"""The log of events, asked without threads."""
+
+import pytest
+
+from confidently.serve.events import Event
+from confidently.serve.log import EventLog, same_json
+
+
+@pytest.fixture
+def log(tmp_path):
+    found = EventLog(tmp_path)
+    yield found
+    found.close()
+
+
+def test_events_that_were_set_aside_since_another_one(log):
+    first, second = (log.add(1, Event.LEARN, id, features=b"{}", label=b'"x"') for id in ("a", "b"))
+    aside = second + 1
+    log.set_aside(1, second, "no reason given")
+    assert log.was_set_aside_since(1, aside - 1, second)
+    assert not log.was_set_aside_since(1, aside - 1, first), "what was learned comes before it"
+    assert not log.was_set_aside_since(1, aside, second), "it was set aside before"
+    assert not log.was_set_aside_since(2, aside - 1, second), "of another model"
+
+
+def test_a_deleted_model_leaves_no_name_of_its_sources(log):
+    number = log.add_model("m", b"{}", has_file=False)
+    log.set_position(number, "file:/rows.jsonl", 7)
+    log.set_position(number + 1, "file:/rows.jsonl", 8)
+    log.delete_model(number)
+    assert [log.position(one, "file:/rows.jsonl") for one in (number, number + 1)] == [0, 8]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (b'{"a": 1, "b": [2]}', b'{"b":[2.0],"a":1}', True),
+        (b'{"a": 1}', b'{"a": 2}', False),
+        (b'{"a": 1e400}', b'{"a": 1e400}', True),
+        (b'{"a": 1e400}', b'{"a": 1e401}', False),
+        (b'{"a": "\xff"}', b'{"a": 1}', False),
+        (None, None, True),
+        (None, b"{}", False),
+    ],
+)
+def test_the_same_content(first, second, same):
+    """Also of rows of older versions, which took numbers and bytes that no decoder accepts now."""
+    assert same_json(first, second) == same_json(second, first) == same
