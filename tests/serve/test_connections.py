@@ -413,7 +413,7 @@ def revoke(server, folder):
 
 
 def test_events_end_with_their_token(guarded, tmp_path):
-    server, token = guarded(scopes="predict")
+    server, token = guarded(scopes="predict", limits={"handlers.SSE_SECONDS": 0.05})
     with server.client() as client, client.stream("GET", "/v1/events", headers=bearer(token)) as stream:
         lines = stream.iter_lines()
         assert next(line for line in lines if line.startswith("id:"))
@@ -423,7 +423,7 @@ def test_events_end_with_their_token(guarded, tmp_path):
 
 
 def test_events_end_with_their_session(guarded):
-    server, token = guarded(limits={"tokens.SESSION_SECONDS": 3.0})
+    server, token = guarded(limits={"tokens.SESSION_SECONDS": 3.0, "handlers.SSE_SECONDS": 0.05})
     with server.client() as client:
         assert client.post("/session", json={"token": token}).status_code == 200
         with client.stream("GET", "/v1/events") as stream:
@@ -466,7 +466,24 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
         found = received(later)
     assert b'"id":"m-0"' in found and b'"id":"m-5999"' not in found
     assert not found.endswith(b"\r\n0\r\n\r\n")
-    assert not any("Traceback" in line for line in server.told)
+    assert server.stop() == 0
+    assert not any("Traceback" in line for line in server.told), server.told
+
+
+@linux
+def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
+    server, token = guarded(limits={"connections.UNREAD_SECONDS": 0.3, "connections.KEEP_SECONDS": 1})
+    before = open_sockets(server)
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+        lines = "".join(json.dumps(row(f"m-{k}") | {"features": {"t": "x" * 2000}}) + "\n" for k in range(6000))
+        client.post(f"{FIRST}/learn", content=lines, headers={"Content-Type": "application/x-ndjson"})
+    head = f"GET {FIRST}/examples HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    with unread(server, head):
+        time.sleep(1.5)
+        assert open_sockets(server) > before
+        revoke(server, tmp_path)
+        wait_until(lambda: open_sockets(server) == before)
 
 
 # --- behind a proxy --------------------------------------------------------------------------------------------------

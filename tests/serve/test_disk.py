@@ -5,13 +5,14 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 
 import apsw
 import httpx
 import msgspec
 import pytest
 
-from confidently.serve import examples, listing, models
+from confidently.serve import answers, examples, listing, log_thread, models
 from confidently.serve.engine import Engine
 from confidently.serve.erasing import erase as erase_row
 from confidently.serve.events import Event
@@ -240,6 +241,25 @@ def test_a_full_disk_refuses_rows_and_goes_on_once_there_is_room(tmp_path):
         assert learn(engine, 1).status == "durable"
         engine.stop()
     assert stored_ids(tmp_path / "served") == ["row-0", "row-1"]
+
+
+def test_answers_wait_while_the_disk_is_full(local, monkeypatch):
+    """They are tried again now and then, not all the time, and learned once there is room."""
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.1)
+    monkeypatch.setattr(log_thread, "FULL_SECONDS", 0.3)
+    with FailingDisk("answers", "write", error=apsw.FullError) as disk:
+        server = local(vfs="answers")
+        server("PUT", "/v1/models/m", {})
+        server("POST", "/v1/models/m/predict", {"id": "q", "features": {"a": 1}})
+        rollback, tries = server.engine.log.rollback, []
+        monkeypatch.setattr(server.engine.log, "rollback", lambda: (tries.append(time.monotonic()), rollback()))
+        server("POST", "/v1/models/m/answers", {"id": "q", "label": "x"})
+        disk.first, disk.times, disk.seen = 1, 10**9, 0
+        wait_until(lambda: len(tries) == 4)
+        disk.first = None
+        wait_until(lambda: server("GET", "/v1/models/m/examples").text.count('"q"') == 1)
+        assert all(later - earlier >= 0.3 for earlier, later in pairwise(tries))
+        server.stop()
 
 
 def test_a_model_that_a_full_disk_does_not_delete_lives_on(tmp_path):

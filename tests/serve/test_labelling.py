@@ -2,6 +2,7 @@
 
 import math
 import random
+import threading
 import time
 from itertools import pairwise
 
@@ -22,6 +23,7 @@ from confidently.serve.labelling import (
 )
 from confidently.serve.metrics import wilson
 from confidently.serve.predicted import Answer
+from confidently.serve.requests import Request
 from confidently.serve.waiting import Limits
 from tests.serve.running import lines_of, wait_until
 
@@ -239,6 +241,36 @@ def test_undoing_as_an_answer_falls_due_leaves_one_of_both(server, monkeypatch):
     wait_until(lambda: set(learned(server)) >= kept)
     assert set(learned(server)) == kept
     assert undone or kept
+
+
+def test_an_answer_given_again_as_the_first_falls_due(server, monkeypatch):
+    """Undo and another answer are written in the transaction that would have learned the first one."""
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.2)
+    engine, hosted = server.engine, server.engine.find("m")
+    answer(server, "q-0", "spam")
+
+    def work(log, request):
+        time.sleep(0.3)
+        answers.undo(hosted, "q-0").work(log, request)
+        return answers.answer(hosted, "q-0", "ham", "ann").work(log, request)
+
+    engine.submit(Request(work).blocking()).answer()
+    wait_until(lambda: learned(server) == {"q-0": "ham"})
+
+
+def test_an_answer_beside_a_request_with_a_fault_counts_once(server):
+    """What was written together is written again one by one."""
+    engine, hosted = server.engine, server.engine.find("m")
+    begun, release = threading.Event(), threading.Event()
+    engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
+    begun.wait()
+    given = engine.submit(answers.answer(hosted, "q-0", "ham", "ann").blocking())
+    faulty = engine.submit(Request(lambda log, request: 1 // 0).blocking())
+    release.set()
+    given.answer()
+    with pytest.raises(ZeroDivisionError):
+        faulty.answer()
+    assert server("GET", f"{FIRST}/queue").json()["progress"]["answers"] == 1
 
 
 @pytest.mark.parametrize("label", ["spam", "ham"])

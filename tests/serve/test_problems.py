@@ -1,14 +1,17 @@
 """Problems of requests as a whole: each kind has its status, and says what to do."""
 
+import asyncio
 import errno
 import threading
 
 import pytest
 
 from confidently.serve import examples, listing
+from confidently.serve.calls import Call
 from confidently.serve.problems import KINDS, Problem, problem_of
 from confidently.serve.requests import Request
 from confidently.serve.waiting import Limits
+from tests.serve.running import PATIENCE
 
 FIRST = "/v1/models/m"
 
@@ -105,6 +108,29 @@ def test_one_request_with_a_fault_spoils_no_other(local):
     rows, _ = server.engine.submit(listing.export(hosted, 0, 10).blocking()).answer()
     assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
     assert server.engine.waiting.rows == server.engine.waiting.size == 0
+
+
+def test_work_that_takes_long_is_refused_when_the_server_stops(local):
+    """Whoever waits for it is told."""
+    server = local()
+    server("PUT", FIRST, {})
+    going_on = threading.Event()
+
+    def steps():
+        while True:
+            going_on.set()
+            yield None
+
+    async def both():
+        call = Call({"headers": []}, None, server.engine, {})
+        waiting = asyncio.create_task(call.log(Request(lambda log, request: steps())))
+        await asyncio.to_thread(going_on.wait)
+        await asyncio.to_thread(server.stop)
+        async with asyncio.timeout(PATIENCE):
+            await waiting
+
+    with pytest.raises(Problem, match="is being stopped"):
+        asyncio.run(both())
 
 
 def test_a_server_that_stops_or_has_not_begun_says_so(local):

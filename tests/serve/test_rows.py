@@ -362,3 +362,15 @@ def test_a_prediction_expires_and_its_row_may_come_again(local):
     assert server("POST", "/v1/models/m/labels", {"id": "labelled", "label": "ham"}).status_code == 200
     assert [one["id"] for one in lines_of(server("GET", "/v1/models/m/examples"))] == ["labelled", "again"]
     assert "late" not in [one["id"] for one in server("GET", "/v1/models/m/queue").json()["rows"]]
+
+
+def test_predictions_are_kept_for_seconds(local):
+    limits = Limits(keep_predictions=60.0)
+    server = local(limits=limits)
+    server("PUT", "/v1/models/m", {})
+    server("POST", "/v1/models/m/predict", question("early"))
+    time.sleep(0.1)
+    server.stop()
+    server = local(limits=limits)  # which looks at once for what has expired
+    server("POST", "/v1/models/m/predict", question("late"))
+    assert server("POST", "/v1/models/m/labels", {"id": "early", "label": "ham"}).status_code == 200
