@@ -126,6 +126,22 @@ def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
+def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_path):
+    """As one that the server has made."""
+    server, rows = local(), made(1100, "mixed")
+    server("PUT", f"{FIRST}/file", content=trained(tmp_path, rows[:1000], "--auto"))
+    learn(server, rows[1000:])
+    server("PUT", "/v1/models/own", {"auto": True})
+    learn(server, rows, "own")
+    of_upload, of_own = (
+        server("POST", f"/v1/models/{name}/explain", {"features": {"a": 1, "subject": "win"}}) for name in ("m", "own")
+    )
+    assert of_upload.status_code == 200, of_upload.text
+    assert of_upload.json() == of_own.json() and of_own.json()["members"]
+    found = [server.engine.find(name).model.least_rows for name in ("m", "own")]
+    assert found[0] == found[1] > 1
+
+
 def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path):
     rows = made(300, "text")
     options = ["--text", "subject", "--bits", "12"]

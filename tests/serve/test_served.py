@@ -160,7 +160,7 @@ def reloaded(model, given, folder):
     if model.early is not None or model.seq == 0:
         return ServedModel(model.settings), given
     path = folder / "snapshot.cw"
-    model.learned().save(path)
+    model.model().save(path)
     return ServedModel(model.settings, Model.load(path), model.seq), [one for one in given if one.seq > model.seq]
 
 
@@ -239,7 +239,6 @@ def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, name, n):
         bad.append(Example(f'{{"label":"{label}",{TINY}{new}}}'.encode(), 1.0, 10_000 + k))
         given.insert(k, bad[-1])
     model = learn_in_pieces(ServedModel(settings), given, chance, 300)
-    model.judge()
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
     assert sorted(one.seq for one in model.take_aside()) == sorted(one.seq for one in bad)
 
@@ -276,7 +275,6 @@ def test_a_row_that_cannot_be_read_is_set_aside(tmp_path, settings):
     for k, line in enumerate(bad):
         given.insert(1 + 60 * k, Example(line, 1.0, 1000 + k))
     model = learn_in_pieces(ServedModel(made_of), given, random.Random(3), 90)
-    model.judge()
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
     assert sorted(one.seq for one in model.take_aside()) == [1000, 1001, 1002, 1003, 1004]
 

@@ -69,10 +69,9 @@ def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, setti
     assert {one["status"] for one in told} == {"learned"}
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
     found = server("GET", f"{MODEL}/metrics").json()
-    assert found["rows"] == (256 if "covariance" in settings else 400), "those of complete blocks"
-    assert found["refused"] == 0 and server("GET", MODEL).json()["seq"] == 400
+    assert found["rows"] == 400 and found["refused"] == 0 and server("GET", MODEL).json()["seq"] == 400
     judged = sum(one["rows"] for one in found["reliability"])
-    assert (judged > 0) == (not settings.get("multilabel") and "covariance" not in settings)
+    assert (judged > 0) == (not settings.get("multilabel"))
     server.stop()
     assert all(sound for sound, _ in offline.check(tmp_path / "served"))
     again = local()

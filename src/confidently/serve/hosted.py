@@ -18,7 +18,7 @@ from .metrics import Metrics
 from .predicted import Answer
 from .problems import Problem
 from .rows import RowCheck, label_names, labelled_line
-from .served import Example, Learned, ServedModel, raise_of_machine
+from .served import Example, ServedModel, raise_of_machine
 from .settings import ModelSettings
 from .snapshots import Snapshots
 from .waiting import Limits
@@ -113,7 +113,13 @@ class Hosted:
     def learn(self, examples: list[Example], live: bool = True) -> None:
         """Learn rows, after some of them were predicted to compare the predictions with the labels."""
         sampled = self._sampled(examples)
-        self._count(self.model.learn(examples), live)
+        found = self.model.learn(examples)
+        if found.anew:
+            self.metrics.began_again()
+        self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
+        for one in self.model.take_aside():
+            self.aside[one.seq] = one.reason
+            self.metrics.refused += 1
         for example, answer in sampled:
             if answer.probability and not isinstance(answer.label, list):  # lists of labels are not compared
                 name = str(answer.label)
@@ -128,22 +134,14 @@ class Hosted:
                 continue
             if rows:
                 self.learn(rows, live)
-            self._count(self.model.settle(), live)
+            self.model.settle()
             rows = []
         if rows:
             self.learn(rows, live)
         if examples:
             self.cursor = examples[-1].seq
 
-    def _count(self, found: Learned, live: bool) -> None:
-        if found.anew:
-            self.metrics.began_again()
-        self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
-        self.take_aside()
-
     def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
-        if self.model.waiting_rows:  # whose block would have to be learned for that
-            return []
         sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
         if not sample:
             return []
@@ -154,12 +152,6 @@ class Hosted:
             return []
 
     # --- set aside ---------------------------------------------------------------------------------------------------
-
-    def take_aside(self) -> None:
-        """Take note of the rows that the model has set aside; the log is to be told of them."""
-        for one in self.model.take_aside():
-            self.aside[one.seq] = one.reason
-            self.metrics.refused += 1
 
     def record_aside(self, log: EventLog) -> list[int]:
         """Write into the log which events were set aside; return them. Called within a transaction."""

@@ -87,7 +87,6 @@ class LearnerThread:
                 worked = self._learn_some()
                 for hosted in list(self.hosted.values()):
                     hosted.begin_snapshot(self.limits, self.say)
-                    hosted.take_aside()  # of those that a question about an incomplete block has found
                     if hosted.aside and hosted.aside != hosted.told_aside:
                         hosted.told_aside = dict(hosted.aside)
                         self.record(hosted)

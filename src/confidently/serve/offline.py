@@ -56,8 +56,6 @@ def _replayed(log: EventLog, stored: StoredModel, folder: Path) -> Hosted:
     """Return a model as a start makes it, with the rows that it cannot learn; nothing is written."""
     hosted = Hosted(stored, folder)
     replay(log, hosted)
-    hosted.model.judge()
-    hosted.take_aside()
     return hosted
 
 

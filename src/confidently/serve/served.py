@@ -2,16 +2,15 @@
 
 The model is at any time, byte for byte, the one that ``confidently train`` would make of the same rows. Training looks
 at the first 1,000 rows to see whether they are a table, and which members a stack has; so until then the rows are kept,
-and the model begins again if they come to say otherwise. A covariance that learns blocks of rows by products of
-matrices has learned the complete blocks; what it would make of the rest is computed when somebody asks.
+and the model begins again if they come to say otherwise.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy, deepcopy
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,9 +32,8 @@ from .problems import Problem
 from .rows import QuestionReader, RowReader
 from .settings import ModelSettings, Recipe
 
-ROWS_PER_DENSE_BLOCK = 256  # as confidently train has it
 EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
-ROWS_FOR_STACK = 16  # worth learning at once
+ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 64  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
 
 
@@ -90,7 +88,7 @@ class ServedModel:
     Attributes
     ----------
     seq : int
-        The event up to which :attr:`stream` has learned; rows of an incomplete block come after it.
+        The event up to which it has learned.
     """
 
     def __init__(self, settings: ModelSettings, model: Model | None = None, seq: int = 0) -> None:
@@ -98,10 +96,7 @@ class ServedModel:
         self.settings, self.seq = settings, seq
         self.early: Early | None = None
         self._aside: list[tuple[Example, str]] = []
-        self._waiting: list[Example] = []  # of an incomplete block
-        self._completed: ServedModel | None = None
         self._answering: StreamPredictor | None = None
-        self._by_blocks = False
         if model is None:
             self.early = Early() if self.recipe.undecided or settings.auto else None
             self.estimator = self.recipe.estimator()
@@ -120,34 +115,25 @@ class ServedModel:
         MemoryError, OSError
             If the machine is to blame; of some rows it is then not known whether they were learned.
         """
-        return self._counted(lambda: self._take_in(examples))
+        before, stream = self._counts(), self.stream
+        self._take_in(examples)
+        anew = self.stream is not stream
+        before = (0, 0, 0.0) if anew else before
+        rows, mistakes, log_loss = (now - then for now, then in zip(self._counts(), before, strict=True))
+        return Learned(int(rows), int(mistakes), log_loss, anew)
 
-    def settle(self) -> Learned:
-        """Keep what the model is now, whatever the next rows are, and learn the rows of an incomplete block."""
-        return self._counted(self._settle)
+    def settle(self) -> None:
+        """Keep what the model is now, whatever the next rows are."""
+        self.early = None
 
     def take_aside(self) -> list[SetAside]:
         """Return the rows that were set aside since the last call."""
         found, self._aside = self._aside, []
         return [SetAside(example.seq, reason) for example, reason in found]
 
-    def _counted(self, work: Callable[[], None]) -> Learned:
-        """Do some work; return what it has added to the counts."""
-        before, stream = self._counts(), self.stream
-        work()
-        anew = self.stream is not stream
-        before = (0, 0, 0.0) if anew else before
-        rows, mistakes, log_loss = (now - then for now, then in zip(self._counts(), before, strict=True))
-        return Learned(int(rows), int(mistakes), log_loss, anew)
-
     def _counts(self) -> tuple[float, float, float]:
         learner = self.stream.learner
         return learner.n_seen, learner.mistakes, float(self.stream.log_loss[0])
-
-    def _settle(self) -> None:
-        self.early = None
-        while self._waiting:
-            self._flush()
 
     def _take_in(self, examples: Sequence[Example]) -> None:
         """Learn rows; some of the first ones decide on what the model is."""
@@ -158,7 +144,7 @@ class ServedModel:
             self._learn_early(first, self.early)
             if len(self.early.examples) >= ROWS_TO_INFER:
                 self.early = None
-        self._learn_settled(rest)
+        self._learn(rest)
 
     def _learn_early(self, examples: list[Example], early: Early) -> None:
         """Learn some of the first rows; begin again with all of them if they show another kind of rows."""
@@ -175,7 +161,7 @@ class ServedModel:
                 self._begin(early.standardized)
                 examples = early.examples
             before = len(self._aside)
-            self._learn_settled(examples)
+            self._learn(examples)
             if len(self._aside) == before:
                 return
             decision, examples = self._decision(early.examples), []
@@ -204,41 +190,6 @@ class ServedModel:
         reader = RowReader(self.recipe.reading(standardized), self.settings.dtype, self.settings.multilabel)
         return reader.batch([example.line for example in examples])
 
-    def _learn_settled(self, examples: Sequence[Example]) -> None:
-        """Learn rows, in blocks if the covariance learns blocks."""
-        if not self._by_blocks:
-            self._learn(examples)
-            return
-        for example in examples:
-            self._waiting.append(example)
-            if len(self._waiting) == ROWS_PER_DENSE_BLOCK:
-                self._flush()
-        self._completed = None
-
-    def _flush(self) -> None:
-        """Learn the rows of a block together; without a row that is set aside, it is not complete yet."""
-        waiting, self._waiting = self._waiting, []
-        _, error = self._learn_together(waiting)
-        if error is not None:
-            self._waiting = waiting
-            self._set_aside_first(error)
-        self._completed = None
-
-    def _set_aside_first(self, error: Exception) -> None:
-        """Set aside the first row with which those that wait before it cannot be learned together.
-
-        Which one that is does not depend on the rows after it.
-        """
-        accepted, refused = 0, len(self._waiting)  # rows, together
-        while refused - accepted > 1:
-            n = (refused + accepted) // 2
-            _, found = self._twin()._learn_together(self._waiting[:n])
-            if found is None:
-                accepted = n
-            else:
-                refused, error = n, found
-        self._set_aside(self._waiting.pop(refused - 1), error)
-
     def _learn(self, examples: Sequence[Example]) -> None:
         """Learn rows; where the learner refuses some, learn them one by one."""
         done, error = self._learn_together(examples)
@@ -264,12 +215,9 @@ class ServedModel:
         done = 0
         try:
             batch = self._reader.batch([example.line for example in examples], [example.weight for example in examples])
-            if self._by_blocks:
-                self._learn_block(batch)
-            else:
-                for part in self.stream.parts(batch):
-                    self._learn_part(_own_columns(part, batch, done))
-                    done += len(part)
+            for part in self.stream.parts(batch):
+                self._learn_part(_own_columns(part, batch, done))
+                done += len(part)
         except Exception as error:
             raise_of_machine(error)
             self._restart()
@@ -292,18 +240,6 @@ class ServedModel:
             vars(learner).update(vars(before))
             if names is not None and numbers is not None:
                 classes.names, classes.numbers = names, numbers
-            raise
-
-    def _learn_block(self, batch: Batch) -> None:
-        """Learn a block of rows, in parts if there are new classes; an error leaves the model as it was."""
-        if len(next(self.stream.parts(batch))) == len(batch):
-            self._learn_part(batch)
-            return
-        before = vars(deepcopy(self.stream))
-        try:
-            self._step(batch)
-        except BaseException:
-            vars(self.stream).update(before)
             raise
 
     def _step(self, batch: Batch) -> None:
@@ -333,8 +269,6 @@ class ServedModel:
     def _take(self, stream: StreamLearner) -> None:
         assert stream.reading is not None
         self.stream, self.reading = stream, stream.reading
-        self._waiting, self._completed = [], None
-        self._by_blocks = bool(stream.learner.by_products) and not isinstance(stream.learner, Stack)
         self._restart()
 
     def _restart(self) -> None:
@@ -355,41 +289,18 @@ class ServedModel:
         while True:  # asked only when there is one
             yield self._batches.pop()
 
-    def _twin(self) -> ServedModel:
-        """Return a model that has learned the same complete blocks, to try rows on."""
-        twin = copy(self)
-        twin._aside = []
-        twin._take(deepcopy(self.stream))
-        return twin
-
-    def _complete(self) -> ServedModel:
-        """Return the model that has learned all rows, those of an incomplete block too."""
-        while self._waiting and self._completed is None:
-            twin = self._twin()
-            _, error = twin._learn_together(self._waiting)
-            if error is None:
-                self._completed = twin
-            else:
-                self._set_aside_first(error)
-        return self._completed or self
-
-    def judge(self) -> None:
-        """Find out whether the rows of an incomplete block can be learned."""
-        self._complete()
-
     @property
     def least_rows(self) -> int:
         """The fewest rows worth learning at once.
 
-        Each time, all of the first rows are looked at again; and a stack's members have costs for each time.
+        Each time, all of the first rows are looked at again; a stack's members have costs for each time, and products
+        of matrices are those of many rows.
         """
-        early = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS
-        return max(early, ROWS_FOR_STACK if self.settings.auto else 1)
-
-    @property
-    def waiting_rows(self) -> int:
-        """The rows of an incomplete block."""
-        return len(self._waiting)
+        early, learner = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS, self.stream.learner
+        if isinstance(learner, Stack):
+            return max(early, ROWS_FOR_STACK)
+        row_by_row = learner.covariance.is_row_by_row(learner.state, learner.device)
+        return max(early, 1 if row_by_row else ROWS_FOR_PRODUCTS)
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
@@ -401,8 +312,6 @@ class ServedModel:
 
     def answers(self, lines: Sequence[bytes]) -> list[Answer]:
         """Return what the model says of rows without labels."""
-        if self._waiting and (complete := self._complete()) is not self:
-            return complete.answers(lines)
         batch, learner = self._questions.batch(lines), self.stream.learner
         if not learner.n_classes or (isinstance(learner, Stack) and not learner.members):
             return [Answer(None, {}, 0.0, 0.0, True)] * len(batch)
@@ -422,27 +331,16 @@ class ServedModel:
         ValueError
             If the model has no weights of features, or there is no such class.
         """
-        complete = self._complete()
-        model, batch = complete.model(), complete._questions.batch([line])
-        return explain_stack(model, batch, about) if self.settings.auto else explain(model, batch, about)
-
-    def model(self) -> Model:
-        """Return the model of all rows learned; it shares arrays with the learner.
-
-        Raises
-        ------
-        Problem
-            Before the first row.
-        """
-        return self._complete().learned()
+        model, batch = self.model(), self._questions.batch([line])
+        return (explain_stack if isinstance(self.stream.learner, Stack) else explain)(model, batch, about)
 
     @property
     def has_classes(self) -> bool:
         """Whether any class is known; without one there is no model yet."""
         return bool(self.stream.learner.n_classes) and any(name is not None for name in self.stream.classes.names)
 
-    def learned(self) -> Model:
-        """Return the model of all rows up to :attr:`seq`; it shares arrays with the learner.
+    def model(self) -> Model:
+        """Return the model of all rows learned; it shares arrays with the learner.
 
         Raises
         ------

@@ -143,7 +143,7 @@ class Snapshots:
 
 
 def _packed(served: ServedModel, metrics: Metrics, aside: dict[int, str]) -> Packed:
-    model = served.learned()
+    model = served.model()
     model.check_values()
     model.training = {"seq": served.seq, "metrics": metrics.as_dict(), "aside": list(aside.items())}
     arrays = {name: np.array(array) for name, array in model.arrays().items()}
