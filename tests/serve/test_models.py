@@ -6,10 +6,12 @@ import threading
 
 import pytest
 
-from confidently.serve import listing, models
+from confidently.models.model import Model
+from confidently.serve import examples, listing, models
 from confidently.serve.engine import Engine
+from confidently.serve.problems import Problem
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, running
+from tests.serve.running import lines_of, running, wait_until
 
 FIRST = "/v1/models/m"
 
@@ -124,6 +126,59 @@ def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("settings", "options", "n"), [({}, [], 3000), ({"auto": True}, ["--auto"], 40)], ids=str)
+def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path, settings, options, n):
+    """Those that wait to be learned, too: many, or few that wait for others."""
+    server, rows = local(), made(n, "mixed")
+    server("PUT", FIRST, settings)
+    for first, last in [(0, n // 2), (n // 2, n - 1), (n - 1, n)]:
+        sent = "".join(json.dumps({"features": x, "label": label}) + "\n" for x, label in rows[first:last])
+        told = server("POST", f"{FIRST}/learn", content=sent, headers={"Content-Type": "application/x-ndjson"})
+        assert {one["status"] for one in lines_of(told)} == {"durable"}
+        assert server("GET", f"{FIRST}/file").content == trained(tmp_path, rows[:last], *options)
+
+
+@pytest.mark.parametrize("end", ["stops", "deleted", "closed"])
+def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_path, monkeypatch, end):
+    server = local()
+    server("PUT", FIRST, {"view": "none"})
+    learn(server, made(20))
+    hosted, entered, release = server.engine.find("m"), threading.Event(), threading.Event()
+    learner, names = type(hosted.model.stream.learner), iter(range(9))
+    real = learner.learn
+
+    def slow(self, *arguments, **options):
+        entered.set()
+        release.wait()
+        if end == "stops":
+            raise MemoryError
+        real(self, *arguments, **options)
+
+    def send():
+        row = examples.taught(hosted, f"more-{next(names)}", b'{"a":1}', "ham", 1.0)
+        server.engine.submit(examples.learn(server.engine, hosted, [row], wait=False).blocking()).answer()
+
+    monkeypatch.setattr(learner, "learn", slow)
+    send()
+    entered.wait()
+    send()
+    question = server.engine.ask(models.download(hosted, tmp_path / "served.cw").blocking())
+    ending = threading.Thread(target=server.stop)
+    if end == "deleted":
+        server("DELETE", FIRST)
+    elif end == "closed":
+        ending.start()
+        wait_until(lambda: server.engine.stopping)
+    release.set()
+    if end == "closed":
+        question.answer()
+        assert Model.load(tmp_path / "served.cw").learner.n_seen == 22
+        ending.join()
+        return
+    with pytest.raises(Problem, match={"stops": "has stopped", "deleted": "was deleted"}[end]):
+        question.answer()
 
 
 def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_path):

@@ -214,7 +214,7 @@ async def delete_model(call: Call) -> Sendable:
 
 
 async def get_file(call: Call) -> Sendable:
-    """Download the model file of all rows learned so far."""
+    """Download the model file of all rows acknowledged so far, once they are learned."""
     hosted = call.hosted
     descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
     os.close(descriptor)

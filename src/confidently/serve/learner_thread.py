@@ -13,7 +13,7 @@ from itertools import takewhile
 from .hosted import Hosted
 from .log import EventLog
 from .problems import Problem, problem_of
-from .requests import Request, RequestQueue, RowsQuestion, deliver
+from .requests import LearnedQuestion, Request, RequestQueue, RowsQuestion, deliver
 from .served import Example
 from .snapshots import not_written
 from .waiting import Failure, Limits, Waiting
@@ -49,6 +49,7 @@ class LearnerThread:
         self.say, self.record = say, record
         self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
         self._queue = RequestQueue(Waiting(limits), "questions")
+        self._held: list[LearnedQuestion] = []  # questions whose rows are not learned yet
         self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
 
     def start(self) -> None:
@@ -82,7 +83,7 @@ class LearnerThread:
         questions = list[Request]()
         try:
             while True:
-                questions = self._taken()
+                questions = [*self._held, *self._taken()]
                 self._answer(questions)
                 worked = self._learn_some()
                 for hosted in list(self.hosted.values()):
@@ -109,7 +110,8 @@ class LearnerThread:
         """Return the questions that wait, after waiting for something to do."""
         queue = self._queue
         with queue.changed:
-            if not (queue.requests or queue.closing or self.deleted) and (wait := self._seconds_to_learn()) > 0.0:
+            idle = not (queue.requests or queue.closing or self.deleted or self._held)
+            if idle and (wait := self._seconds_to_learn()) > 0.0:
                 queue.changed.wait(wait)
             questions = list(queue.requests)
             queue.requests.clear()
@@ -127,12 +129,16 @@ class LearnerThread:
             return 0.0
         if any(request is not None for _, request in list(hosted.waiting)):  # somebody waits for them
             return 0.0
+        if any(question.hosted is hosted for question in self._held):
+            return 0.0
         return max(hosted.waiting_since + LINGER_SECONDS - time.monotonic(), 0.0)
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
     def _answer(self, questions: list[Request]) -> None:
         about_rows: dict[Hosted, list[RowsQuestion]] = {}
+        self._held = [one for one in questions if isinstance(one, LearnedQuestion) and one.is_early()]
+        questions = [one for one in questions if one not in self._held]
         for question in questions:
             if isinstance(question, RowsQuestion):
                 about_rows.setdefault(question.hosted, []).append(question)

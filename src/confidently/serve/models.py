@@ -20,7 +20,7 @@ from .hosted import BASE, Hosted
 from .log import EventLog, now
 from .log_file import FILE
 from .problems import Problem
-from .requests import Request
+from .requests import LearnedQuestion, Request
 from .settings import ModelSettings, Recipe, canonical
 from .snapshots import snapshots
 
@@ -115,7 +115,7 @@ def delete(engine: Engine, name: str) -> Request:
 
 
 def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
-    """Return a question that writes the model file to a path."""
+    """Return a question that writes the model file to a path, once the rows that wait now are learned."""
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_working()
@@ -125,7 +125,7 @@ def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
         model.save(path)
         return os.path.getsize(path)
 
-    return Request(work)
+    return LearnedQuestion(hosted, work)
 
 
 def facts(hosted: Hosted) -> dict[str, Any]:

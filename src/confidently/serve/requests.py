@@ -106,6 +106,35 @@ class RowsQuestion(Request):
         self.hosted, self.lines = hosted, lines
 
 
+class LearnedQuestion(Request):
+    """A question about a model, answered when it has learned the rows that wait for that now.
+
+    Parameters
+    ----------
+    hosted : Hosted
+    work : callable
+
+    Attributes
+    ----------
+    seq : int or None
+        The last event of these rows; None before the learner thread has seen the question.
+    """
+
+    __slots__ = ("hosted", "seq")
+
+    def __init__(self, hosted: Hosted, work: Work) -> None:
+        super().__init__(work)
+        self.hosted = hosted
+        self.seq: int | None = None
+
+    def is_early(self) -> bool:
+        """Return whether some of these rows still wait; called by the learner thread, which takes them."""
+        waiting = self.hosted.waiting
+        if self.seq is None:
+            self.seq = waiting[-1][0].seq if waiting else 0
+        return bool(waiting) and waiting[0][0].seq <= self.seq
+
+
 class RequestQueue:
     """The requests that wait for a thread.
 
