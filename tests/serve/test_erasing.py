@@ -113,6 +113,30 @@ def test_nobody_gets_an_erased_row_before_it_is_overwritten(local, monkeypatch):
         assert (stored.features, stored.label, stored.note) == (None, None, None)
 
 
+def test_no_file_of_the_log_has_what_was_erased(local, tmp_path):
+    """While the server runs, too: of short rows and of long ones, learned, predicted, labelled and answered."""
+    server, secret = local(), "4711-secret"
+    server("PUT", MODEL, {"view": "none", "reading": {"drop": ["name"]}})
+    rows = {"short": secret, "long": f"{secret} " * 2000}
+    for id, name in rows.items():
+        row = {"id": id, "features": {"a": 1, "name": name}, "label": "ham"}
+        assert server("POST", f"{MODEL}/learn?wait=learned", row).status_code == 200
+        row = {"id": f"p-{id}", "features": {"a": 2, "name": name}}
+        assert server("POST", f"{MODEL}/predict", row).status_code == 200
+    assert server("POST", f"{MODEL}/labels?wait=learned", {"id": "p-long", "label": "spam"}).status_code == 200
+
+    def found():
+        return [path.name for path in (tmp_path / "served").glob("events.db*") if secret.encode() in path.read_bytes()]
+
+    assert found()
+    for id in rows:
+        assert server("DELETE", f"{MODEL}/examples/{id}").status_code == 200
+        assert server("DELETE", f"{MODEL}/examples/p-{id}").status_code == 200
+    assert found() == []
+    server.stop()
+    assert found() == []
+
+
 def test_rows_that_were_not_learned_leave_the_model_as_it_is(local, tmp_path):
     server, rows = local(), made(60, "numbers")
     server("PUT", MODEL, {})

@@ -202,9 +202,13 @@ FAR = {  # asks for margins that rows of tiny values reach by weights beyond the
 FAR_OPTIONS = ("--rule", "iellip", "--gamma", "1e60", "--no-intercept", "--normalize", "none")
 REFUSING = {
     "none": (ModelSettings(**FAR, view="none"), (*FAR_OPTIONS, "--view", "none")),
-    "full": (
-        ModelSettings(**FAR, view="none", covariance="full"), (*FAR_OPTIONS, "--view", "none", "--covariance", "full")
-    ),
+    **{
+        covariance: (
+            ModelSettings(**FAR, view="none", covariance=covariance),
+            (*FAR_OPTIONS, "--view", "none", "--covariance", covariance),
+        )
+        for covariance in ("full", "shared")
+    },
 }  # fmt: skip
 TINY = '"tiny":1e-90'
 
@@ -225,14 +229,15 @@ def test_a_row_that_the_learner_refuses_is_set_aside(tmp_path, together):
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 
-@pytest.mark.parametrize("name", REFUSING)
+@pytest.mark.parametrize(("name", "wider"), [("none", 0), ("full", 0), ("full", 100), ("shared", 100)])
 @pytest.mark.parametrize("n", [40, 700, 1300])
-def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, name, n):
-    """Neither its class nor its features; and the blocks of a full covariance are those of the other rows."""
+def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, name, wider, n):
+    """Neither its class nor its features; and the blocks of wide rows, learned by products, are those of the others."""
     settings, options = REFUSING[name]
     chance = random.Random(f"{name} {n}")
     rows = made(n, "numbers", seed=n)
     rows = [(features, "spam" if label == "spam" or k == 0 else "ham") for k, (features, label) in enumerate(rows)]
+    rows = [(features | {f"f{j}": chance.gauss(0, 1) for j in range(wider)}, label) for features, label in rows]
     given, bad = examples(rows), []
     for k in sorted(chance.sample(range(1, n), 7), reverse=True):
         label, new = chance.choice(["spam", "odd", "ham"]), chance.choice(["", f',"new {k}":1e-80', ',"x":{"y":1e-70}'])
