@@ -1,6 +1,7 @@
 """Learning from files that grow, pipes and Kafka: every row once, across restarts."""
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -116,6 +117,32 @@ def test_a_line_that_no_decoder_takes_is_left_out_and_the_next_ones_are_learned(
     engine.stop()
 
 
+def test_rows_that_are_left_out_are_told_with_their_places_and_counted(tmp_path):
+    """The first ones each, then how many there are; nothing names options that a server does not have."""
+    path, said = tmp_path / "rows.jsonl", []
+    bad = ['{"n": 1}', '{"label": null, "n": 1}', '{"label": "", "n": 1}', "[]"] * 8
+    lines = [one for k, one_bad in enumerate(bad) for one in (line(k), one_bad)]
+    path.write_text("".join(one + "\n" for one in lines))
+    engine = started(tmp_path / "served")
+    follower = follow(engine, FileSource(path), said)
+    until(lambda: len(learned(engine)) == len(bad))
+    follower.stop()
+    engine.stop()
+    content = path.read_bytes()
+    assert len(said) == 7 and not any("--" in told for told in said)
+    for told, one in zip(said[:5], bad, strict=False):
+        place = int(
+            re.fullmatch(f"file:{re.escape(str(path))}, byte ([0-9,]+): a row is left out: .*", told)[1].replace(
+                ",", ""
+            )
+        )
+        assert content[place:].startswith(one.encode() + b"\n")
+    assert said[0].endswith("the row has no label: nothing at the key 'label'")
+    assert said[4].endswith("; from now on only their number is reported")
+    assert ": 10 rows left out so far; this one: " in said[5]
+    assert said[6] == f"file:{path}: 32 rows left out"
+
+
 def test_a_fault_of_following_is_told(tmp_path):
     class Faulty(FileSource):
         def rows(self, position, stopping):
@@ -149,7 +176,7 @@ def test_rows_that_find_no_room_are_sent_again(tmp_path):
     until(lambda: len(refused) >= 2)
     assert follower.learned == 0
     engine.waiting.add(-2, 0)
-    until(lambda: follower.learned == 1300 and engine.waiting.rows == 0)
+    until(lambda: follower.learned == 1300 and engine.waiting.rows == 0)  # a question waits like rows do
     assert learned(engine) == list(range(1300)) and set(refused) == {"overloaded"}
     follower.stop()
     engine.stop()

@@ -167,3 +167,22 @@ def test_the_page_says_what_scripts_it_may_run(local):
     policy = answer.headers["content-security-policy"]
     assert "script-src 'self'" in policy and "unsafe" not in policy and "frame-ancestors 'none'" in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(("path", "body", "told"), [
+    ("/learn", {"a": 1}, 'expected features, label, id, weight; the columns of a row go under "features"'),
+    ("/predict", {"subject": "win"}, 'expected id, features, instances; the columns of a row go under "features"'),
+    ("", {"rulee": "arow"}, "expected rule, rule_parameters, covariance, "),
+])  # fmt: skip
+def test_an_unknown_field_is_told_with_those_that_are_known(local, path, body, told):
+    server = local()
+    server("PUT", FIRST, {})
+    answer = server("POST" if path else "PUT", f"{FIRST}{path}", body)
+    assert kind_of(answer) == "invalid-body" and told in answer.json()["detail"]
+
+
+def test_lines_without_their_content_type_are_asked_for_it(local):
+    server = local()
+    server("PUT", FIRST, {})
+    answer = server("POST", f"{FIRST}/predict", content=b'{"features":{"a":1}}\n{"features":{"a":2}}\n')
+    assert kind_of(answer) == "invalid-json" and "Content-Type: application/x-ndjson" in answer.json()["detail"]

@@ -43,11 +43,21 @@ def decoded(text: bytes, kind: type[Body]) -> Body:
     except msgspec.ValidationError as error:
         told = PATH.fullmatch(str(error))
         detail, path = (told[1], told[2]) if told else (str(error), "")
-        raise Problem("invalid-body", detail, pointer_of(path)) from None
+        raise Problem("invalid-body", detail + _expected(kind, detail, path), pointer_of(path)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         detail = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise Problem("invalid-json", detail) from None
+        lines = f"; send lines of JSON with Content-Type: {NDJSON}" if "trailing characters" in detail else ""
+        raise Problem("invalid-json", detail + lines) from None
     return found
+
+
+def _expected(kind: type[Body], detail: str, path: str) -> str:
+    """Return which fields a message has, if a body has another one; features are easily sent without their key."""
+    names: tuple[str, ...] = getattr(kind, "__struct_encode_fields__", ())
+    if path or not names or not detail.startswith("Object contains unknown field"):
+        return ""
+    row = '; the columns of a row go under "features"' if "features" in names else ""
+    return f"; expected {', '.join(names)}{row}"
 
 
 def decoded_lines(lines: list[bytes], kind: type[Body]) -> list[Body | Problem]:

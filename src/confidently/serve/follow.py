@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..extras import install
+from ..wording import counted
 from .engine import Engine
 from .examples import Taught, taught_line, teach
 from .hosted import Hosted, told_of
@@ -22,7 +23,7 @@ from .sources import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds, until rows that found no room are sent again
 STDIN = "-"
-TOLD = 5  # rows that are left out
+TOLD = 5  # rows that are left out and reported one by one; after them, how many there are: 10, 100, 1000, ...
 PASSING = ("overloaded", "disk-full")  # problems after which the same rows are sent again
 
 
@@ -81,6 +82,8 @@ class Follower:
         self._stopping.set()
         if not isinstance(self.source, PipeSource):  # which may wait for a line for ever
             self._thread.join()
+        if self.refused > TOLD:
+            self.say(f"{self.source.name}: {counted(self.refused, 'row')} left out")
 
     def _run(self) -> None:
         try:
@@ -93,7 +96,8 @@ class Follower:
                 self.say(f"{self.source.name}: {told}; following ends")
 
     def _learn(self, some: Some) -> None:
-        rows = [row for line in some.lines if (row := self._row(line)) is not None]
+        places = zip(some.lines, some.places, strict=True)
+        rows = [row for line, place in places if (row := self._row(line, place)) is not None]
 
         def work(log: EventLog, request: Request) -> None:
             for row in rows:
@@ -111,16 +115,19 @@ class Follower:
                 break
         self.learned += len(rows)
 
-    def _row(self, line: bytes) -> Taught | None:
+    def _row(self, line: bytes, place: str) -> Taught | None:
         if not line.strip():
             return None
         try:
             return taught_line(self.hosted, line)
         except Problem as problem:
             self.refused += 1
+            told = f"{self.source.name}, {place}"
             if self.refused <= TOLD:
-                more = "; further ones are not reported" if self.refused == TOLD else ""
-                self.say(f"{self.source.name}: a row is left out: {problem.detail}{more}")
+                more = "; from now on only their number is reported" if self.refused == TOLD else ""
+                self.say(f"{told}: a row is left out: {problem.detail}{more}")
+            elif self.refused == 10 ** (len(str(self.refused)) - 1):
+                self.say(f"{told}: {counted(self.refused, 'row')} left out so far; this one: {problem.detail}")
             return None
 
     def _call(self, work: Callable[[EventLog, Request], Any], rows: int = 1) -> Any:

@@ -48,7 +48,8 @@ class Partition:
                 found = [message for message in messages if not self._failed(message.error())]
                 if found:
                     position = found[-1].offset() + 1
-                    yield Some([message.value() or b"" for message in found], position)
+                    places = [f"offset {message.offset()}" for message in found]
+                    yield Some([message.value() or b"" for message in found], position, places)
         finally:
             consumer.close()
 

@@ -23,6 +23,7 @@ from ..data.request import ReadRequest
 from .problems import Problem
 
 WHERE = re.compile(r"line ([0-9]+)(?:, column ([0-9]+))?: (.*)", re.DOTALL)
+OPTION = re.compile(r" \(--[a-z-]+\)")  # of the command line
 BREAKS = bytes.maketrans(b"\r\n", b"  ")  # between the tokens of JSON; strings have none
 
 
@@ -252,6 +253,18 @@ class RowCheck:
         """Return what a reader says, about the text of the features, which begins behind some bytes of the line."""
         found = WHERE.fullmatch(str(error))
         if found is None:
-            return str(error)
-        column = int(found[2]) - before if found[2] else 0
-        return f"{found[3]} (at character {column} of {where})" if column > 0 else found[3]
+            return without_options(str(error))
+        column, told = int(found[2]) - before if found[2] else 0, without_options(found[3])
+        return f"{told} (at character {column} of {where})" if column > 0 else told
+
+
+def without_options(told: str) -> str:
+    """Return what a reader says without the remedies that are options of the command line.
+
+    >>> without_options("the row has no label; name its key with --label, or skip it; send it with a label")
+    'the row has no label; send it with a label'
+    >>> without_options("cell 'z' is not a number (--units); take the column as a category (--category)")
+    "cell 'z' is not a number; take the column as a category"
+    """
+    problem, *remedies = OPTION.sub("", told).split("; ")
+    return "; ".join([problem, *(remedy for remedy in remedies if "--" not in remedy)])

@@ -15,10 +15,11 @@ PAUSE = 0.2  # seconds, until a file is looked at again
 
 
 class Some(NamedTuple):
-    """Lines of a source, and the position behind the last of them."""
+    """Lines of a source, the position behind the last of them, and the place of each, for messages."""
 
     lines: list[bytes]
     position: int
+    places: list[str]
 
 
 class Source(Protocol):
@@ -58,14 +59,15 @@ class FileSource:
                 )  # fmt: skip
             file.seek(position)
             while not stopping.is_set():
-                lines = list[bytes]()
+                lines, places = list[bytes](), list[str]()
                 while len(lines) < ROWS_PER_REQUEST and (line := file.readline()).endswith(b"\n"):
                     lines.append(line)
+                    places.append(f"byte {position:,}")
                     position += len(line)
                 if len(lines) < ROWS_PER_REQUEST:
                     file.seek(position)  # before a line that is being written
                 if lines:
-                    yield Some(lines, position)
+                    yield Some(lines, position, places)
                 else:
                     stopping.wait(PAUSE)
 
@@ -77,7 +79,7 @@ class PipeSource:
 
     def rows(self, position: int, stopping: threading.Event) -> Iterator[Some]:
         """Yield lines until the pipe ends."""
-        position = 0
+        position = number = 0
         while not stopping.is_set() and (line := sys.stdin.buffer.readline()):
-            position += len(line)
-            yield Some([line], position)
+            position, number = position + len(line), number + 1
+            yield Some([line], position, [f"line {number:,}"])
