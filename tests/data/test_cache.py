@@ -296,8 +296,11 @@ def test_a_file_made_by_hand_cannot_reach_beyond_its_arrays(tmp_path, change):
 
 
 @pytest.mark.parametrize(
-    "content", ["[" * 100_000, '{"blocks": 1}', '{"blocks": [[0, 1]]}', "[]", "1", '{"a": \udc80}']
-)
+    "content", [
+        "[" * 100_000, '{"blocks": 1}', '{"blocks": [[0, 1]]}', "[]", "1", '{"a": \udc80}',
+        *(f'{{"blocks": [[64, 0, 0, {{"values": [{kind}, 0]}}, {{}}]]}}' for kind in ("{}", "[]", "1", '"<f9"')),
+    ]
+)  # fmt: skip
 def test_an_index_made_by_hand_is_refused(tmp_path, content):
     writer = CacheWriter(tmp_path / "cache", HEADER)
     writer.add(ARRAYS, DETAILS)

@@ -210,6 +210,10 @@ FOREIGN = {
     "a huge variance": (lambda h, a: a["weights"][:, 1].fill(1e100), "variances of weights must be in"),
     "a huge weight": (lambda h, a: a["weights"][:, 0].fill(1e150), "weights must be in"),
     "negative counts": (lambda h, a: a["counters"].fill(-1), "counters must be in"),
+    "a correction that falls": (
+        lambda h, a: a["calibration"].__setitem__(slice(8, 10), (3.0, 2.0)),
+        r"the fall of the correction must be in \(-inf, 0.95\], got 2",
+    ),
     "no slope": (lambda h, a: a["calibration"].fill(0), "slope of the calibration must be in"),
     "more features than memory": (
         lambda h, a: h.update(n_features=2**31 - 2),

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from .. import _core
@@ -41,6 +42,7 @@ INITIAL_LINE = (1.0, 0.0, 0.0, 0.0, 0.0)  # a, b, Hessian
 INITIAL_SLOPE = (1.0, 0.0)  # a, second derivative
 # Of the correction w: its knots for two classes and for more, a unit apart; how far it may fall between neighbors.
 SIGMOID_KNOTS, TEMPERATURE_KNOTS, MAX_FALL = 14, 11, 0.95
+ROUNDING = 1e-9
 FIRST_SIGMOID_KNOT, FIRST_TEMPERATURE_KNOT = -6.5, -9.5
 SCORE_SIZE = (0.0, 0.0, 0.0)  # mean of |score|, half the size that the slope is made for, weight of the rows
 # Then w and the curvature at the knots; of a label too, predictions that were right, and labels predicted or relevant.
@@ -157,7 +159,10 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
         yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
     yield "the curvature of the calibration", calibration[:, line - 1], not_negative
     yield "the size of the scores", calibration[:, line:first], not_negative
-    yield "the correction of the calibration", calibration[:, first : first + knots], within(MAX_CALIBRATION)
+    correction = calibration[:, first : first + knots]
+    yield "the correction of the calibration", correction, within(MAX_CALIBRATION)
+    falls = [one - following for values in correction.tolist() for one, following in pairwise(values)]
+    yield "the fall of the correction", array_of(falls), Range(-math.inf, MAX_FALL + ROUNDING, closed_high=True)
     yield "the curvature of the correction", calibration[:, first + knots : first + 2 * knots], not_negative
     yield "the predictions of labels", calibration[:, first + 2 * knots :], not_negative
 

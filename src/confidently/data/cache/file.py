@@ -298,8 +298,12 @@ def _is_usual(block: Any) -> bool:
     *numbers, arrays, details = block
     return (
         isinstance(arrays, dict) and isinstance(details, dict) and all(map(_is_count, numbers))
-        and all(isinstance(of, list) and len(of) == 2 and of[0] in KINDS and _is_count(of[1]) for of in arrays.values())
+        and all(map(_is_array, arrays.values()))
     )  # fmt: skip
+
+
+def _is_array(of: Any) -> bool:
+    return isinstance(of, list) and len(of) == 2 and type(of[0]) is str and of[0] in KINDS and _is_count(of[1])
 
 
 def _is_count(number: Any) -> bool:
