@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import t
-from sklearn.base import clone
 from sklearn.linear_model import Perceptron
 from sklearn.metrics import log_loss
 
@@ -13,6 +12,7 @@ from confidently.data import open_stream
 from confidently.data.memory.matrix import as_matrix
 from tests.command_line import rows
 from tests.estimators.test_auto_classifier import words
+from tests.stack.test_stack_against_twins import learn_as_a_member
 from tests.twins.stack import Mixture
 
 
@@ -68,21 +68,21 @@ def test_a_run_of_a_stack_is_the_loop_over_its_members_and_their_mixture(classes
         OnlineClassifier("probit", view="unit"),
         OnlineClassifier(covariance="shared", view="standard"),
     ]
-    unchanged = clone(members)
+    learners = [member._new_learner(3, classes, False, None) for member in members]
     mixture, losses, wrong = Mixture(len(members)), [], []
     for i in range(len(y)):
         row = X[i : i + 1]
         logits = np.zeros((len(members), 1 if classes == 2 else classes))
         if i:
-            logits = np.array([uncorrected(member.learner_, row) for member in members])
+            logits = np.array([uncorrected(learner, row) for learner in learners])
         wrong.append(i == 0 or mixture.probabilities(logits).argmax() != y[i])  # the first row is a tie
         losses.append(-np.log(mixture.learn(logits, y[i], 1.0)))
-        for member in members:
-            member.partial_fit(row, y[i : i + 1], classes=range(classes))
-    curve = progressive_validation(AutoClassifier(unchanged), X, y, at=1)
+        for learner in learners:
+            learn_as_a_member(learner, as_matrix(row), y[i : i + 1].astype(np.int32))
+    curve = progressive_validation(AutoClassifier(members), X, y, at=1)
     np.testing.assert_array_equal(curve.mistakes[0], np.cumsum(wrong))
     np.testing.assert_allclose(curve.log_loss[0], np.cumsum(losses), rtol=1e-6)
-    np.testing.assert_array_equal(curve.updates[0, -1], sum(member.updates_ for member in members))
+    np.testing.assert_array_equal(curve.updates[0, -1], sum(learner.updates for learner in learners))
     np.testing.assert_allclose(curve.models[0].weights_, mixture.weights, rtol=1e-6)
     assert curve.models[0].predict(X).shape == y.shape
 
