@@ -11,6 +11,8 @@ import pytest
 from scipy.stats import binomtest
 
 from confidently.serve import answers
+from confidently.serve import hosted as hosted_models
+from confidently.serve import labelling as pools
 from confidently.serve.labelling import (
     LEASE_SECONDS,
     POOL,
@@ -108,6 +110,16 @@ def test_a_lease_ends(monkeypatch):
     assert [one.id for one in labelling.next_rows(1, "bob")] == ["row-1"]
 
 
+def test_rows_that_somebody_holds_are_theirs_unless_another_one_has_them():
+    """As a page asks that was open while the server began again."""
+    labelling = Labelling()
+    for k in (1, 2):
+        labelling.add(row(k))
+    assert [one.id for one in labelling.next_rows(1, "ann", ["row-2", "gone"])] == ["row-2"]
+    assert [one.id for one in labelling.next_rows(2, "bob", ["row-2"])] == ["row-1"]
+    assert (labelling.holder("row-1"), labelling.holder("row-2")) == ("bob", "ann")
+
+
 def test_rows_that_are_alike_are_asked_about_once():
     labelling = Labelling()
     labelling.add(row(1, text="Free cash, NOW"))
@@ -185,6 +197,15 @@ def test_the_pool_keeps_the_newest_rows():
     assert labelling.row("row-9") is None and labelling.row("row-10") is not None
 
 
+def test_the_pool_keeps_the_newest_rows_after_a_restart(server, local, monkeypatch):
+    for module in (hosted_models, pools):
+        monkeypatch.setattr(module, "POOL", 3)
+    server.stop()
+    again = local()
+    predict(again, [40])
+    assert set(queue(again, 10)) == {"q-38", "q-39", "q-40"}
+
+
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +219,8 @@ def test_an_answer_is_learned_after_a_while(server, monkeypatch):
     assert kind_of(server("DELETE", f"{FIRST}/answers/q-0")) == "other-label"
 
 
-def test_an_answer_is_learned_after_some_further_ones(server):
+def test_an_answer_is_learned_after_some_further_ones(server, monkeypatch):
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 600.0)
     for k in range(UNDO_ANSWERS + 2):
         answer(server, f"q-{k}", "spam")
     wait_until(lambda: learned(server) == {"q-0": "spam", "q-1": "spam"})

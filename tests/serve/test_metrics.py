@@ -8,8 +8,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from confidently.learner.tables import ROWS_TO_INFER
+from confidently.serve.events import StoredModel
+from confidently.serve.hosted import TOGETHER, Hosted
 from confidently.serve.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics
-from tests.serve.rows import made, trained
+from confidently.serve.settings import ModelSettings, canonical
+from tests.serve.rows import examples, made, trained
 from tests.serve.running import lines_of
 
 FIRST = "/v1/models/m"
@@ -39,6 +42,33 @@ def test_recent_rows_are_the_last_thousand():
     assert shown["rows"] == 3 * RECENT_ROWS
     assert shown["error"] == pytest.approx(2 / 3)
     assert shown["recent"] == {"rows": RECENT_ROWS, "error": 0.0, "log_loss": 0.25}
+
+
+def test_rows_that_are_learned_again_count_once():
+    metrics = Metrics()
+    for k in range(300):
+        metrics.learned(1, int(k < 100), 0.5)
+    metrics.began_again()
+    metrics.learned(301, 3, 30.1)
+    shown = metrics.shown()
+    expected = {"rows": 301, "error": pytest.approx(3 / 301), "log_loss": pytest.approx(0.1)}
+    assert shown["recent"] == {name: shown[name] for name in expected} == expected
+    assert sum(point["rows"] for point in shown["curve"]) == 301
+
+
+def test_rows_are_predicted_before_they_are_learned(tmp_path):
+    """Otherwise the probabilities would look better than they are."""
+    hosted = Hosted(StoredModel(1, "m", canonical(ModelSettings(view="none")), False, 0), tmp_path)
+    rows = examples(made(128))
+    first, sampled = rows[: TOGETHER - 1], rows[TOGETHER - 1 : 2 * TOGETHER - 1]
+    hosted.learn(first)
+    found = [one for one in hosted.model.answers([row.line for row in sampled])]
+    hosted.learn(sampled)
+    expected = Metrics()
+    for one, row in zip(found, sampled, strict=True):
+        expected.judged(one.probability[one.label], one.label == json.loads(row.label))
+    assert hosted.metrics.shown()["reliability"] == expected.shown()["reliability"]
+    assert sum(one["rows"] for one in hosted.metrics.shown()["reliability"]) == TOGETHER
 
 
 def test_metrics_of_nothing_are_none():

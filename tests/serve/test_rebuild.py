@@ -14,7 +14,9 @@ from confidently.serve.hosted import Hosted
 from confidently.serve.listing import export
 from confidently.serve.models import create, download
 from confidently.serve.rebuild import rebuild
+from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings
+from tests.serve.running import wait_until
 
 
 def ask(engine, request):
@@ -26,9 +28,9 @@ def row(k):
     return {"n": k % 11, "word": f"w{k % 40}", "x": (k * 37 % 101) / 10.0 - 5.0 * (label == "ham")}, label
 
 
-def teach(engine, hosted, numbers):
+def teach(engine, hosted, numbers, wait=True):
     rows = [taught(hosted, f"r{k}", json.dumps(row(k)[0]).encode(), row(k)[1], 1.0) for k in numbers]
-    return ask(engine, learn(engine, hosted, rows, wait=True))
+    return ask(engine, learn(engine, hosted, rows, wait))
 
 
 def model_file(engine, hosted, path):
@@ -97,6 +99,28 @@ def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(t
     assert list((tmp_path / "killed").glob("models/*/m-*.cw"))
     assert model_file(again, again.find("m"), tmp_path / "again.cw") == rebuilt
     again.stop()
+
+
+def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(tmp_path):
+    engine = Engine(tmp_path / "served")
+    engine.start()
+    ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
+    hosted, release = engine.find("m"), threading.Event()
+    teach(engine, hosted, range(40))
+    hosted.row_seconds = 1.0  # as if rows took so long that they are learned one by one, between questions
+    engine.ask(Request(lambda log, request: release.wait()))
+    for k in range(40, 46):
+        teach(engine, hosted, [k], wait=False)
+    rebuilding = engine.submit(rebuild(engine, hosted).blocking())
+    wait_until(lambda: engine.learner._queue.requests)  # to take the new model for the old one
+    assert len(hosted.waiting) == 6
+    release.set()
+    rebuilding.answer()
+    wait_until(lambda: not hosted.waiting)
+    engine.ask(Request(lambda log, request: None).blocking()).answer()
+    assert hosted.model.stream.learner.n_seen == hosted.metrics.rows == 46
+    assert engine.waiting.rows == engine.waiting.size == 0
+    engine.stop()
 
 
 def test_rows_that_come_in_meanwhile_are_learned_once(tmp_path, capsys):

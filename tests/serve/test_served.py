@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from confidently.cli import run
+from confidently.learner.learner import Learner
 from confidently.models.model import Model
 from confidently.rules import RULES
 from confidently.serve.problems import Problem
-from confidently.serve.served import Example, ServedModel
+from confidently.serve.served import Example, ServedModel, raise_of_machine
 from confidently.serve.settings import ModelSettings, Reading
 from tests.serve.rows import KINDS, examples, made, trained
 
@@ -282,6 +283,54 @@ def test_a_row_that_cannot_be_read_is_set_aside(tmp_path, settings):
     model = learn_in_pieces(ServedModel(made_of), given, random.Random(3), 90)
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
     assert sorted(one.seq for one in model.take_aside()) == [1000, 1001, 1002, 1003, 1004]
+
+
+def test_each_row_of_a_block_is_set_aside_for_its_own_reason():
+    """A row that cannot be read ends the reading of a block before anything of it is learned."""
+    settings, _ = REFUSING["full"]
+    given = examples([(features, "spam" if label == "spam" else "ham") for features, label in made(40, "numbers")])
+    given.insert(20, Example(f'{{"label":"spam",{TINY}}}'.encode(), 1.0, 1000))
+    given.insert(30, Example(b'{"label":"ham","a":[1,2', 1.0, 1001))
+    model = ServedModel(settings)
+    model.learn(given)
+    model.judge()
+    reasons = {one.seq: one.reason for one in model.take_aside()}
+    assert set(reasons) == {1000, 1001}
+    assert reasons[1000].startswith("the rows take the model out of the range")
+    assert "range" not in reasons[1001]
+
+
+def test_a_row_that_is_set_aside_decides_nothing(tmp_path, monkeypatch):
+    """With it, half of the rows would have the number, and be a table."""
+    rows = [({"word": f"w{k % 5}"} | ({"n": 3} if k == 0 else {}), "xy"[k % 2]) for k in range(12)]
+    given, bad = examples(rows), Example(b'{"label":"x","word":"odd","n":5}', 1.0, 1000)
+    model, learn = ServedModel(ModelSettings()), Learner.learn
+    model.learn(given[:3])
+    known = model.stream.learner.n_features
+
+    def faulty(self, *arguments, **options):
+        if self.view is not None and self.n_features > known:
+            raise KeyError("a fault")
+        return learn(self, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Learner, "learn", faulty)
+        model.learn([bad])
+    assert [one.seq for one in model.take_aside()] == [1000]
+    assert saved(model, tmp_path) == trained(tmp_path, rows[:3]), "the decision is taken back at once"
+    model.learn(given[3:])
+    assert saved(model, tmp_path) == trained(tmp_path, rows)
+
+
+def test_errors_that_say_nothing_about_a_row():
+    raise_of_machine(ValueError("the row"))
+    for error in (MemoryError("full"), OSError(5, "disk")):
+        with pytest.raises(type(error)):
+            raise_of_machine(error)
+    told = ValueError("the weights of a kernel do not fit")
+    told.__cause__ = MemoryError()
+    with pytest.raises(MemoryError, match="the weights of a kernel"):
+        raise_of_machine(told)
 
 
 def test_a_class_that_comes_after_the_rows_that_decide(tmp_path):

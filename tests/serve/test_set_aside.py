@@ -354,9 +354,13 @@ def test_rows_that_wait_for_a_model_that_stops_are_answered(local, monkeypatch):
 
     monkeypatch.setattr(learner, "learn", slow)
     rows = [examples.taught(hosted, f"r{k}", b'{"a":1}', "x", 1.0) for k in range(3)]
-    waiting = [server.engine.submit(examples.learn(server.engine, hosted, [row], wait=True).blocking()) for row in rows]
+    requests = [examples.learn(server.engine, hosted, [row], wait=True).blocking() for row in rows]
+    waiting = [server.engine.submit(requests[0])]
     entered.wait()
+    waiting += [server.engine.submit(request) for request in requests[1:]]
+    wait_until(lambda: len(hosted.waiting) == 2)
     release.set()
+    wait_until(lambda: all(request._answered.is_set() for request in waiting))
     for request in waiting:
         with pytest.raises(Exception, match="has stopped"):
             request.answer()
