@@ -93,5 +93,12 @@ def wait_until(condition):
     return found
 
 
+def more_of(connection):
+    """The next bytes that a server sends, which it must not end with."""
+    found = connection.recv(65536)
+    assert found, "the server closed the connection"
+    return found
+
+
 def lines_of(response):
     return [json.loads(line) for line in response.text.split("\n")[:-1]]

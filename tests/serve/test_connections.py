@@ -17,7 +17,7 @@ import pytest
 
 from confidently.serve import app, calls, connections, handlers, tokens
 from confidently.serve.waiting import Limits
-from tests.serve.running import PATIENCE, lines_of, not_served, running, wait_until
+from tests.serve.running import PATIENCE, lines_of, more_of, not_served, running, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
 from tests.serve.test_tokens import bearer, token_file
 
@@ -52,11 +52,11 @@ def answer_from(connection):
     """One answer whose length is stated."""
     found = b""
     while b"\r\n\r\n" not in found:
-        found += connection.recv(65536)
+        found += more_of(connection)
     head, _, body = found.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
     while len(body) < length:
-        body += connection.recv(65536)
+        body += more_of(connection)
     return head + b"\r\n\r\n" + body
 
 
@@ -153,6 +153,17 @@ def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
                 assert received(half) == b"", name
 
 
+@pytest.mark.parametrize("begun", [b"", HEAD + b"X: "], ids=["lines", "a header"])
+def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
+    """As a whole it has to be in time, however often something of it comes."""
+    with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 0.5}) as server, connected(server) as slow:
+        slow.sendall(begun)
+        with pytest.raises(ConnectionError):
+            for _ in range(100):
+                time.sleep(0.05)
+                slow.sendall(b"x" if begun else b"\r\n")
+
+
 def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
     with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 1.0}) as server, connected(server) as slow:
         with server.client() as client:
@@ -203,6 +214,21 @@ def test_idle_connections_do_not_keep_others_out(guarded):
         assert b"200 OK" in answer_from(idle[-1]), "the newest are open"
         assert client.get(FIRST).json()["rows"] == 2
     assert server.stop() == 0
+
+
+@linux
+def test_the_connection_that_has_been_idle_for_longest_goes_first(tmp_path):
+    """Since its last request, not since it was made."""
+    with running(tmp_path / "served", preexec_fn=few_files(84)) as server, ExitStack() as stack:  # 10 connections
+        idle = [stack.enter_context(connected(server)) for _ in range(10)]
+        for one in reversed(idle):
+            one.sendall(HEAD + b"\r\n")
+            assert b"200 OK" in answer_from(one)
+        for gone, stays in zip(idle[:6:-1], idle[6:3:-1], strict=True):
+            stack.enter_context(connected(server))
+            assert received(gone) == b""
+            stays.sendall(HEAD + b"\r\n")
+            assert b"200 OK" in answer_from(stays)
 
 
 @linux
@@ -312,9 +338,7 @@ def test_whoever_has_shown_a_token_may_read_later(guarded):
         later.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         found = b""
         while not found.endswith(b"\r\n0\r\n\r\n"):
-            piece = later.recv(1 << 20)
-            assert piece, "it was cut"
-            found += piece
+            found += more_of(later)
     assert found.count(b'"id":"m-') == n
 
 

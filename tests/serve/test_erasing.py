@@ -15,7 +15,7 @@ from confidently.serve.rebuild import rebuild
 from confidently.serve.requests import Request
 from confidently.serve.settings import ModelSettings
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, running
+from tests.serve.running import lines_of, running, wait_until
 from tests.serve.test_rebuild import ask, model_file, teach
 from tests.serve.test_rebuild import trained as trained_on_export
 
@@ -51,8 +51,7 @@ def teach_over_http(client, rows, first=0):
 
 
 def wait_until_ready(client):
-    while client.get("/readyz").status_code != 200:
-        pass
+    wait_until(lambda: client.get("/readyz").status_code == 200)
 
 
 @pytest.fixture

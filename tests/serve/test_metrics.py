@@ -62,7 +62,7 @@ def test_rows_are_predicted_before_they_are_learned(tmp_path):
     rows = examples(made(128))
     first, sampled = rows[: TOGETHER - 1], rows[TOGETHER - 1 : 2 * TOGETHER - 1]
     hosted.learn(first)
-    found = [one for one in hosted.model.answers([row.line for row in sampled])]
+    found = hosted.model.answers([row.line for row in sampled])
     hosted.learn(sampled)
     expected = Metrics()
     for one, row in zip(found, sampled, strict=True):

@@ -298,8 +298,7 @@ def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snaps
         sender.start()
         with server.client() as client:
             for n in range(3):
-                while len(acknowledged) < 60 * (n + 1):
-                    pass
+                wait_until(lambda n=n: len(acknowledged) >= 60 * (n + 1))
                 before = len(acknowledged)
                 answer = client.post("/v1/backup", json={"name": f"b{n}"})
                 assert answer.status_code == 201
