@@ -2,14 +2,17 @@
 
 import json
 import random
+import threading
 import time
 from urllib.parse import quote
 
 import pytest
 
+from confidently.serve import handlers
+from confidently.serve.requests import Request
 from confidently.serve.waiting import Limits
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of
+from tests.serve.running import lines_of, wait_until
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
 
@@ -83,6 +86,17 @@ def test_wait_learned_answers_when_the_model_has_the_row(spam):
         assert answer.json()["status"] == "learned"
         assert spam("GET", "").json()["rows"] == k + 1
     assert spam("POST", "/learn?wait=learned", row("m-0")).json() == {"id": "m-0", "seq": 1, "status": "learned"}
+
+
+def test_a_row_that_is_sent_again_is_not_called_learned_before_it_is(spam):
+    release, sent = threading.Event(), row("m-1", a=1)
+    spam.server.engine.ask(Request(lambda log, request: release.wait()))  # of the thread that learns
+    try:
+        assert spam("POST", "/learn", sent).json()["status"] == "durable"
+        assert spam("POST", "/learn?wait=learned", sent).json()["status"] == "durable"
+    finally:
+        release.set()
+    wait_until(lambda: spam("POST", "/learn?wait=learned", sent).json()["status"] == "learned")
 
 
 def test_weights_that_no_learner_takes_are_refused(spam):
@@ -310,6 +324,16 @@ def test_the_export_goes_on_after_a_row(spam):
     assert lines_of(spam("GET", "/examples?after=999")) == []
     for query in ("after=-1", "after=x", "limit=0", "after=99999999999999999999"):
         assert kind_of(spam("GET", f"/examples?{query}")) == "invalid-parameter"
+
+
+def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
+    monkeypatch.setattr(handlers, "ROWS_PER_CHUNK", 2)
+    for k in range(7):
+        spam("POST", "/learn", row(f"m-{k}"))
+    for k in (1, 2, 3):
+        assert spam("DELETE", f"/examples/m-{k}").status_code == 200
+    assert [one["id"] for one in lines_of(spam("GET", "/examples"))] == ["m-0", "m-4", "m-5", "m-6"]
+    assert [one["id"] for one in lines_of(spam("GET", "/examples?limit=3"))] == ["m-0", "m-4", "m-5"]
 
 
 @pytest.mark.parametrize("id", ["m-1", "a/b?c#d", "é <b>", ".."])

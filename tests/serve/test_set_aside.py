@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from confidently.cli import run
-from confidently.serve import examples, offline
+from confidently.serve import examples, handlers, offline
 from confidently.serve.engine import Engine
 from confidently.serve.events import Event
 from confidently.serve.follow import Follower
@@ -176,7 +176,7 @@ def listed(server):
     return lines_of(server("GET", f"{MODEL}/set-aside"))
 
 
-def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_path, ok):
+def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_path, ok, monkeypatch):
     server = local()
     aside = filled(server)
     wait_until(lambda: len(listed(server)) == len(aside))
@@ -188,6 +188,9 @@ def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_
         "limit=1", f"after={listed(server)[0]['seq']}"
     )]  # fmt: skip
     assert [one["event"] for one in first + second] == aside
+    everything = listed(server)
+    monkeypatch.setattr(handlers, "ROWS_PER_CHUNK", 2)
+    assert listed(server) == everything, "whatever the number of rows that are read at once"
     facts = server("GET", MODEL).json()
     assert (facts["refused"], facts["rows"], facts["failed"]) == (len(aside), 60, None)
     assert sorted(facts["classes"]) == ["ham", "spam"]

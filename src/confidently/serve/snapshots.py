@@ -67,7 +67,6 @@ class Snapshots:
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
                 served = ServedModel(settings, model, seq)
-                served.stream.log_loss[0] = metrics.log_loss
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
