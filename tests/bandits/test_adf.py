@@ -115,7 +115,9 @@ def test_products_are_spread_over_all_columns(tmp_path):
         ("| a\n\n| b\n| c:x:y d:nan\n", "line 4"),
     ],
 )
-def test_invalid_lines_are_refused_with_file_and_line(tmp_path, text, message):
+@pytest.mark.parametrize("lines_per_call", [1, 4096])
+def test_invalid_lines_are_refused_with_file_and_line(tmp_path, monkeypatch, text, message, lines_per_call):
+    monkeypatch.setattr(adf, "LINES_PER_CALL", lines_per_call)
     with pytest.raises(DataError, match=rf"log\.vw, {message}"):
         read(tmp_path, text)
 

@@ -158,6 +158,17 @@ def test_the_reward_of_a_removed_arm_is_logged_only():
     np.testing.assert_array_equal(bandit.predict_expectations([[1.0]]), before)
 
 
+def test_the_expected_count_is_the_mean_over_the_gaussian():
+    """Of exp(score): exp(m + v/2)."""
+    X = world(50)[0]
+    counts = np.random.default_rng(3).poisson(2.0, 50)
+    bandit = ContextualBandit(ARMS, model=OnlineRegressor("poisson")).fit([ARMS[k % 3] for k in range(50)], counts, X)
+    mean, variance = bandit.score_distribution(X[:1])
+    draws = np.random.default_rng(4).normal(mean[0], np.sqrt(variance[0]), (200_000, 3))
+    np.testing.assert_allclose(bandit.predict_expectations(X[:1])[0], np.exp(draws).mean(axis=0), rtol=0.02)
+    assert (np.exp(0.5 * variance) > 1.02).any()
+
+
 # --- one model of all arms -----------------------------------------------------------------------------------------
 
 

@@ -58,6 +58,31 @@ def test_a_saved_bandit_continues_with_the_same_decisions(tmp_path, name):
     np.testing.assert_allclose(next(found), next(expected), rtol=1e-9)
 
 
+def test_decisions_are_numbered_on_after_a_file(tmp_path):
+    bandit = BANDITS["ridge"]()
+    assert [bandit.decide(X[i]).id for i in range(3)] == [0, 1, 2]
+    bandit.save(tmp_path / "bandit")
+    assert ContextualBandit.load(tmp_path / "bandit").decide(X[3]).id == 3
+
+
+@pytest.mark.parametrize("name", ["shared", "shared sparse"])
+@pytest.mark.parametrize("known", [False, True], ids=["before contexts", "after contexts"])
+def test_features_of_removed_arms_are_not_saved(tmp_path, name, known):
+    bandit = BANDITS[name]()
+    if known:
+        play(bandit, range(5))
+    bandit.remove_arm("a")
+    bandit.add_arm("new", [[2.0, 1.0]])
+    play(bandit, range(10, 30))
+    bandit.save(tmp_path / "bandit")
+    again = ContextualBandit.load(tmp_path / "bandit")
+    assert again.arms == ["b", 3, "new"]
+    np.testing.assert_allclose(again.predict_expectations(X), bandit.predict_expectations(X), rtol=1e-12)
+    alike = bandit.predict_expectations(X)  # arms 3 and new have the same features
+    np.testing.assert_allclose(alike[:, 1], alike[:, 2], rtol=1e-12)
+    assert not np.allclose(alike[:, 0], alike[:, 1])
+
+
 def test_equal_bandits_have_equal_files(tmp_path):
     for file in ("first", "second"):
         play(bandit := BANDITS["index"](), range(10))

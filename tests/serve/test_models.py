@@ -9,6 +9,7 @@ import pytest
 from confidently.models.model import Model
 from confidently.serve import examples, listing, models
 from confidently.serve.engine import Engine
+from confidently.serve.log import EventLog
 from confidently.serve.problems import Problem
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running, wait_until
@@ -310,6 +311,21 @@ def test_a_backup_while_rows_come_in_is_the_server_of_one_moment(tmp_path, snaps
         stopping.set()
         sender.join()
         assert server.stop() == 0
+
+
+def test_a_backup_that_fails_leaves_nothing(local, tmp_path, monkeypatch):
+    server = local()
+    server("PUT", FIRST, {})
+
+    def failing(log, path):
+        yield None
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(EventLog, "copy_to", failing)
+        assert kind_of(server("POST", "/v1/backup", {"name": "b"})) == "disk-full"
+    assert list((tmp_path / "served" / "backups").iterdir()) == []
+    assert server("POST", "/v1/backup", {"name": "b"}).status_code == 201
 
 
 def check_backup(folder, backup, rows, at_least):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from confidently.serve import examples, listing
+from confidently.serve import calls, examples, listing
 from confidently.serve.calls import Call
 from confidently.serve.problems import KINDS, Problem, problem_of
 from confidently.serve.requests import Request
@@ -108,6 +108,30 @@ def test_one_request_with_a_fault_spoils_no_other(local):
     rows, _ = server.engine.submit(listing.export(hosted, 0, 10).blocking()).answer()
     assert [row["id"] for row in rows] == [f"m-{k}" for k in range(5)]
     assert server.engine.waiting.rows == server.engine.waiting.size == 0
+
+
+def body_in(*pieces):
+    """A call whose body comes in these pieces, without a length that is stated before."""
+    messages = iter([{"type": "http.request", "body": piece, "more_body": True} for piece in pieces])
+
+    async def receive():
+        return next(messages, {"type": "http.request", "body": b"", "more_body": False})
+
+    return Call({"headers": []}, receive, None, {})
+
+
+def test_bodies_and_lines_of_the_largest_size_are_read_and_no_larger_ones(monkeypatch):
+    monkeypatch.setattr(calls, "MAX_LINE", 10)
+
+    async def lines(*pieces):
+        return [line async for some in body_in(*pieces).lines() for line in some]
+
+    assert asyncio.run(body_in(b"12345", b"67890").body(10)) == b"1234567890"
+    assert asyncio.run(lines(b"12345", b"67890", b"\n1")) == [b"1234567890", b"1"]
+    for work in (body_in(b"12345", b"67890", b"1").body(10), lines(b"1\n12345", b"67890", b"1")):
+        with pytest.raises(Problem, match="the most allowed") as caught:
+            asyncio.run(work)
+        assert caught.value.kind == "too-large"
 
 
 def test_work_that_takes_long_is_refused_when_the_server_stops(local):

@@ -388,6 +388,18 @@ def test_a_prediction_expires_and_its_row_may_come_again(local):
     assert "late" not in [one["id"] for one in server("GET", "/v1/models/m/queue").json()["rows"]]
 
 
+def test_an_erased_prediction_does_not_expire_as_others_do(local):
+    """Its id stays used."""
+    server = local(limits=Limits(keep_predictions=0.2))
+    server("PUT", "/v1/models/m", {})
+    server("POST", "/v1/models/m/predict", question("gone", a=1))
+    assert server("DELETE", "/v1/models/m/examples/gone").status_code == 200
+    time.sleep(0.3)
+    assert kind_of(server("POST", "/v1/models/m/learn", row("gone", a=1))) == "other-content"
+    answer = server("POST", "/v1/models/m/labels", {"id": "gone", "label": "ham"})
+    assert kind_of(answer) == "expired" and "was erased" in answer.json()["detail"]
+
+
 def test_predictions_are_kept_for_seconds(local):
     limits = Limits(keep_predictions=60.0)
     server = local(limits=limits)

@@ -113,6 +113,17 @@ def test_weights_of_classes_multiply_those_of_rows(weighted):
     assert not np.array_equal(plain.state[WEIGHTS], one.state[WEIGHTS])
 
 
+def test_weights_of_rows_go_with_them_in_any_order():
+    X, labels = data(300, 3)
+    generator = np.random.default_rng(2)
+    weight, order = generator.choice([0.0, 0.5, 2.0], 300), generator.permutation(300)
+    one, other = new_stack(3), new_stack(3)
+    one.learn(X, labels, weight=weight, order=order)
+    rows = np.random.default_rng(0).normal(size=(300, D))[order]
+    other.learn(as_matrix(rows), labels[order], weight=weight[order])
+    assert_equal(arrays(one), arrays(other))
+
+
 @pytest.mark.parametrize("name", [WEIGHTS, HESSIAN, ROWS])
 def test_without_calibration_the_mixture_stays(name):
     stack = new_stack()
