@@ -1,5 +1,8 @@
 """The client of the server, against a server."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 
 from confidently.serve import Client, client
@@ -53,3 +56,62 @@ def test_what_the_server_refuses_is_an_error(spam, tmp_path):
             call(rows(1))
     with pytest.raises(ServerError, match="There is no such model"):
         list(spam.examples())
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """Refuses the first requests with the statuses that are left, and answers all others."""
+
+    left, bodies = (), ()
+
+    def do_POST(self):
+        self.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+        body = b'{"status":"durable"}' if not self.left else b'{"title":"Not now","detail":"why"}'
+        self.send_response(self.left.pop(0) if self.left else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture
+def refusing():
+    """Makes servers that refuse at first; returns a client and the bodies that come."""
+    servers = []
+
+    def start(*statuses, patience=30.0):
+        handler = type("Handler", (Refusing,), {"left": list(statuses), "bodies": []})
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{servers[-1].server_port}"
+        return Client(url, "m", patience=patience), handler.bodies
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503, 504, 507])
+def test_what_the_server_cannot_do_now_is_sent_again(refusing, status):
+    """As the same row: its id is chosen once."""
+    spam, bodies = refusing(status, status)
+    with spam:
+        assert spam.learn({"a": 1}, "ham", weight=2.0) == {"status": "durable"}
+    assert len(bodies) == 3 and len(set(bodies)) == 1
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422])
+def test_what_the_server_refuses_is_sent_once(refusing, status):
+    spam, bodies = refusing(status)
+    with spam, pytest.raises(ServerError, match="Not now: why") as caught:
+        spam.learn({"a": 1}, "ham")
+    assert (caught.value.status, len(bodies)) == (status, 1)
+
+
+def test_patience_ends(refusing):
+    spam, bodies = refusing(*[503] * 1000, patience=0.2)
+    with spam, pytest.raises(ServerError, match="Not now"):
+        spam.learn({"a": 1}, "ham")
+    assert 1 < len(bodies) < 10
