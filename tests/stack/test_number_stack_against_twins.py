@@ -55,6 +55,33 @@ def test_the_mixture_is_that_of_the_twin(members, unit):
     assert counter[0] == np.count_nonzero(w)
 
 
+def test_weights_of_a_mixture_are_sure_given_that_they_add_up_to_1():
+    generator, X = np.random.default_rng(0), np.random.default_rng(1).normal(size=(N, D))
+    recipes = [number_recipe(learner_settings("full", prior)[0], None, f"{prior}") for prior in (0.01, 1.0, 100.0)]
+    stack = NumberStack(recipes, n_features=D)
+    np.testing.assert_allclose(stack.weight_deviations() ** 2, 0.3**2 * (1 - 1 / 3))
+    y = 100.0 * (X[:, 0] + generator.normal(size=N))
+    stack.learn(as_matrix(X), np.zeros(N, np.int32), targets=y[:, None])
+    error = stack.state[PRODUCTS].diagonal().min() / stack.state[ROWS][1]
+    precision = stack.state[PRODUCTS] / error + np.eye(3) / 0.3**2
+    along = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]).T  # in which weights may change
+    covariance = along @ np.linalg.inv(along.T @ precision @ along) @ along.T
+    np.testing.assert_allclose(stack.weight_deviations() ** 2, np.diag(covariance), rtol=1e-6)
+
+
+def test_rows_have_their_targets_and_weights_in_any_order():
+    generator, X = np.random.default_rng(0), np.random.default_rng(1).normal(size=(N, D))
+    y, weight, order = X[:, 0] + generator.normal(size=N), generator.choice([0.5, 2.0], N), generator.permutation(N)
+    found = []
+    for rows, targets, weights, given in ((X, y, weight, order), (X[order], y[order], weight[order], None)):
+        recipes = [number_recipe(learner_settings("full", prior)[0], None, f"{prior}") for prior in (0.01, 100.0)]
+        stack = NumberStack(recipes, n_features=D)
+        stack.learn(as_matrix(rows), np.zeros(N, np.int32), targets=targets[:, None], weight=weights, order=given)
+        found.append(stack.state)
+    for name, array in found[0].items():
+        np.testing.assert_array_equal(array, found[1][name], err_msg=name)
+
+
 def learner_settings(covariance, prior):
     return regression_settings(RidgeRule(), covariance, True, None, 1, prior_variance=prior)
 
