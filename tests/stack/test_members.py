@@ -6,12 +6,15 @@ from copy import copy
 import numpy as np
 import pytest
 
-from confidently import AROW
+from confidently import AROW, _core
+from confidently.covariances.examples import Examples, Progressive
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.river import AutoClassifier
 from confidently.stack.members import COUNTERS, ROWS, ROWS_PER_STRIDE, WEIGHTS, Recipe
+from confidently.stack.naive_bayes import CALIBRATION, ENTRIES, NaiveBayes
+from confidently.stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from confidently.stack.stack import HESSIAN, Stack
 from confidently.views.columns import Columns
 from confidently.views.table import make_view
@@ -27,8 +30,10 @@ def recipe(name, rule, view=None):
     return Recipe(name, make)
 
 
-def new_stack(n_classes=2):
+def new_stack(n_classes=2, words=True):
     members = [recipe("one", AROW(r=0.1)), recipe("other", AROW(r=10.0), "standard")]
+    if words:
+        members.append(Recipe("words", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)))
     return Stack(members, n_classes=n_classes, n_features=D, columns=Columns.alike(D))
 
 
@@ -53,7 +58,7 @@ def assert_equal(found, expected):
 
 def test_a_copy_that_replaces_arrays_leaves_the_stack_as_it_was():
     """As where joblib has mapped the arrays: they cannot be written to, so that training replaces them."""
-    stack = new_stack()
+    stack = new_stack(words=False)
     stack.learn(*data(200))
     for part in (stack, *stack.members):
         for array in part.state.values():
@@ -145,3 +150,80 @@ def test_dicts_are_kept_until_the_members_are_chosen_for_good():
         assert (model._rows.kept is None) == (n >= 100)
     assert sizes[99] > sizes[50] + 49 * 30 * 8  # with the rows so far
     assert sizes[400] < sizes[99]
+
+
+def test_a_third_class_keeps_what_naive_bayes_has_learned():
+    stack = new_stack()
+    stack.learn(*data(300))
+    words = stack.members[2]
+    (slope, _, curvature, *_), entries = words.state[CALIBRATION], words.state[ENTRIES].copy()
+    stack.grow(n_classes=3)
+    assert list(words.state[CALIBRATION]) == [slope, curvature]
+    assert list(words.state[ENTRIES]) == [*entries, 0.0]
+    stack.learn(*data(300, 3, seed=1))
+    assert words.state[ROWS_OF_CLASSES].sum() == 600
+
+
+def test_contributions_to_naive_bayes_add_up():
+    """A feature that no row had adds nothing; the rest is the difference of the classes' shares."""
+    generator, words = np.random.default_rng(0), NaiveBayes(2, D + 1)
+    X = np.column_stack([(generator.random((200, D)) < 0.4).astype(float), np.zeros(200)])
+    labels = ((X[:, 0] > 0) | (generator.random(200) < 0.3)).astype(np.int32)
+    examples = Examples(as_matrix(X), labels)
+    with words.begin(examples) as undo:
+        words.train(examples, undo, True, Progressive())
+    row = np.array([1.0, 0.0, 2.0, 0.0, 0.5, 0.0, 3.0])
+    columns = np.flatnonzero(row)
+    score = np.empty((1, 1))
+    _core.naive_bayes_scores(words.state, as_matrix(row[None]), score)
+    added = words.contributions(columns, row[columns], 1, 0)
+    assert added[-1] == 0.0 != added[0]
+    n = words.state[ROWS_OF_CLASSES]
+    assert added.sum() == pytest.approx(score[0, 0] - 0.1 * np.log((n[1] + 1) / (n[0] + 1)))
+
+
+@pytest.mark.parametrize("n_features", [D, 5000], ids=["copied", "logged"])
+def test_an_error_takes_back_all_of_naive_bayes(n_features):
+    X = (np.random.default_rng(0).random((60, n_features)) < 0.3).astype(float)
+    labels, words = (X[:, 0] > 0).astype(np.int32), NaiveBayes(2, n_features)
+
+    def train(first, last):
+        examples = Examples(as_matrix(X[first:last]), labels[first:last])
+        with words.begin(examples) as undo:
+            words.train(examples, undo, True, Progressive())
+            if first:
+                raise KeyboardInterrupt
+
+    train(0, 50)
+    before = {name: array.copy() for name, array in words.state.items()}
+    with pytest.raises(KeyboardInterrupt):
+        train(50, 52)
+    assert_equal(words.state, before)
+
+
+def words_of(k, generator):
+    """A row of few words at first, of which others come with every row."""
+    return {f"w{j}": 1.0 for j in generator.integers(0, 3 + 4 * k, 5)}
+
+
+def test_members_that_replace_others_learn_all_dicts_so_far():
+    generator, model, chosen = np.random.default_rng(0), AutoClassifier(), []
+    for k in range(150):
+        model.learn_one(words_of(k, generator), "xy"[k % 2])
+        assert model._rows.learner.n_seen == k + 1
+        chosen.append(tuple(model._rows.learner.names))
+    assert len(set(chosen)) > 1
+    assert len(set(chosen[99:])) == 1
+
+
+def test_dicts_have_weights_while_they_are_kept():
+    """One of weight 0 changes nothing but the time at which members are chosen."""
+    generator = np.random.default_rng(0)
+    once, twice = AutoClassifier(), AutoClassifier()
+    for _ in range(60):
+        x = {f"f{j}": float(v) for j, v in enumerate(generator.normal(size=20))}
+        once.learn_one(x, bool(x["f0"] > 0), w=2.5)
+        twice.learn_one(x, bool(x["f0"] > 0), w=2.5)
+        twice.learn_one(x, bool(x["f0"] <= 0), w=0.0)
+    assert once._rows.learner.names == twice._rows.learner.names
+    assert_equal(arrays(once._rows.learner), arrays(twice._rows.learner))
