@@ -159,9 +159,10 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
         yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
     yield "the curvature of the calibration", calibration[:, line - 1], not_negative
     yield "the size of the scores", calibration[:, line:first], not_negative
-    correction = calibration[:, first : first + knots]
-    yield "the correction of the calibration", correction, within(MAX_CALIBRATION)
-    falls = [one - following for values in correction.tolist() for one, following in pairwise(values)]
+    yield "the correction of the calibration", calibration[:, first : first + knots], within(MAX_CALIBRATION)
+    every = state["calibration"].tolist()  # plain numbers, which need no NumPy
+    each = (every[start : start + knots] for start in range(first, len(every), size))
+    falls = [one - following for values in each for one, following in pairwise(values)]
     yield "the fall of the correction", array_of(falls), Range(-math.inf, MAX_FALL + ROUNDING, closed_high=True)
     yield "the curvature of the correction", calibration[:, first + knots : first + 2 * knots], not_negative
     yield "the predictions of labels", calibration[:, first + 2 * knots :], not_negative
