@@ -12,7 +12,7 @@ json::KeyOptions keys_of(const fuzz::Choices& choices) {
     switch (choices.more >> 3 & 3) {
         case 0: return {"label", "weight", {"drop"}, {"category"}, {"text"}, {}, {}, {}};
         case 1: return {"label", "w", {"d", "a.d"}, {"c", "a.c"}, {"t", "d.t"}, {"k", "d.k", "a"}, {}, {}};
-        case 2: return {"a", "", {}, {}, {}, {}, {"b", "d.c", "t"}, {"t", "d.c"}, "%d/%m/%y", {"b"}, {"km"}, {',', '.', true}};
+        case 2: return {"a", "", {}, {}, {}, {}, {"b", "d.c", "t"}, {"t", "d.c"}, "%d/%m/%y", {"b"}, {"km"}, {',', '.', true}, {"c", "w"}, {"w"}, {',', '.'}};
         default: return {"d.l", "d.w", {"d"}, {"a"}, {"a.t", "d.t"}, {"label", "d.a.0"}, {}, {}};
     }
 }

@@ -201,12 +201,14 @@ void bind_readers(nb::module_& m) {
                             const std::vector<std::string>& keep, const std::vector<std::string>& only,
                             const std::vector<std::string>& dates, const std::string& date_format,
                             const std::vector<std::string>& units, const std::vector<std::string>& unit_names,
-                            const NumberFormat& numbers) {
+                            const NumberFormat& numbers, const std::vector<std::string>& cells,
+                            const std::vector<std::string>& mixed, const NumberFormat& of_cells) {
         return make_line_reader(format, {zero_based, ngrams, {label, weight, drop, category, text, keep, only, dates, date_format, units,
-                                                              unit_names, numbers}}, options);
+                                                              unit_names, numbers, cells, mixed, of_cells}}, options);
     }, "format"_a, "options"_a, nb::kw_only(), "zero_based"_a, "ngrams"_a, "label"_a, "weight"_a, "drop"_a, "category"_a,
        "text"_a, "keep"_a, "only"_a, "dates"_a, "date_format"_a = "", "units"_a = std::vector<std::string>(),
-       "unit_names"_a = std::vector<std::string>(), "numbers"_a = NumberFormat());
+       "unit_names"_a = std::vector<std::string>(), "numbers"_a = NumberFormat(), "cells"_a = std::vector<std::string>(),
+       "mixed"_a = std::vector<std::string>(), "of_cells"_a = NumberFormat());
     m.def("crc32", [](Input<std::uint8_t, 1> bytes, std::uint32_t before) {
         nb::gil_scoped_release release;
         return crc32(bytes.data(), bytes.shape(0), before);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "data/cells.hpp"
 #include "data/dates.hpp"
 #include "data/hashing.hpp"
 #include "data/number_formats.hpp"
@@ -29,6 +30,9 @@ struct KeyOptions {
     std::vector<std::string> units;     // keys of numbers in strings, with units,
     std::vector<std::string> unit_names;  // and their units, if they are known
     NumberFormat numbers;               // of those
+    std::vector<std::string> cells;     // keys of the columns of numbers of a table, whose strings are read as its cells,
+    std::vector<std::string> mixed;     // those of them in which numbers in other forms are categories,
+    NumberFormat of_cells;              // and the form of their numbers
 };
 
 enum class Role { feature, category, text, date, number, label, weight, drop };
@@ -45,6 +49,7 @@ struct Key {
     std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
     std::unique_ptr<DateFeatures> dates;   // of Role::date
     std::string unit;                      // of Role::number, once it is known
+    std::unique_ptr<CellColumn> cell;      // of a key whose strings are cells
 
     const Namespace& space() {
         if (!names) names = std::make_unique<Namespace>(path + (role == Role::text ? ':' : '='));
@@ -81,6 +86,10 @@ class Keys {
     }
 
   private:
+    static bool is_among(const std::vector<std::string>& names, const std::string& path) {
+        return std::find(names.begin(), names.end(), path) != names.end();
+    }
+
     static constexpr std::size_t kMaxRemembered = std::size_t(1) << 17;
     static constexpr std::size_t kMaxKeysPerRow = std::size_t(1) << 20;
     static constexpr std::size_t kMaxPathBytes = 1024;
@@ -122,6 +131,11 @@ class Keys {
         const auto unit = std::find(options_.units.begin(), options_.units.end(), key.path) - options_.units.begin();
         if (unit < std::ssize(options_.unit_names)) key.unit = options_.unit_names[static_cast<std::size_t>(unit)];
         else if (key.role == Role::number) key.unit = parent.unit;
+        if (key.role == Role::feature && is_among(options_.cells, key.path)) {
+            NumberFormat numbers = options_.of_cells;
+            numbers.strict = !is_among(options_.mixed, key.path);
+            key.cell = std::make_unique<CellColumn>(ColumnUse{.name = key.path, .use = Use::number, .kept = {}, .numbers = numbers});
+        }
         return key;
     }
 

@@ -179,6 +179,8 @@ class JsonLinesFormat {
             ngrams_.add(key.space(), text, rows);
         } else if (key.role == Role::number) {
             formatted(p, text, key, rows);
+        } else if (key.cell) {
+            cell(p, text, *key.cell, rows);
         } else if (key.role != Role::drop && !(key.dates && (is_missing(text) || key.dates->add(text, rows)))) {
             if (key.dates && key.dates->has_format()) throw RowError{p, key.dates->not_a_date(text)};
             rows.add(key.space(), text, 1.0);
@@ -190,6 +192,16 @@ class JsonLinesFormat {
         if (is_missing(text)) return;
         try {
             add(key, read_with_unit(text, numbers_, key.unit, rows), rows);
+        } catch (RowError& error) {
+            error.at = p;
+            throw;
+        }
+    }
+
+    // A string where a table has cells.
+    void cell(const char* p, std::string_view text, CellColumn& column, RowWriter& rows) {
+        try {
+            column.written(text, ngrams_, rows);
         } catch (RowError& error) {
             error.at = p;
             throw;

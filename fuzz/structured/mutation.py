@@ -93,7 +93,7 @@ def mutated_array(array: np.ndarray, random: Random) -> np.ndarray:
         return array[: random.randrange(len(array))].copy()
     with np.errstate(all="ignore"):
         if chance < 0.3:
-            return array.astype(random.choice(KINDS))
+            return array.real.astype(random.choice(KINDS))  # which may be complex, after a change before
         if chance < 0.35:
             return np.frombuffer(
                 array.tobytes(), dtype=random.choice(("|u1", "<u4", "<f4") if array.nbytes % 4 == 0 else ("|u1",))

@@ -717,6 +717,9 @@ def line_reader(
     units: Sequence[str] = [],
     unit_names: Sequence[str] = [],
     numbers: NumberFormat = ...,
+    cells: Sequence[str] = [],
+    mixed: Sequence[str] = [],
+    of_cells: NumberFormat = ...,
 ) -> LineReader: ...
 def crc32(
     bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -1,9 +1,11 @@
 """Numbers with other marks, groups and units, dates of other forms, and other delimiters: recognized and read."""
 
+import csv
 import json
 import locale
 import random
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -352,6 +354,62 @@ def test_rows_that_are_objects_are_read_alike(tmp_path):
     assert rows.values.tolist() == found.values.tolist() and rows.columns.tolist() == found.columns.tolist()
     plain = ReaderOptions(format="csv", decimal=",", delimiter=";").of_objects()
     assert (plain.decimal, plain.delimiter) == (".", None)
+
+
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
+    """What ``csv.DictReader`` makes of a table is read as the table: numbers, missing ones, words, other uses."""
+    path, objects = tmp_path / "rows.csv", tmp_path / "rows.jsonl"
+
+    def cells(k):
+        number = f"{k // 7}.{k * 37 % 1000:03},{k % 10}" if k % 3 else f" {k},5 "
+        word = {0: "unknown", 1: "NA", 2: ""}.get(k % 11, f"{k}")
+        mixed = "1 kg" if k % 9 == 0 else f"{k}"
+        return [
+            "ab"[k % 2],
+            f"{k},5 km",
+            number,
+            word,
+            mixed,
+            f"A{k}",
+            f"{k}",
+            f"{k}",
+            f"{k} {k}",
+            f"{k % 28 + 1}/1/2024",
+        ]
+
+    def named(batch):
+        """Yield the features of every row by their names."""
+        names = [str(name) for name in batch.new_features.names]
+        for first, last in pairwise(batch.start.tolist()):
+            yield {names[c]: x for c, x in zip(batch.columns[first:last], batch.values[first:last], strict=True)}
+
+    names = ["label", "unit", "number", "word", "mixed", "code", "category", "drop", "text", "day"]
+    with open(path, "w", newline="") as file:
+        csv.writer(file, delimiter=";").writerows([names, *map(cells, range(300))])
+    stream = open_stream(
+        path, decimal=",", thousands=".", units="unit", category="category", drop="drop", text="text",
+        date_format="%d/%m/%Y", normalize="none",
+    )  # fmt: skip
+    reading, [rows] = stream.reading.of_objects(), stream
+    assert {"number", "word"} <= set(reading.numbers)
+    with open(path, newline="") as file:
+        lines = list(csv.DictReader(file, delimiter=";"))
+    for given in (lines, [line | {"number": None if k < 9 else line["number"]} for k, line in enumerate(lines)]):
+        objects.write_text("".join(json.dumps(line) + "\n" for line in given))
+        [found] = open_stream(objects, reading)
+        for k, (row, other) in enumerate(zip(named(rows), named(found), strict=True)):
+            assert {name: x for name, x in row.items() if given is lines or k >= 9 or name != "number"} == other
+    for cell in ("1_000", "5 %", "inf"):
+        last = [*cells(300)[:2], cell, *cells(300)[3:]]
+        objects.write_text(json.dumps(dict(zip(names, last, strict=True))) + "\n")
+        path.write_text("\n".join(map(";".join, [names, last])) + "\n")
+        told = []
+        for source, how in ((path, stream.reading), (objects, reading)):
+            with pytest.raises(DataError) as error:
+                list(open_stream(source, how))
+            told.append(str(error.value).split(": ", 1)[1])
+        assert told[0] == told[1] and told[0].startswith(f"cell '{cell}' is ")
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "parquet"])

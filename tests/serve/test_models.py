@@ -1,11 +1,13 @@
 """Whole models over HTTP: made, deleted and made again, uploaded and downloaded, saved and backed up."""
 
 import json
+import random
 import shutil
 import threading
 
 import pytest
 
+from confidently.cli import run
 from confidently.models.model import Model
 from confidently.serve import examples, listing, models
 from confidently.serve.engine import Engine
@@ -180,6 +182,36 @@ def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_
         return
     with pytest.raises(Problem, match={"stops": "has stopped", "deleted": "was deleted"}[end]):
         question.answer()
+
+
+def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
+    """Rows may be what ``csv.DictReader`` makes of the table, with its decimal commas, or have numbers."""
+    chance = random.Random(8)
+    rows = [
+        [chance.choice("ab"), f"{chance.gauss(0, 9):.2f}".replace(".", ","), chance.randrange(9)] for _ in range(90)
+    ]
+    table, said = tmp_path / "rows.csv", tmp_path / "said.jsonl"
+    table.write_text("label;cost;floor\n" + "".join(f"{label};{cost};{floor}\n" for label, cost, floor in rows))
+    assert run(["train", str(table), "--decimal", ",", "-q", "-o", str(tmp_path / "m.cw")]) == 0
+    assert run(["predict", str(tmp_path / "m.cw"), str(table), "--proba", "-o", str(said)]) == 0
+    expected = [json.loads(line)["proba"] for line in said.read_text().splitlines()]
+    server = local()
+    server("PUT", f"{FIRST}/file", content=(tmp_path / "m.cw").read_bytes())
+    texts = [{"cost": cost, "floor": str(floor)} for _, cost, floor in rows]
+    numbers = [{"cost": float(cost.replace(",", ".")), "floor": floor} for _, cost, floor in rows]
+    for features in (texts, numbers):
+        body = {"instances": [{"features": one} for one in features]}
+        found = [one["probability"] for one in server("POST", f"{FIRST}/predict", body).json()["predictions"]]
+        for one, other in zip(found, expected, strict=True):
+            assert one == pytest.approx(other, rel=1e-12)
+    answer = server("POST", f"{FIRST}/learn", {"features": {"cost": "1_000"}, "label": "a"})
+    assert kind_of(answer) == "invalid-row" and answer.json()["detail"].startswith(
+        "cell '1_000' is a number in another"
+    )
+    learn(server, list(zip(texts, [label for label, *_ in rows], strict=True)))
+    file = server("GET", f"{FIRST}/file").content
+    server.stop()
+    assert local()("GET", f"{FIRST}/file").content == file
 
 
 def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_path):

@@ -79,7 +79,8 @@ class ReaderOptions:
         first cells are all dates are added. Parts of a date may be named in ``drop``, ``only`` and ``category``.
     numbers : tuple of str
         CSV and TSV: columns of numbers, in which ``?``, ``NA`` and the like are missing values; others that the first
-        rows show are added. Parquet and Feather: those of the first file.
+        rows show are added. Parquet and Feather: those of the first file. JSON lines: those of a table of which a model
+        has learned, in which strings are read as cells.
     mixed : tuple of str
         CSV and TSV: those of them in whose first rows there are also numbers in other forms, which are categories. In
         the others such a cell is an error.
@@ -192,7 +193,7 @@ class ReaderOptions:
                 f"delimiter must be one of {', '.join(map(repr, DELIMITERS))}, got {self.delimiter!r}; convert the file"
             )
         marks = [name for name in MARKS if getattr(self, name) != getattr(type(self), name)]
-        if marks and not (text or self.units):
+        if marks and not (text or self.units or self.numbers):
             raise ValueError(
                 f"{marks[0]} is for csv and tsv, and for columns that units names; {self.format} distinguishes strings "
                 "from numbers"
@@ -229,9 +230,12 @@ class ReaderOptions:
         return 0 if self.zero_based else 1
 
     def of_objects(self) -> ReaderOptions:
-        """Return the options for the same columns in rows that are JSON objects."""
+        """Return the options for the same columns in rows that are JSON objects.
+
+        In columns of numbers, strings are read as the cells of the table.
+        """
         category = (*self.category, *(self.codes or ()))
-        marks = {} if self.units else {name: getattr(type(self), name) for name in MARKS}
+        marks = {} if self.units or self.numbers else {name: getattr(type(self), name) for name in MARKS}
         date_format = self.date_format if self.dates else None
         return replace(
             self, format=table.OBJECTS, columns=(), codes=None, header=(), category=category, delimiter=None,

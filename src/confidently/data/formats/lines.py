@@ -131,5 +131,6 @@ def parser_of(reading: ReaderOptions, request: ReadRequest, own_columns: bool) -
         ngrams=reading.ngram_options(), label=reading.label or DEFAULT_LABEL, weight=reading.weight or "",
         drop=reading.drop, category=reading.category, text=reading.text, keep=request.keep,
         only=reading.only, dates=reading.dates, date_format=reading.date_format or "", units=reading.units,
-        unit_names=reading.unit_names, numbers=reading.number_format(units=True),
+        unit_names=reading.unit_names, numbers=reading.number_format(units=True), cells=reading.numbers,
+        mixed=reading.mixed, of_cells=reading.number_format(),
     )  # fmt: skip
