@@ -124,6 +124,15 @@ def test_cells_that_are_separated_otherwise_get_a_hint(tmp_path, name, mark, typ
         list(open_stream(tmp_path / name, delimiter=expected))
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
+def test_lines_of_json_are_told_from_a_header(tmp_path, name):
+    (tmp_path / name).write_text('{"label": "u", "x": 1}\n')
+    delimiter = ";" if name == "a.csv" else "\t"
+    hint = f"(this line is JSON: use --format jsonl; for a model that reads {name[2:]}, convert the file)"
+    with pytest.raises(DataError, match=re.escape(hint)):
+        list(open_stream(tmp_path / name, delimiter=delimiter))
+
+
 def test_what_has_labels_has_a_header(tmp_path):
     (tmp_path / "a.csv").write_text("label,x\n1,some text\n")
     with pytest.raises(DataError, match=r"has no column 'z'; there are label, x$"):

@@ -112,6 +112,8 @@ def _if_headless(reading: ReaderOptions, columns: Sequence[str]) -> str:
     delimiter = reading.delimiter or reading.file_format.delimiter
     if delimiter is None or reading.columns:
         return ""
+    if columns and columns[0].lstrip().startswith("{"):
+        return f" (this line is JSON: use --format jsonl; for a model that reads {reading.format}, convert the file)"
     if hint := _if_separated_otherwise(reading, columns):
         return hint
     short_cut = ", or read a label, a tab and text with --format text" if delimiter == "\t" else ""
