@@ -14,6 +14,7 @@ from confidently.models.model import Model
 from confidently.topics.estimator import CollapseWarning
 from confidently.topics.learner import check_values
 from tests.data_sets import word_counts
+from tests.model_files import contents_of, write_contents
 
 CLASSIFIERS = ("gibbs", "averaging")
 
@@ -185,6 +186,18 @@ def test_damaged_and_unexpected_files_are_rejected(tmp_path):
         load(tmp_path / "bad.cw")
     with pytest.raises(ModelFileError, match="got a topic model; use confidently topics predict"):
         Model.load(tmp_path / "m.cw")
+
+
+@pytest.mark.parametrize("value", [0, 0.0, -0.0, 1])
+def test_a_number_is_no_choice_of_true_and_false(tmp_path, value):
+    """Though 0.0 is equal to False: the core takes none."""
+    path = tmp_path / "m.cw"
+    OnlineMedLDA(3, random_state=0).fit(X, TARGETS["binary"]).save(path)
+    header, arrays = contents_of(path)
+    header["settings"]["nonparametric"] = value
+    write_contents(path, header, arrays)
+    with pytest.raises(ModelFileError, match="nonparametric must be True or False, got"):
+        load(path)
 
 
 def test_a_collapse_is_reported():

@@ -92,6 +92,8 @@ def check_setting(name: str, value: object, allowed: Mapping[str, Any]) -> None:
     """Raise ``TypeError`` or ``ValueError`` unless a setting's metadata allow the value."""
     if "choices" in allowed:
         check_choice(name, value, allowed["choices"])
+        if isinstance(allowed["choices"][0], bool) and not isinstance(value, bool):  # 0 and 0.0 are equal to False
+            raise TypeError(f"topic model: {name} must be True or False, got {value!r}")
     elif "minimum" in allowed:
         check_integer("topic model", name, value, allowed["minimum"])
     else:
