@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 MAX_LISTED = 5
+SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+")  # what a shell takes as it is
 
 
 def counted(n: int, noun: str, plural: str = "") -> str:
@@ -34,3 +36,14 @@ def listed(names: Iterable[object], most: int = MAX_LISTED) -> str:
     names = list(names)
     shown = ", ".join(map(repr, names[:most]))
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def typed(*names: str) -> str:
+    """Return names as they are typed after an option; in a list, one with a comma or a quote is quoted as in CSV.
+
+    >>> print(typed("a", "b"), typed("wait (min)"), typed("a, b", "it's"))
+    a,b 'wait (min)' '"a, b",it'"'"'s'
+    """
+    quoted = ('"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name for name in names)
+    text = ",".join(quoted)
+    return text if SHELL_SAFE.fullmatch(text) else "'" + text.replace("'", "'\"'\"'") + "'"

@@ -4,6 +4,8 @@ import csv
 import json
 import locale
 import random
+import re
+import shlex
 import warnings
 from itertools import pairwise
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 
 from confidently import _core
+from confidently.cli import run
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.formats.number_forms import date_formats, number_form
 
@@ -274,6 +277,26 @@ def test_columns_of_dates_of_a_form_are_found(tmp_path):
         assert open_stream(path, date_format="%d/%m/%Y").reading.dates == ("day",)
     with pytest.raises(DataError, match=r"no column has dates of the form '%m/%d/%Y' \(--date-format\)"):
         open_stream(path, date_format="%m/%d/%Y")
+
+
+@pytest.mark.parametrize("name", ["x", "wait (min)", "a, b", "it's", 'size "all"', "Größe"])
+@pytest.mark.parametrize("form", ["{},5", "{} km", "28/02/{}", "some words that are many, number {}"])
+def test_what_a_warning_tells_to_type_is_understood(tmp_path, name, form):
+    """By a shell, and by the options: with it, the warning is gone."""
+    path, model = tmp_path / "rows.csv", tmp_path / "m.cw"
+    with open(path, "w", newline="") as file:
+        cells = [["ab"[k % 2], form.format(1900 + k)] for k in range(120)]
+        csv.writer(file, delimiter=";").writerows([["label", name], *cells])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        [_] = open_stream(path)
+    [text] = [str(one.message) for one in told]
+    for remedy in re.findall(r"(--[a-z].*?) to (?:read|leave)", text):
+        options = shlex.split(remedy)
+        with warnings.catch_warnings(record=True) as now:
+            warnings.simplefilter("always")
+            assert run(["train", str(path), *options, "-q", "-o", str(model)]) == 0, remedy
+        assert text not in [str(one.message) for one in now]
 
 
 DELIMITED = [

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from .. import _core
 from ..late import numpy as np
 from ..printable import printable
-from ..wording import first_of
+from ..wording import first_of, typed
 from .batch import Batch
 from .formats.number_forms import date_formats, number_form
 from .reading import ReaderOptions
@@ -47,28 +47,29 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
         if len(first := cells.setdefault(column, [])) < MAX_CELLS:
             first.append(cell)
     for column, values in found.items():
+        own = typed(column)
         shown = f"in the first {len(batch):,} rows, each read as a category"
         if column in reading.category:
             continue
         if dates[column] >= MIN_DATES and dates[column] == values:
             warn(
-                f"column {column!r} has {values:,} different dates {shown}; use --dates {column} to read them as "
-                f"numbers, or --category {column} to leave them"
+                f"column {column!r} has {values:,} different dates {shown}; use --dates {own} to read them as "
+                f"numbers, or --category {own} to leave them"
             )
         elif reading.file_format.delimiter is None and (option := _option_of_forms(column, cells[column])):
             warn(
                 f"column {column!r} ({cells[column][0]}) has {values:,} different values {shown}; use {option}, or "
-                f"--category {column} to leave them"
+                f"--category {own} to leave them"
             )
         elif long[column] >= MIN_TEXT_FRACTION * len(batch):
             warn(
-                f"column {column!r} has {long[column]:,} different long values {shown}; use --text {column} to read "
-                f"their words, or --drop {column} to leave the column out"
+                f"column {column!r} has {long[column]:,} different long values {shown}; use --text {own} to read their "
+                f"words, or --drop {own} to leave the column out"
             )
         elif len(batch) >= MIN_NAMED_ROWS and values >= MIN_NAMED_FRACTION * len(batch):
             warn(
                 f"column {column!r} has {values:,} different values {shown}; if they only name the rows, use --drop "
-                f"{column} to leave the column out"
+                f"{own} to leave the column out"
             )
 
 
@@ -79,9 +80,9 @@ def _option_of_forms(column: str, cells: list[str]) -> str:
     form = number_form(cells)
     if form is not None and form.n >= MIN_FORM_FRACTION * len(cells) and (form.unit or (".", "") not in form.marks):
         marks = form._replace(unit="").options(form.marks[0], column)
-        return " ".join(filter(None, [marks, f"--units {column} to read them as numbers"]))
+        return " ".join(filter(None, [marks, f"--units {typed(column)} to read them as numbers"]))
     formats = date_formats(cells)
-    return f"--dates {column} --date-format '{formats[0]}' to read them as dates" if formats else ""
+    return f"--dates {typed(column)} --date-format '{formats[0]}' to read them as dates" if formats else ""
 
 
 def warn_if_ids(batch: Batch) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ... import _core
+from ...wording import typed
 from ..batch import DataError
 from ..reading import DEFAULT_LABEL, ReaderOptions, date_features
 from ..request import ReadRequest
@@ -204,13 +205,14 @@ def _say(dates: list[_Column], numbers: list[_Column]) -> None:
         (time, hour, weekday), name = date_features(dates[0].name), dates[0].name
         warn(
             f"{_listed([repr(column.name) for column in dates])}: dates and times, read as the features {time}, {hour} "
-            f"and {weekday}{' and so on' * (len(dates) > 1)}; use --category {name} to read every value as a category"
+            f"and {weekday}{' and so on' * (len(dates) > 1)}; use --category {typed(name)} to read every value as a "
+            "category"
         )
     if missing := [column for column in numbers if column.cells.missing]:
         shown = [f"{column.name!r} ({column.cells.first_missing.decode()})" for column in missing]
         warn(
             f"{_listed(shown)}: among numbers, ?, NA, N/A, NULL, None and NaN in any case are missing values, as empty "
-            f"cells are; use --category {missing[0].name} to read every value as a category"
+            f"cells are; use --category {typed(missing[0].name)} to read every value as a category"
         )
 
 
@@ -232,14 +234,14 @@ def _say_of_forms(formatted: list[_Column], label: list[_Column], reading: Reade
         found.setdefault(form.options(marks, "UNITS"), []).append(column)
     for options, columns in found.items():
         shown = [f"{column.name!r} ({column.form.example})" for column in columns if column.form is not None]
-        names = ",".join(column.name if "," not in column.name else f'"{column.name}"' for column in columns)
+        names = typed(*(column.name for column in columns))
         either = all(column.form is not None and COMMA_IS_POINT in column.form.marks for column in columns)
         hint = ", or --decimal , if the comma is the decimal mark" if options == "--thousands ," and either else ""
         leave = next((column.name for column in columns if column not in of_label), None)
         warn(
             f"{_listed(shown)}: numbers in a form that is not recognized, read as categories; use "
             f"{options.replace('UNITS', names)} to read them as numbers{hint}"
-            + ("" if leave is None else f"; use --category {leave} to leave them")
+            + ("" if leave is None else f"; use --category {typed(leave)} to leave them")
         )
 
 
@@ -259,7 +261,7 @@ def _say_of_date_formats(columns: list[_Column]) -> None:
         shown = [f"{column.name!r} ({column.cells.first.decode(errors='replace')})" for column in of_form]
         warn(
             f"{_listed(shown)}: dates in a form that is not recognized, read as categories; use {options} to read them "
-            f"as dates; use --category {of_form[0].name} to leave them"
+            f"as dates; use --category {typed(of_form[0].name)} to leave them"
         )
 
 
