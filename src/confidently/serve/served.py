@@ -33,7 +33,7 @@ from .rows import QuestionReader, RowReader
 from .settings import ModelSettings, Recipe
 
 EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
-ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 64  # worth learning at once
+ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
 
 
