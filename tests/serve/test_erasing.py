@@ -77,9 +77,11 @@ def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, ste
     erase(engine, hosted, "r7")
     monkeypatch.setattr(*step, original)
     file = model_file(engine, hosted, tmp_path / "before.cw")
-    for _ in range(2):
-        again = Engine(tmp_path / "killed")
+    for name in ("killed", "killed again"):
+        again = Engine(tmp_path / name)
         again.start()
+        if name == "killed":
+            shutil.copytree(tmp_path / "killed", tmp_path / "killed again")
         try:
             assert model_file(again, again.find("m"), tmp_path / "after.cw") == file
             assert ask(again, listing.export(again.find("m"), 0, 100)) == ask(engine, listing.export(hosted, 0, 100))

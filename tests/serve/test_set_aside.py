@@ -12,6 +12,7 @@ from confidently.serve import examples, handlers, offline
 from confidently.serve.engine import Engine
 from confidently.serve.events import Event
 from confidently.serve.follow import Follower
+from confidently.serve.log import EventLog
 from confidently.serve.sources import FileSource
 from tests.serve.rows import made
 from tests.serve.running import lines_of, wait_until
@@ -260,6 +261,16 @@ def test_a_snapshot_knows_what_the_log_was_not_told(local, tmp_path):
     assert [one["event"] for one in listed(again)] == aside
     assert again("GET", MODEL).json()["refused"] == len(aside)
     assert again("GET", f"{MODEL}/file").content == file
+
+
+def test_what_the_log_was_not_told_it_is_told_at_the_end(local, tmp_path):
+    server = local()
+    server.engine.learner.record = lambda hosted: None
+    aside = filled(server)
+    server.stop()
+    log = EventLog(tmp_path / "served")
+    assert [log.why_aside(seq) is not None for seq in aside] == [True] * len(aside)
+    log.close()
 
 
 def test_an_erased_row_that_was_set_aside_has_no_reason_either(local):

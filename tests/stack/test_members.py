@@ -5,6 +5,7 @@ from copy import copy
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from confidently import AROW, _core
 from confidently.covariances.examples import Examples, Progressive
@@ -182,10 +183,10 @@ def test_contributions_to_naive_bayes_add_up():
     assert added.sum() == pytest.approx(score[0, 0] - 0.1 * np.log((n[1] + 1) / (n[0] + 1)))
 
 
-@pytest.mark.parametrize("n_features", [D, 5000], ids=["copied", "logged"])
+@pytest.mark.parametrize("n_features", [D, 5000])
 def test_an_error_takes_back_all_of_naive_bayes(n_features):
-    X = (np.random.default_rng(0).random((60, n_features)) < 0.3).astype(float)
-    labels, words = (X[:, 0] > 0).astype(np.int32), NaiveBayes(2, n_features)
+    X = csr_array((np.random.default_rng(0).random((60, n_features)) < 60 / (n_features + 100)).astype(float))
+    labels, words = np.arange(60, dtype=np.int32) % 2, NaiveBayes(2, n_features)
 
     def train(first, last):
         examples = Examples(as_matrix(X[first:last]), labels[first:last])
