@@ -148,6 +148,19 @@ def test_arms_come_and_go():
         np.testing.assert_allclose(bandit.predict_expectations(X)[:, 3], after[:, 3], rtol=1e-12)
 
 
+@pytest.mark.parametrize("model", [None, LOGISTIC], ids=["matrices", "index"])
+@pytest.mark.parametrize("removed", ARMS)
+def test_an_arm_knows_nothing_of_one_that_was_removed(model, removed):
+    X, rewards = world(30)
+    bandit = ContextualBandit(ARMS, model=model).fit(ARMS * 10, rewards[:, 0], X)
+    bandit.remove_arm(removed)
+    bandit.add_arm("new")
+    fresh = ContextualBandit(["new"], model=model)
+    for one in (bandit, fresh):
+        one.partial_fit(["new"], [1.0], X[:1])
+    np.testing.assert_allclose(bandit.predict_expectations(X)[:, 2], fresh.predict_expectations(X)[:, 0], rtol=1e-9)
+
+
 def test_the_reward_of_a_removed_arm_is_logged_only():
     bandit = ContextualBandit(["a", "b"], Greedy(), random_state=0)
     arm = bandit.decide([1.0], id="x").arm

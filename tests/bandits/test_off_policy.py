@@ -14,6 +14,7 @@ from confidently.bandits import (
     ReplayMethod,
     SelfNormalizedInverseProbabilityWeighting,
 )
+from confidently.bandits.intervals import normal_interval
 
 IPS, SNIPS, DR = InverseProbabilityWeighting(), SelfNormalizedInverseProbabilityWeighting(), DoublyRobust()
 ESTIMATORS = (IPS, SNIPS, DR, DirectMethod(), ReplayMethod())
@@ -315,6 +316,14 @@ def test_the_bootstrap_is_reproducible_in_chunks(monkeypatch):
     whole = SNIPS.estimate_interval(**arguments(x, a, r), **options)
     monkeypatch.setattr("confidently.bandits.intervals.CHUNK", 300 * 500)
     assert SNIPS.estimate_interval(**arguments(x, a, r), **options) == whole
+
+
+def test_the_normal_interval_is_that_of_a_mean():
+    """With the unbiased variance of the terms."""
+    terms = np.random.default_rng(0).normal(3.0, 2.0, 12)
+    found = normal_interval(float(terms.mean()), terms - terms.mean(), 0.05)
+    reach = 1.959963984540054 * terms.std(ddof=1) / np.sqrt(12)
+    assert tuple(found) == pytest.approx((terms.mean(), terms.mean() - reach, terms.mean() + reach))
 
 
 def test_one_round_has_the_widest_bernstein_interval():

@@ -397,6 +397,20 @@ def test_a_margin_is_that_of_the_class_sorted_last(first, last):
         assert (answer.margin > 0) == (label == "b")
 
 
+def test_of_several_labels_the_least_certain_one_counts():
+    rows = [(features, [label] if k % 3 else ["other", label]) for k, (features, label) in enumerate(made(200, "text"))]
+    model = ServedModel(ModelSettings(multilabel=True, view="none"))
+    model.learn(examples(rows))
+    asked = [json.dumps(features).encode() for features, _ in made(40, "text", seed=5)]
+    found = model.answers(asked)
+    answering, batch = model._answering, model._questions.batch(asked)
+    mean, variance = answering.learner.margin_distribution(answering.matrix(batch))
+    for k, one in enumerate(found):
+        least = min(range(mean.shape[1]), key=lambda j, k=k: abs(mean[k, j]) / math.sqrt(variance[k, j]))
+        assert (one.margin, one.variance) == pytest.approx((mean[k, least], variance[k, least]))
+    assert len({one.ask for one in found}) == 2
+
+
 def test_before_the_first_row_there_is_no_label_and_no_model():
     model = ServedModel(ModelSettings())
     [answer] = model.answers([b'{"a":1}'])
