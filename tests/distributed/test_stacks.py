@@ -26,7 +26,9 @@ from confidently.distributed.change import advanced, merge_changes
 from confidently.distributed.cluster import connected
 from confidently.models.stack_merging import merge_all
 from confidently.stack.members import COUNTERS, WEIGHTS
+from confidently.stack.members import ROWS as MIXTURE_ROWS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS, NaiveBayes
+from confidently.stack.stack import HESSIAN
 from confidently.stack.threads import InTurn, _one_thread, members_in_turn, threads_for
 from tests.command_line import process
 
@@ -147,7 +149,8 @@ def test_passes_frames_and_more_rows(client):
     assert found.score(frame[list("abc")], Y) > 0.9
     state = once.learner_.state
     shuffled = distributed.fit(AutoClassifier(shuffle=True, random_state=0), rows, "label", **options).learner_.state
-    assert_allclose(found.learner_.state[WEIGHTS], shuffled[WEIGHTS], rtol=1e-12)  # learned in the first pass only
+    for name in (WEIGHTS, HESSIAN, MIXTURE_ROWS):  # learned in the first pass only
+        assert_allclose(found.learner_.state[name], shuffled[name], rtol=1e-12, err_msg=name)
     assert not np.array_equal(state[WEIGHTS], shuffled[WEIGHTS])
     distributed.partial_fit(once, rows, "label", **options)
     assert once.n_seen_ == 2 * N
