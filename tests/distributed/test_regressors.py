@@ -14,6 +14,7 @@ with warnings.catch_warnings():
     from distributed import Client
 
 from confidently import OnlineRegressor, distributed
+from confidently.covariances.state import INITIAL_TARGET
 from confidently.data import DataError, open_stream
 
 RNG = np.random.default_rng(0)
@@ -59,6 +60,10 @@ def test_weights_more_data_and_names(client):
     found = distributed.fit(OnlineRegressor(), blocks(X), blocks(Y), sample_weight=blocks(WEIGHT), **options)
     expected = OnlineRegressor().fit(X, Y, WEIGHT)
     assert_alike(found, expected)
+    shuffled = distributed.fit(
+        OnlineRegressor(), blocks(X), blocks(Y), sample_weight=blocks(WEIGHT), shuffle="within", **options
+    )
+    assert_alike(shuffled, expected)
     assert_alike(distributed.partial_fit(found, blocks(X), blocks(Y), **options), expected.partial_fit(X, Y))
 
 
@@ -70,6 +75,8 @@ def test_other_regressions_are_near_one_pass(parameters, client):
     found = distributed.fit(OnlineRegressor(**parameters), blocks(rows), blocks(Y), client=client, partitions=2)
     expected = OnlineRegressor(**parameters).fit(rows, Y)
     assert found.n_seen_ == expected.n_seen_
+    targets = found.learner_.state["calibration"].reshape(-1, len(INITIAL_TARGET))
+    np.testing.assert_allclose(targets[:, 0], expected.n_seen_)  # those of all passes
     assert found.score(rows, Y) > expected.score(rows, Y) - 0.05
 
 
