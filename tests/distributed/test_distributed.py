@@ -30,7 +30,7 @@ from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import rounds, sources, tasks
 from confidently.distributed.cells import cells_of
-from confidently.distributed.change import advanced, merge_changes
+from confidently.distributed.change import advanced, merge_changes, model_bytes
 from confidently.distributed.cluster import connected
 from confidently.distributed.rounds import MAX_ATTEMPTS, Rounds
 from confidently.models.merging import merge_models
@@ -117,7 +117,7 @@ def test_an_error_in_a_range_tells_where_lines_are_counted_from(tmp_path):
 @pytest.mark.parametrize("deal", [None, 0])
 @pytest.mark.parametrize(("partitions", "rounds"), [(1, 1), (3, 2), (16, 16)])
 def test_cells_have_everything_once(deal, partitions, rounds):
-    sizes, divisible = [1000, 1, 0, 77, 5000], [True, False, True, False, True]
+    sizes, divisible = [1000, 1, 0, 77, 5000, 0], [True, False, True, False, True, False]
     grid = cells_of(sizes, divisible, partitions, rounds, None if deal is None else np.random.default_rng(deal))
     assert len(grid) == rounds and all(len(row) == partitions for row in grid)
     pieces = sorted(piece for row in grid for cell in row for piece in cell)
@@ -444,6 +444,24 @@ def signing(base, paths, job, calibrate, seed, folder):
     (folder / f"{number} {part}").write_text(str(os.getpid()))
     time.sleep(0.05)  # less than Dask waits before it takes tasks from one worker for another
     return tasks.learn_files(base, paths, job, calibrate, seed)
+
+
+def test_what_parts_have_learned_is_added_up(files):
+    base, found = begun_and_gone_on("vw", files)
+    whole = tasks.merge_learned(base, found)
+    for name in ("rows", "log_loss", "bytes_sent", "seconds"):
+        assert getattr(whole, name) == pytest.approx(sum(getattr(one, name) for one in found))
+    assert whole.rows == 1400 and whole.log_loss > max(one.log_loss for one in found)
+
+
+def test_a_round_tells_what_it_moves(client, files):
+    """The base once to every worker, and every change once."""
+    classifier, told = OnlineClassifier().fit_stream(open_stream(files / "third0.vw")).set_params(passes=3), []
+    base, path = classifier.as_model(), str(files / "third1.vw")
+    distributed.partial_fit(classifier, path, client=client, partitions=1, rounds=1, progress=told.append)
+    [one] = told  # there is one pass
+    change = tasks.learn_files(base, [path], tasks.Job(open_stream(path).reading), True, (0,)).change
+    assert one.bytes_moved == 2 * model_bytes(base) + change.nbytes
 
 
 def test_the_parts_of_a_round_are_learned_side_by_side(client, files, tmp_path, monkeypatch):
