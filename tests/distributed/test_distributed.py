@@ -26,7 +26,7 @@ with warnings.catch_warnings():
     import pandas as pd
 
 from confidently import AROW, AutoClassifier, OnlineClassifier, distributed
-from confidently.data import DataError, ReaderOptions, open_stream
+from confidently.data import DataError, ReaderOptions, features, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import rounds, sources, tasks
 from confidently.distributed.cells import cells_of
@@ -268,6 +268,37 @@ def test_a_change_is_small_where_little_changed(files):
     straight = OnlineClassifier().fit_stream(open_stream([str(files / "all.vw"), str(files / "few.vw")]))
     assert_array_equal(one.learner.weights, straight.learner_.weights)
     assert list(one.features.names) == list(straight.features_.names)
+
+
+def test_names_of_hashed_features_stay_few(tmp_path, monkeypatch):
+    """Each part has room for its own names, and all of them together have not."""
+    monkeypatch.setattr(features, "MAX_NAMES", 30)
+    monkeypatch.setattr(features, "KEPT_NAMES", 15)
+    for name, known in (("base", 20), ("a", 8), ("b", 8)):
+        rows = (f"{k % 2} | {name}{k % known}:{1 + k % 3} {name}{(k + 1) % known}\n" for k in range(60))
+        (tmp_path / name).write_text("".join(rows))
+    paths = [str(tmp_path / name) for name in ("base", "a", "b")]
+    base = OnlineClassifier().fit_stream(open_stream(paths[0], format="vw")).as_model()
+    job = tasks.Job(ReaderOptions(format="vw"))
+    changes = [tasks.learn_files(base, [path], job, True, (0,)).change for path in paths[1:]]
+    assert [len(list(change.new.names)) for change in changes] == [8, 8]
+    one = advanced(base, merge_changes(base, changes))
+    assert one.learner.n_features == 36
+    assert len(one.features.names) == 15
+
+
+def test_rows_of_a_shuffled_cell_have_all_their_features(tmp_path, monkeypatch):
+    """Wherever the row has gone that had a feature first, and however few names there is room for."""
+    monkeypatch.setattr(features, "MAX_NAMES", 30)
+    monkeypatch.setattr(features, "KEPT_NAMES", 15)
+    path = tmp_path / "rows.vw"
+    path.write_text("".join(f"{k % 2} | {'ab'[k % 2]} own{k}:3\n" for k in range(200)))
+    base = OnlineClassifier().fit_stream(open_stream(str(path), format="vw")).as_model()
+    path.write_text("".join(f"{k % 2} | {'ab'[k % 2]} new{k}:3\n" for k in range(200)))
+    found = tasks.learn_files(base, [str(path)], tasks.Job(ReaderOptions(format="vw"), shuffle=True), True, (0,))
+    one = advanced(base, found.change)
+    assert one.learner.n_features == 402 and one.learner.n_seen == 400
+    assert np.count_nonzero(one.learner.variance() < 1.0) == 403  # every one was in a row; and the intercept
 
 
 def test_moves_are_merged_as_from_a_base_of_little_precision():
