@@ -1,6 +1,7 @@
 """Limits of connections, of what is kept before a token is known, and of streams whose token ends."""
 
 import asyncio
+import gc
 import json
 import os
 import resource
@@ -9,11 +10,14 @@ import socket
 import sys
 import threading
 import time
+import weakref
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 from confidently.serve import app, calls, connections, handlers, tokens
 from confidently.serve.waiting import Limits
@@ -224,11 +228,13 @@ def test_the_connection_that_has_been_idle_for_longest_goes_first(tmp_path):
         for one in reversed(idle):
             one.sendall(HEAD + b"\r\n")
             assert b"200 OK" in answer_from(one)
+            time.sleep(0.02)  # the clock of the event loop has milliseconds
         for gone, stays in zip(idle[:6:-1], idle[6:3:-1], strict=True):
             stack.enter_context(connected(server))
             assert received(gone) == b""
             stays.sendall(HEAD + b"\r\n")
             assert b"200 OK" in answer_from(stays)
+            time.sleep(0.02)
 
 
 @linux
@@ -340,6 +346,43 @@ def test_whoever_has_shown_a_token_may_read_later(guarded):
         while not found.endswith(b"\r\n0\r\n\r\n"):
             found += more_of(later)
     assert found.count(b'"id":"m-') == n
+
+
+async def asked_and_left():
+    """Let clients ask for much, read nothing, and go; return what is left of their connections in the server."""
+
+    async def much(scope, receive, send):
+        connections.admit(scope, lambda: None)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": bytes(8 << 20)})
+
+    made, config = [], uvicorn.Config(much, lifespan="off", access_log=False, timeout_keep_alive=1)
+    config.load()
+
+    def connection():
+        found = connections.Connection(config, ServerState(), {})
+        made.append(weakref.ref(found))
+        return found
+
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(connection, "127.0.0.1", 0)
+    for _ in range(3):
+        _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        writer.write(HEAD + b"\r\n")
+        await asyncio.sleep(0.2)
+        writer.transport.abort()
+    server.close()
+    until = loop.time() + 5.0
+    while any(one() is not None for one in made) and loop.time() < until:
+        await asyncio.sleep(0.1)
+        gc.collect()
+    return [one() for one in made]
+
+
+def test_a_connection_that_ends_while_it_is_waited_for_is_forgotten(monkeypatch):
+    """Its answer is made to its end, and nothing asks again and again whether it may still be sent."""
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.1)
+    assert asyncio.run(asked_and_left()) == [None] * 3
 
 
 # --- before a token is known -----------------------------------------------------------------------------------------

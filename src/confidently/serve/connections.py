@@ -42,6 +42,7 @@ class Connection(HttpToolsProtocol):
         self._begun = False  # a head, of which the end is missing
         self._idle_since = self.loop.time()
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._is_lost = False  # an answer may still be made for it
 
     # --- what asyncio tells ------------------------------------------------------------------------------------------
 
@@ -70,6 +71,7 @@ class Connection(HttpToolsProtocol):
         self._end("unread")
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._is_lost = True
         for name in list(self._timers):
             self._end(name)
         super().connection_lost(exc)
@@ -166,13 +168,13 @@ class Connection(HttpToolsProtocol):
     # --- timers ------------------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, seconds: float, action: Callable[[], None]) -> None:
-        """Do something later, unless it is to be done already."""
+        """Do something later, unless it is to be done already or the connection has ended."""
 
         def act() -> None:
             self._timers.pop(name, None)
             action()
 
-        if name not in self._timers:
+        if name not in self._timers and not self._is_lost:
             self._timers[name] = self.loop.call_later(seconds, act)
 
     def _end(self, name: str) -> None:
