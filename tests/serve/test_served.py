@@ -294,7 +294,6 @@ def test_each_row_of_a_block_is_set_aside_for_its_own_reason():
     given.insert(30, Example(b'{"label":"ham","a":[1,2', 1.0, 1001))
     model = ServedModel(settings)
     model.learn(given)
-    model.judge()
     reasons = {one.seq: one.reason for one in model.take_aside()}
     assert set(reasons) == {1000, 1001}
     assert reasons[1000].startswith("the rows take the model out of the range")
