@@ -25,6 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from confidently import AROW, AutoClassifier, AutoRegressor, Logistic, OnlineClassifier, active, load
 from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
+from confidently.learner.calibration import correction
 from confidently.stack.naive_bayes import NaiveBayes
 from tests.data_sets import load as real
 
@@ -340,7 +341,12 @@ def test_members_continue_by_themselves():
     model = AutoClassifier(GIVEN, shuffle=False).fit(X[:200], y[:200])
     alone = clone(GIVEN[0]).fit(X[:200], y[:200])
     member = model.members_["1. arow on standard"]
-    assert (member.predict_proba(X) == alone.predict_proba(X)).all()
+    assert (member.decision_function(X) == alone.decision_function(X)).all()
+    assert not correction(member.learner_.state["calibration"], several=False)[1].any()
+    member.partial_fit(X[200:], y[200:])
+    alone.partial_fit(X[200:], y[200:])
+    assert (member.decision_function(X) == alone.decision_function(X)).all()
+    assert correction(member.learner_.state["calibration"], several=False)[1].any()
     assert member.get_params()["rule__r"] == 0.5
     assert isinstance(model.members_["2. logistic on standard,pairs"].rule, Logistic)
 

@@ -73,7 +73,8 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     members_ : dict of str to OnlineClassifier or NaiveBayes
         The members by name, as they are now. Their ``coef_`` are weights of what their view makes of a row: of a
         standardized column per standard deviation, on ``pairs`` also of products of two columns, which
-        ``confidently inspect`` names.
+        ``confidently inspect`` names. Their probabilities are those of a sigmoid or temperature, without the
+        correction that a learner by itself learns.
     weights_ : ndarray of shape (n_members,)
         What each contributes to the mixture. They need not be positive, nor add up to 1.
     n_seen_, mistakes_ : int
