@@ -8,8 +8,8 @@ import contextlib
 import io
 import json
 import math
-import os
 import re
+import shutil
 import tempfile
 from pathlib import Path
 from unittest import mock
@@ -91,8 +91,13 @@ COMMAND_LINES = {
 ELSEWHERE = {"demo", "reproduce", "doctor", "completion", "serve"}
 
 
-def make_files():
-    """Write the data and the models that the commands read, in the current directory."""
+def make_files(folder):
+    """Write the data and the models that the commands read."""
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        write_files()
+
+
+def write_files():
     labels, two, three = ["a", "b", "a,b", "c"], rows(300).splitlines(), ("x", "y", "z")
     texts = {
         "two.svm": rows(1500, d=12),
@@ -147,8 +152,11 @@ def file_of(name):
     return FOLDER / f"{name.replace(' ', '-')}.txt"
 
 
-def snapshot(name):
-    return "\n".join(said(line) for line in COMMAND_LINES[name])
+def snapshot(name, files, folder):
+    """What the command lines say in a copy of the files, as none of them is to find what another command has left."""
+    shutil.copytree(files, folder, dirs_exist_ok=True)
+    with contextlib.chdir(folder):
+        return "\n".join(said(line) for line in COMMAND_LINES[name])
 
 
 def assert_alike(found, expected):
@@ -161,19 +169,14 @@ def assert_alike(found, expected):
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    folder, here = tmp_path_factory.mktemp("snapshots"), os.getcwd()
-    os.chdir(folder)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            make_files()
-        yield folder
-    finally:
-        os.chdir(here)
+    folder = tmp_path_factory.mktemp("snapshots")
+    make_files(folder)
+    return folder
 
 
 @pytest.mark.parametrize("name", COMMAND_LINES)
-def test_a_command_says_what_it_said(files, name):
-    assert_alike(snapshot(name), file_of(name).read_text(encoding="utf-8"))
+def test_a_command_says_what_it_said(files, tmp_path, name):
+    assert_alike(snapshot(name, files, tmp_path), file_of(name).read_text(encoding="utf-8"))
 
 
 def test_every_command_has_a_snapshot_of_its_text_and_its_json():
@@ -195,9 +198,9 @@ def test_a_difference_is_found():
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        with contextlib.redirect_stdout(io.StringIO()):
-            make_files()
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as files:
+        make_files(files)
         for name in COMMAND_LINES:
-            file_of(name).write_text(snapshot(name), encoding="utf-8")
+            with tempfile.TemporaryDirectory() as folder:
+                file_of(name).write_text(snapshot(name, files, folder), encoding="utf-8")
