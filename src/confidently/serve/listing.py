@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -18,30 +19,37 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
     It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
     """
 
-    def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
-        hosted.check_living()
-        rows = log.taught(hosted.number, after, limit)
-        found = [
-            {"seq": row.seq} | _shown_row(row) for row in rows if row.features is not None and row.label is not None
-        ]
-        return found, rows[-1].seq if len(rows) == limit else None
+    def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        for row in log.taught(hosted.number, after, limit):
+            is_there = row.features is not None and row.label is not None
+            yield row.seq, {"seq": row.seq} | _shown_row(row) if is_there else None
 
-    return Request(work)
+    return _page(hosted, limit, shown_rows)
 
 
 def set_aside(hosted: Hosted, after: int, limit: int) -> Request:
     """Return a request for the rows that the model could not learn, in the order of setting them aside.
 
-    It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
+    It is answered as :func:`export` is.
     """
+
+    def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        for row in log.aside(hosted.number, after, limit):
+            own = {"seq": row.example, "event": row.seq}
+            yield row.example, own | _shown_row(row) | {"reason": reason_in(row.note)}
+
+    return _page(hosted, limit, shown_rows)
+
+
+def _page(
+    hosted: Hosted, limit: int, shown_rows: Callable[[EventLog], Iterable[tuple[int, dict[str, Any] | None]]]
+) -> Request:
+    """Return a request for some rows: the number of each event, and what is shown of it, None if it is erased."""
 
     def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
         hosted.check_living()
-        rows = log.aside(hosted.number, after, limit)
-        found = [
-            {"seq": row.example, "event": row.seq} | _shown_row(row) | {"reason": reason_in(row.note)} for row in rows
-        ]
-        return found, rows[-1].example if len(rows) == limit else None
+        rows = list(shown_rows(log))
+        return [row for _, row in rows if row is not None], rows[-1][0] if len(rows) == limit else None
 
     return Request(work)
 
