@@ -43,7 +43,7 @@ lint: $(VENV)/installed
 
 # The type stub of the compiled module, for a change of its bindings; a test compares both.
 stub: $(VENV)/installed
-	$(BIN)/python -m nanobind.stubgen --quiet --pattern-file core/bindings/stub_patterns.txt --module confidently._core --output-file src/confidently/_core.pyi
+	$(BIN)/python -m nanobind.stubgen --quiet --module confidently._core --output-file src/confidently/_core.pyi
 	$(BIN)/ruff format --quiet src/confidently/_core.pyi
 
 # The benchmarks of speed, which write their sections of docs/benchmarks.md. PARTS="dicts fit" runs some: page.py --help.
@@ -68,9 +68,9 @@ pictures: $(VENV)/installed
 # All experiments of the papers, with reports in out/, and their pages from these. DATA: folder of the data sets.
 DATA ?= ../shared/data
 papers: $(VENV)/installed
-	nice $(BIN)/confidently reproduce cw2008 --out out/cw2008 --data $(DATA) --jobs 2
-	nice $(BIN)/confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data $(DATA) --jobs 2
-	nice $(BIN)/confidently reproduce bayespa2014 --out out/bayespa2014 --data $(DATA) --jobs 2
+	nice $(BIN)/python -m papers cw2008 --out out/cw2008 --data $(DATA) --jobs 2
+	nice $(BIN)/python -m papers ellipsoid2009 --out out/ellipsoid2009 --data $(DATA) --jobs 2
+	nice $(BIN)/python -m papers bayespa2014 --out out/bayespa2014 --data $(DATA) --jobs 2
 	$(BIN)/python docs/write_papers.py out
 
 # Every test that reaches compiled code, with AddressSanitizer and UndefinedBehaviorSanitizer, and the fuzzers of files.

@@ -1,6 +1,6 @@
 """Active learning on text: test error with a fifth of the labels, selected in several ways, compared with all labels.
 
-Tasks and rows are those of ``confidently reproduce cw2008`` (words and bigrams, rows of unit L2 norm), at most ROWS of
+Tasks and rows are those of ``python -m papers cw2008`` (words and bigrams, rows of unit L2 norm), at most ROWS of
 each; the last quarter is for testing. AROW with its default r = 0.1, diagonal. Stream: for each row in turn the label
 is requested or not. Pool: FIRST random rows, then rounds of STEP labels from all rows, each trained on as it comes.
 Refit: the same pool, trained from scratch in each round with PASSES passes. Means over SEEDS orders.
@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from confidently import AutoClassifier, OnlineClassifier
 from confidently.evaluation.active import STRATEGIES, STRATEGIES_OF_STACKS, Selector, simulate
-from confidently.papers.experiments.text import TEXT_TASKS, rows_of
+from papers.experiments.text import TEXT_TASKS, rows_of
 
 ROWS, SEEDS, BUDGET = 2000, 3, 0.2
 FIRST, STEP = 20, 4  # labels of a pool's first round, and of each later one

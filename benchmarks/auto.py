@@ -1,6 +1,6 @@
 """AutoClassifier in one pass, compared with one AROW and with batch learners whose C is tuned; nothing of it is tuned.
 
-Text: sixteen tasks of two classes, ten folds each (those of ``confidently reproduce cw2008``). Tables: eleven sets of
+Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers cw2008``). Tables: eleven sets of
 pixels, measurements, categories and text. More: eleven others. AROW has its default r = 0.1; LogisticRegression and
 LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most 20,000 training rows, and are then trained on
 all; HistGradientBoostingClassifier, a ceiling for tables, has its defaults. AutoClassifier and AROW see the rows in the
@@ -26,7 +26,7 @@ from sklearn.metrics import log_loss
 from sklearn.svm import LinearSVC
 
 from confidently import AutoClassifier, OnlineClassifier
-from confidently.papers.experiments.text import TEXT_TASKS, rows_of
+from papers.experiments.text import TEXT_TASKS, rows_of
 
 TABLES = ("a9a", "w8a", "phishing", "spambase", "letter", "usps", "shuttle", "mnist", "newsgroups", "enron1", "books")
 MORE = ("imdb", "phishing_urls", "stackoverflow", "ag_news", "skin", "elec2", "avazu", "criteo", "tweet_emoji",

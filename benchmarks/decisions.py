@@ -18,7 +18,7 @@ from views import raw_table
 
 from confidently import OnlineClassifier
 from confidently.estimators.river import OnlineClassifier as RiverClassifier
-from confidently.papers.experiments.text import TEXT_TASKS, rows_of
+from papers.experiments.text import TEXT_TASKS, rows_of
 
 SETS = ("a9a", "w8a", "spambase", "phishing", "enron1", "imdb", "avazu", "ssa_names")
 TABLES = ("skin", "elec2")  # as they come, with the view "standard"; shuffled

@@ -22,7 +22,7 @@ from processes import CONFIDENTLY
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_svmlight_file
 
-from confidently.papers.experiments.text import TEXT_TASKS, rows_of
+from papers.experiments.text import TEXT_TASKS, rows_of
 
 FILES = {"rcv1_sample": "rcv1_sample/train.svm.gz", "spambase": "spambase/spambase.svm.gz"}  # as they come
 SETS = ("a9a", "w8a", "phishing", "newsgroups")

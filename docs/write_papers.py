@@ -24,7 +24,7 @@ COUNT = re.compile(r"^(\d+ of \d+) claims were reproduced", re.MULTILINE)
 TOO_WIDE = ("text_error",)  # tables that only the report has
 HEAD = """# The papers, reproduced
 
-`confidently reproduce` runs the experiments of three papers and reports for each claim whether it was reproduced.
+In a clone, `python -m papers NAME` runs the experiments of a paper and reports which of its claims are reproduced.
 
 | paper | claims reproduced |
 | --- | ---: |
@@ -47,9 +47,9 @@ points that `cw2008` draws. The guarantees are in [mathematics](mathematics.md#g
 
 <!-- not run: takes minutes -->
 ```console
-$ confidently reproduce cw2008 --out out/cw2008 --quick
-$ confidently reproduce ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs 2
-$ confidently reproduce bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
+$ python -m papers cw2008 --out out/cw2008 --quick
+$ python -m papers ellipsoid2009 --out out/ellipsoid2009 --data DATA --jobs 2
+$ python -m papers bayespa2014 --out out/bayespa2014 --data DATA --jobs 2
 ```
 
 `make papers` runs all experiments in full. `docs/write_papers.py` generates these pages from `results.json`.

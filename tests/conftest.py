@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from confidently import _core
 from confidently.cli import run
 from tests.command_line import rows
 from tests.stopping import Stop, stopping_after
@@ -24,17 +23,10 @@ if hasattr(signal, "SIGHUP"):
 
 @pytest.fixture
 def call(capsys):
-    """Run a command in this process: exit code, standard output, standard error.
-
-    As in a process of its own, which has not imported NumPy, the arrays of the core are plain ones.
-    """
+    """Run a command in this process: exit code, standard output, standard error."""
 
     def called(*arguments):
-        _core.always_make_plain_arrays(True)
-        try:
-            code = run([str(a) for a in arguments])
-        finally:
-            _core.always_make_plain_arrays(False)
+        code = run([str(a) for a in arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

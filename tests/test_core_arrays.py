@@ -550,14 +550,6 @@ CALLS = {
         lambda: {"weights": np.ones((3, 2, 1)), "order": i64(2, 0), "out": np.zeros((2, 2, 1))},
         lambda a: _core.copy_rows(a["weights"], a["order"], a["out"]), ("weights: longer",),
     ),
-    "positive_numbers": Call(
-        lambda: {"scores": np.ones(3)}, lambda a: _core.positive_numbers(a["scores"]),
-        ("scores: shorter", "scores: longer", "scores: empty"),
-    ),
-    "largest_numbers": Call(
-        lambda: {"scores": np.ones((3, 2))}, lambda a: _core.largest_numbers(a["scores"]),
-        ("scores: shorter", "scores: longer", "scores: empty"),
-    ),
     "ascend": Call(
         lambda: {"numbers": i64(0, 2)}, lambda a: _core.ascend(a["numbers"]),
         ("numbers: shorter", "numbers: longer", "numbers: empty"),
@@ -586,10 +578,6 @@ CALLS = {
         lambda: {"text": np.frombuffer(b"abc", np.uint8), "start": i64(0, 1, 3), "which": i64(1, 0)},
         lambda a: _core.take_strings(a["text"], a["start"], a["which"]),
         ("start: longer", "which: shorter", "which: longer", "which: empty"),
-    ),
-    "crc32": Call(
-        lambda: {"bytes": np.frombuffer(b"abc", np.uint8)}, lambda a: _core.crc32(a["bytes"]),
-        ("bytes: shorter", "bytes: longer", "bytes: empty"),
     ),
     "table_text": Call(
         lambda: {"x": np.ones(2), "classes": i32(0, 1)},
@@ -760,7 +748,6 @@ def test_every_function_with_arrays_has_a_call():
         for one in methods:
             if isinstance(one, ast.FunctionDef) and re.search("NDArray|state:", ast.unparse(one.args)):
                 found.add(prefix + one.name)
-    found -= {"joined", "over"}  # which take plain arrays and bytes (test_plain_arrays.py)
     assert found == {which.partition(" ")[0] for which in CALLS}
 
 

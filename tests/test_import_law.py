@@ -19,7 +19,7 @@ PACKAGE = Path(confidently.__file__).parent
 LAYERS = (  # from the highest; a layer imports those below it, and folders of one layer do not import each other
     ("__main__",),
     ("cli",),
-    ("serve", "papers"),
+    ("serve",),
     ("plots",),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
     ("bandits", "distributed", "evaluation"),
@@ -30,7 +30,6 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("learner",),
     ("data", "covariances", "views"),
     ("rules", "samples", "arrays", "exclusive", "extras", "memory", "printable", "spreadsheets", "wording"),
-    ("late",),
     ("_core",),
 )
 LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor SciPy until a function needs them

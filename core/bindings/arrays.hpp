@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/plain_array.hpp"
 #include "memory_pool.hpp"
 
 namespace nb = nanobind;
@@ -92,10 +91,6 @@ std::span<const T> span_of(const Optional<T>& array) {
 // An array that owns its data.
 template <class T, class Owner>
 Vector<T> owning_array(T* data, std::int64_t size, Owner owner) {
-    if (makes_plain_arrays()) {
-        const Py_ssize_t shape[] = {Py_ssize_t(size)};
-        return nb::cast(PlainArray(std::make_shared<Owner>(std::move(owner)), data, format_of<T>(), sizeof(T), shape));
-    }
     auto* kept = new Owner(std::move(owner));
     nb::capsule capsule(kept, [](void* p) noexcept { delete static_cast<Owner*>(p); });
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(data, {static_cast<std::size_t>(size)}, capsule));
@@ -134,6 +129,5 @@ void bind_views(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_stack(nb::module_& m);
 void bind_build(nb::module_& m);
-void bind_plain_array(nb::module_& m);
 
 }  // namespace confidently::python

@@ -4,7 +4,6 @@
 NB_MODULE(_core, m) {
     m.doc() = "Compiled core of confidently: rules, covariances, the training loop, readers.";
     nb::set_leak_warnings(false);  // a thread that waits for input may hold a reader when an interrupted program exits
-    confidently::python::bind_plain_array(m);
     confidently::python::bind_learner(m);
     confidently::python::bind_weights(m);
     confidently::python::bind_predictions(m);

@@ -10,26 +10,6 @@ namespace confidently::python {
 
 namespace {
 
-// Of two classes the number of each row's: 1 where the score is positive.
-Vector<std::int32_t> positive_numbers(Input<double, 1> scores) {
-    std::vector<std::int32_t> numbers(scores.size());
-    std::transform(scores.data(), scores.data() + scores.size(), numbers.begin(), [](double score) { return score > 0.0; });
-    return array_of(std::move(numbers));
-}
-
-// Of several classes the number of that with the largest score of each row.
-Vector<std::int32_t> largest_numbers(Input<double, 2> scores) {
-    const std::size_t columns = scores.shape(1);
-    require(columns > 0, "there are no scores");
-    std::vector<std::int32_t> numbers(scores.shape(0));
-    const double* row = scores.data();
-    for (std::int32_t& number : numbers) {
-        number = std::int32_t(std::max_element(row, row + columns) - row);
-        row += columns;
-    }
-    return array_of(std::move(numbers));
-}
-
 // Probabilities of both classes from the score of the second.
 void binary_probabilities(Input<double, 1> scores, Input<double, 1> calibration, Array<double, 2> out) {
     const std::size_t n = scores.shape(0);
@@ -70,8 +50,6 @@ void class_probabilities(Input<double, 2> scores, Input<double, 1> calibration, 
 }  // namespace
 
 void bind_predictions(nb::module_& m) {
-    m.def("positive_numbers", &positive_numbers, "scores"_a.noconvert());
-    m.def("largest_numbers", &largest_numbers, "scores"_a.noconvert());
     m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
     m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
     m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());

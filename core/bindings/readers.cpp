@@ -9,7 +9,6 @@
 #include <optional>
 #include <system_error>
 
-#include "crc32.hpp"
 #include "data/known_columns.hpp"
 #include "data/line_formats.hpp"
 #include "data/line_pieces.hpp"
@@ -209,10 +208,6 @@ void bind_readers(nb::module_& m) {
        "text"_a, "keep"_a, "only"_a, "dates"_a, "date_format"_a = "", "units"_a = std::vector<std::string>(),
        "unit_names"_a = std::vector<std::string>(), "numbers"_a = NumberFormat(), "cells"_a = std::vector<std::string>(),
        "mixed"_a = std::vector<std::string>(), "of_cells"_a = NumberFormat());
-    m.def("crc32", [](Input<std::uint8_t, 1> bytes, std::uint32_t before) {
-        nb::gil_scoped_release release;
-        return crc32(bytes.data(), bytes.shape(0), before);
-    }, "bytes"_a.noconvert(), "before"_a = 0, "Return the CRC-32 as zlib does, or none on a processor where zlib is as fast.");
     nb::class_<Pool>(m, "MemoryPool")
         .def(nb::init<>())
         .def("bytes", [](const Pool& pool, std::size_t n) {

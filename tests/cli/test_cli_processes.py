@@ -16,8 +16,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from confidently.cli import COMMANDS, headers
-from confidently.late import THREAD_SETTINGS
+from confidently.cli import COMMANDS
 from tests.command_line import COMMAND, process, rows, shown_on
 
 WRONG = [
@@ -233,10 +232,10 @@ def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
     assert all(find_spec(name) for name in HEAVY)  # or they were renamed
     code = (
         "import sys; from confidently.cli import run; assert run(sys.argv[1:]) == 0; "
-        "heavy = {'numpy', 'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
+        "heavy = {'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
         f"heavy |= {set(HEAVY)}; "
         "heavy -= {'confidently.views.standard'} if '--label' in sys.argv else set(); "  # which tables have
-        "light = {'confidently._core', 'confidently.rules', 'dataclasses', 'importlib.metadata'}; "
+        "light = {'numpy', 'confidently._core', 'confidently.rules', 'dataclasses', 'importlib.metadata'}; "
         "heavy |= light if sys.argv[1] == '--help' else set(); "
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
@@ -333,40 +332,3 @@ def test_streams_that_are_closed_or_full(data, tmp_path, redirected, code, said)
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
     assert (tmp_path / "m.cw").exists() == (code == 0)
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"), [({}, 1), ({"OPENBLAS_NUM_THREADS": "3"}, 3), ({"OMP_NUM_THREADS": "2"}, 2)]
-)
-def test_work_without_matrices_starts_one_thread_of_the_blas(data, tmp_path, given, expected):
-    """A user's own setting counts; the environment is left as it was."""
-    code = (
-        "import os, sys; from confidently.cli import run; before = dict(os.environ); assert run(sys.argv[1:]) == 0; "
-        "assert dict(os.environ) == before; from threadpoolctl import threadpool_info; "
-        "print([found['num_threads'] for found in threadpool_info() if found['internal_api'] == 'openblas'])"
-    )
-    environment = {name: text for name, text in os.environ.items() if name not in THREAD_SETTINGS}
-    model = tmp_path / "m.cw"
-    data.write_text(rows(labels=("1", "2", "3")))  # three classes need NumPy
-    for command in (["train", data, "-q", "-o", model], ["predict", model, data, "--std"]):
-        line = [sys.executable, "-c", code, *command]
-        done = subprocess.run(line, capture_output=True, text=True, check=True, env=environment | given)
-        threads = json.loads(done.stdout.splitlines()[-1])
-        assert threads in ([expected], [min(expected, os.cpu_count() or 1)], [])  # []: NumPy has another BLAS
-
-
-@pytest.mark.parametrize(
-    ("arguments", "diagonal"),
-    [
-        ([], True), (["--covariance", "full"], False), (["--covariance", "shared"], False), (["--auto"], False),
-    ],
-)  # fmt: skip
-def test_which_models_multiply_no_matrices(ok, data, tmp_path, arguments, diagonal):
-    model, damaged = tmp_path / "m.cw", tmp_path / "damaged.cw"
-    ok("train", data, *arguments, "-q", "-o", model)
-    assert headers.is_diagonal(str(model)) == diagonal
-    assert not any(map(headers.is_diagonal, [str(data), str(tmp_path), str(tmp_path / "missing"), os.devnull]))
-    damaged.write_bytes(model.read_bytes().replace(b"covariance", b"covariants"))
-    assert not headers.is_diagonal(str(damaged))
-    damaged.write_bytes(model.read_bytes()[:100])
-    assert not headers.is_diagonal(str(damaged))

@@ -45,7 +45,6 @@ NEEDED = {
     "inspect": {"model_path": "model.cw"},
     "merge": {"paths": "model.cw", "output_path": "free.cw"},
     "cache": {"data": "data.svm", "output_path": "free.cache"},
-    "reproduce": {"paper": "cw2008"},
     "sample": {"name": "messages", "output_path": "free.jsonl"},
     "demo": {},
     "serve": {"folder": "served"},

@@ -88,7 +88,7 @@ def samples(tmp_path_factory):
     return tmp_path_factory.mktemp("examples")
 
 
-SLOW = [("reproduce",), ("demo",)]
+SLOW = [("demo",)]
 IN_ORDER = sorted(LEAVES, key=lambda leaf: leaf[0] != ("sample",))
 
 

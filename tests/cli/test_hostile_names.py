@@ -75,7 +75,6 @@ RUNS = {
     "merge": ["merge {f}/new.cw {f}/m.cw -o {f}/o.cw", "merge {f}/new.cw {f}/new.cw -o {f}/o.cw"],
     "cache": ["cache {f}/data.jsonl -o {f}/c.cache", "cache {f}/bad.csv -o {f}/c.cache"],
     "rules": ["rules x\x1b[31m"],
-    "reproduce": ["reproduce x\x1b[31m", "reproduce cw2008 --data {f}/missing --out {f}/out"],
     "sample": ["sample x\x1b[31m -o {f}/s", "sample messages -o {f}/\x1b[31m",
                "sample messages --rows 2 -o {f}/\x1b.jsonl"],
     "demo": ["demo --out {f}/bad.csv"],

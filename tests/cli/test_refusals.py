@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import pytest
 
 from confidently.cli import run
-from confidently.cli.commands import reproduce
 from confidently.cli.options import plot
 
 
@@ -62,7 +61,6 @@ def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
     ("module", "arguments"),
     [
         (plot, ["compare", "{data}", "--plot", "{folder}/p.png"]),
-        (reproduce, ["reproduce", "cw2008", "--out", "{folder}/out"]),
     ],
 )
 def test_pictures_without_matplotlib(call, folder, monkeypatch, module, arguments):

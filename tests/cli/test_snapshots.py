@@ -88,7 +88,7 @@ COMMAND_LINES = {
     "topics predict": ["topics predict t.topics few.txt --proba", "topics predict t.topics few.txt --json --no-topics"],
 }  # fmt: skip
 # Long, or not the same everywhere; they have their own tests.
-ELSEWHERE = {"demo", "reproduce", "doctor", "completion", "serve"}
+ELSEWHERE = {"demo", "doctor", "completion", "serve"}
 
 
 def make_files(folder):

@@ -7,7 +7,7 @@ from scipy.special import softmax as scipy_softmax
 from scipy.stats import norm
 from sklearn.metrics import log_loss
 
-from confidently import Logistic, OnlineClassifier, _core
+from confidently import Logistic, OnlineClassifier
 from confidently.covariances.settings import MULTILABEL, Settings
 from confidently.covariances.state import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.data.memory.matrix import as_matrix
@@ -107,19 +107,14 @@ def test_softmax_of_scores():
     assert softmax(scores[:0]).shape == (0, 3)
 
 
-@pytest.mark.parametrize("plain_arrays", [False, True])
 @pytest.mark.parametrize("task", N_CLASSES)
-def test_probabilities_are_the_same_with_their_scores_by_themselves_and_of_dicts(task, plain_arrays):
+def test_probabilities_are_the_same_with_their_scores_by_themselves_and_of_dicts(task):
     X, labels, _ = unbalanced(task, n=50)
     learner = Learner(Settings("logistic" if task == "softmax" else "arow", task=task), N_CLASSES[task], X.shape[1])
     for x, label in zip(X, labels, strict=True):
         learn(learner, x, label, 1.0)
     scores, p = learner.decision(as_matrix(X)), learner.probabilities(as_matrix(X))
-    _core.always_make_plain_arrays(plain_arrays)
-    try:
-        found = learner.decision_and_probabilities(as_matrix(X))
-    finally:
-        _core.always_make_plain_arrays(False)
+    found = learner.decision_and_probabilities(as_matrix(X))
     np.testing.assert_array_equal(found[0], scores)
     np.testing.assert_array_equal(found[1], p)
     for i in range(len(X)):

@@ -6,10 +6,8 @@ from copy import copy, deepcopy
 import numpy as np
 import pytest
 
-from confidently import _core
-from confidently.arrays import type_of, zeros
 from confidently.covariances.settings import MULTILABEL, Settings
-from confidently.covariances.weights import COLUMNS_PER_SPARE, FEW_COLUMNS, widened
+from confidently.covariances.weights import COLUMNS_PER_SPARE, widened
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner import learner as learner_module
 from confidently.learner.learner import Learner
@@ -155,41 +153,17 @@ def test_labels_of_classes_that_do_not_exist_yet_are_refused():
         wide.learn(as_matrix(np.ones((1, 60))), np.array([0], dtype=np.int32), class_start=np.array([0]))
 
 
-@pytest.mark.parametrize("columns", [4, FEW_COLUMNS, FEW_COLUMNS + 1])
-def test_plain_arrays_are_widened_alike(columns):
-    _core.always_make_plain_arrays(True)
-    try:
-        old = zeros((5, 2, 3), "float32")
-        old[:, 1] = 7.0
-        wide = widened(old, columns)
-    finally:
-        _core.always_make_plain_arrays(False)
-    assert isinstance(wide, _core.PlainArray) == (columns <= FEW_COLUMNS)
-    assert wide.shape == (5, 2, columns) and type_of(wide) == "float32"
-    np.testing.assert_array_equal(wide[:, :, :3], old)
-
-
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", "softmax"])
-def test_two_classes_are_split_without_numpy_as_with_it(task):
-    """A third class turns one column into two, whose difference is the score: the same weights to the last bit."""
+def test_two_classes_are_split_into_two_columns(task):
+    """A third class turns one column into two, whose difference is the score."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60).astype(np.int32)
     X[:, 3] = 0.0  # stays at the prior
-    states = []
-    for plain in (False, True):
-        _core.always_make_plain_arrays(plain)
-        try:
-            learner = Learner(Settings("logistic" if task == "softmax" else "arow"), 2, 4)
-            learner.learn(as_matrix(X), y)
-            before = np.array(learner.decision(as_matrix(X)))
-            learner.grow(n_classes=5, multiclass=task)
-        finally:
-            _core.always_make_plain_arrays(False)
-        scores = learner.decision(as_matrix(X))
-        factor = 2 if task == "one-vs-rest" else 1
-        np.testing.assert_allclose(scores[:, 1] - scores[:, 0], factor * before, rtol=1e-12)
-        assert not np.signbit(learner.mean()[:, 3]).any()
-        states.append(learner.state)
-    assert states[0].keys() == states[1].keys()
-    for name, array in states[0].items():
-        np.testing.assert_array_equal(array, np.asarray(states[1][name]), err_msg=name)
+    learner = Learner(Settings("logistic" if task == "softmax" else "arow"), 2, 4)
+    learner.learn(as_matrix(X), y)
+    before = learner.decision(as_matrix(X))
+    learner.grow(n_classes=5, multiclass=task)
+    scores = learner.decision(as_matrix(X))
+    factor = 2 if task == "one-vs-rest" else 1
+    np.testing.assert_allclose(scores[:, 1] - scores[:, 0], factor * before, rtol=1e-12)
+    assert not np.signbit(learner.mean()[:, 3]).any()

@@ -7,7 +7,6 @@ import pytest
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from confidently import _core
 from confidently.models import tensors
 
 ARRAYS = {
@@ -31,31 +30,17 @@ def written(arrays):
     return file.getvalue()
 
 
-def plain(array):
-    found = _core.zeros(array.shape, str(array.dtype))
-    found[:] = array
-    return found
-
-
 @pytest.mark.parametrize("n", range(1, len(ARRAYS) + 1))
 def test_files_are_those_of_the_library(n):
     arrays = dict(list(ARRAYS.items())[:n])
     assert written(arrays) == save(arrays, METADATA)
-    assert written({name: plain(array) for name, array in arrays.items()}) == save(arrays, METADATA)
 
 
-@pytest.mark.parametrize("always_plain", [False, True])
-def test_files_are_read_as_the_library_reads_them(always_plain):
+def test_files_are_read_as_the_library_reads_them():
     content = written(ARRAYS)
-    _core.always_make_plain_arrays(always_plain)
-    try:
-        found = tensors.read(content)
-    finally:
-        _core.always_make_plain_arrays(False)
+    found = tensors.read(content)
     for name, array in load(content).items():
-        assert isinstance(found[name], _core.PlainArray) == always_plain
-        assert found[name].dtype == array.dtype
-        np.testing.assert_array_equal(np.asarray(found[name]), array, strict=True)
+        np.testing.assert_array_equal(found[name], array, strict=True)
 
 
 def test_files_that_are_not_sound_are_refused():

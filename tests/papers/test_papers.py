@@ -17,11 +17,13 @@ matplotlib.use("Agg")
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.sparse import csr_array
 
 from confidently import IELLIP, IELLIPMargin, OnlineClassifier, _core
-from confidently.papers import PAPERS, bayespa2014, cw2008, reproduce
-from confidently.papers.experiments import (
+from papers import PAPERS, bayespa2014, cw2008, reproduce
+from papers.__main__ import reproduce as command
+from papers.experiments import (
     bayespa,
     ellipsoids,
     multilabel,
@@ -31,9 +33,9 @@ from confidently.papers.experiments import (
     text,
     text_report,
 )
-from confidently.papers.experiments.bounds import ellipsoid_bounds, theorem_4
-from confidently.papers.report import Claim, Report, Table, new_figure
-from confidently.papers.run import Run
+from papers.experiments.bounds import ellipsoid_bounds, theorem_4
+from papers.report import Claim, Report, Table, new_figure
+from papers.run import Run
 from tests.data_sets import FOLDER, shared_data
 
 NARROW, LONG = cw2008.SETTINGS
@@ -130,7 +132,7 @@ def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
     """Everything that needs no data runs, every claim has a verdict, and the page needs no other file."""
     one_setting = tuple(replace(c, grid=c.grid[-1:]) for c in synthetic.CONTENDERS)
     monkeypatch.setattr(synthetic, "CONTENDERS", one_setting)
-    report = importlib.import_module(f"confidently.papers.{paper}").reproduce(Tiny(quick=True))
+    report = importlib.import_module(f"papers.{paper}").reproduce(Tiny(quick=True))
     report.write(tmp_path)
     results = json.loads((tmp_path / "results.json").read_text())
     assert results["claims"]
@@ -447,27 +449,32 @@ def test_a_paper_that_is_not_known():
         reproduce("none", Run())
 
 
-def test_command_refuses_what_it_does_not_know(call, tmp_path):
-    code, _, error = call("reproduce", "nothing2000", "--out", tmp_path)
-    assert code == 2
-    assert "cw2008, ellipsoid2009" in error
+def called(*arguments):
+    """What ``python -m papers`` does."""
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def test_command_refuses_what_it_does_not_know(tmp_path):
+    done = called("nothing2000", "--out", tmp_path)
+    assert done.exit_code == 2
+    assert "cw2008, ellipsoid2009" in done.stderr
 
 
 @pytest.mark.parametrize("axes", ["2", "2:x", "2:0", "1:2:3:4", "2:inf"])
-def test_command_refuses_axes_that_are_none(axes, call, tmp_path):
-    code, _, error = call("reproduce", "cw2008", "--out", tmp_path, "--axes", axes)
-    assert code == 2
-    assert "two or three positive numbers" in error
+def test_command_refuses_axes_that_are_none(axes, tmp_path):
+    done = called("cw2008", "--out", tmp_path, "--axes", axes)
+    assert done.exit_code == 2
+    assert "two or three positive numbers" in done.stderr
 
 
-def test_command_hands_axes_on(ok, tmp_path, monkeypatch):
+def test_command_hands_axes_on(tmp_path, monkeypatch):
     given = []
     monkeypatch.setattr(cw2008, "reproduce", lambda run: given.append(run.axes) or Report("cw2008", "title", {}))
-    ok("reproduce", "cw2008", "--out", tmp_path, "--axes", "3:1", "--axes", "4:1:1.5")
+    assert called("cw2008", "--out", tmp_path, "--axes", "3:1", "--axes", "4:1:1.5").exit_code == 0
     assert given == [((3.0, 1.0), (4.0, 1.0, 1.5))]
 
 
-def test_command_writes_and_tells(ok, tmp_path, monkeypatch):
+def test_command_writes_and_tells(tmp_path, monkeypatch):
     def tiny(run):
         report = Report("cw2008", "title", {"seed": run.seed})
         report.section("Part")
@@ -475,10 +482,10 @@ def test_command_writes_and_tells(ok, tmp_path, monkeypatch):
         return report
 
     monkeypatch.setattr(cw2008, "reproduce", tiny)
-    out = ok("reproduce", "cw2008", "--out", tmp_path / "new" / "folder", "--seed", 4)
-    assert "reproduced      up" in out
+    done = called("cw2008", "--out", tmp_path / "new" / "folder", "--seed", 4)
+    assert "reproduced      up" in done.stdout
     assert json.loads((tmp_path / "new" / "folder" / "results.json").read_text())["settings"]["seed"] == 4
-    assert json.loads(ok("reproduce", "cw2008", "--out", tmp_path, "--json", "--quiet"))["claims"][0]["holds"]
+    assert json.loads(called("cw2008", "--out", tmp_path, "--json", "--quiet").stdout)["claims"][0]["holds"]
 
 
 if __name__ == "__main__":

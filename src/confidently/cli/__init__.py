@@ -33,7 +33,6 @@ COMMANDS = {
     "cache": "Parse data once into a binary cache.",
     "serve": "Serve models that learn online, over HTTP, with a page to label rows.",
     "rules": "List the update rules, or show one in detail.",
-    "reproduce": "Run a paper's experiments and report which of its claims are reproduced.",
     "sample": "Write made-up data to try the other commands on.",
     "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
     "doctor": "Show what this installation is made of and check that it works.",

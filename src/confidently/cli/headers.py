@@ -6,20 +6,8 @@ import json
 import os
 from typing import Any
 
-from ..covariances.names import DIAGONAL
-
 DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # reported when the model is loaded
 MODEL = b'{"__metadata__":{'  # how a model file begins, after a size in eight bytes
-
-
-def is_diagonal(path: str) -> bool:
-    """Return whether a file is a model whose covariances are all diagonal, without reading its arrays."""
-    try:
-        header = _header(path)
-        learners = header.get("members") or [header]
-        return all(one["settings"]["covariance"] == DIAGONAL for one in learners if "settings" in one)
-    except DAMAGED:
-        return False
 
 
 def kind_of_model(path: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..late import numpy as np
+import numpy as np
 
 Product = tuple[Any, Any, Any]  # left, right and where their product goes
 

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from ..rules.ranges import Range
 from .examples import Examples, Progressive
 from .settings import Settings

@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from ..memory import require_memory
 from ..rules.ranges import Range
 from . import normal_equations, open_block

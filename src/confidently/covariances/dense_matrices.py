@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..late import numpy as np
+import numpy as np
+
 from .host_arrays import NumpyArrays
 from .state import State
 from .threads import crew

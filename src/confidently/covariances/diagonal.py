@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .. import _core
-from ..arrays import array_of
-from ..late import numpy as np
+import numpy as np
+
 from ..rules.ranges import POSITIVE, Range
 from .covariance import Covariance, NaturalParameters, Placement
 from .identity import Identity
@@ -56,10 +55,7 @@ class Diagonal(UncorrelatedWeights):
     def prior_weights(self, state: State, rows: int, columns: int) -> np.ndarray:
         weights = super().prior_weights(state, rows, columns)
         folded, prior, least = state["folded"], self.settings.prior_variance, self.settings.min_variance
-        if isinstance(folded, _core.PlainArray):
-            weights[:, 1] = array_of([prior * max(one, least) for one in folded.tolist()])
-        else:
-            weights[:, 1] = prior * np.maximum(folded, least)
+        weights[:, 1] = prior * np.maximum(folded, least)
         return weights
 
     def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from .. import _core
 from ..arrays import row_entries
-from ..late import numpy as np
 from .settings import Settings
 
 

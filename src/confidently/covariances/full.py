@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..late import numpy as np
+import numpy as np
+
 from .covariance import draws, intercept_last
 from .dense import Dense
 from .dense_matrices import flushed_matrices, quadratic_forms

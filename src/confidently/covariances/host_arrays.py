@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from .block_update import BlockUpdate, Product
 from .threads import WORTHWHILE, Crew, Task
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..late import numpy as np
+import numpy as np
+
 from .covariance import Covariance, NaturalParameters, Placement
 from .settings import Settings
 from .state import Size, State

@@ -20,8 +20,9 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from .. import _core, memory
-from ..late import numpy as np
 from ..rules.ranges import Range
 from .covariance import Covariance
 from .examples import Examples, Progressive

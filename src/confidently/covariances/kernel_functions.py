@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..late import numpy as np
+import numpy as np
+
 from .settings import Settings
 from .state import OutOfRange
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _core
 from ..arrays import row_entries
-from ..late import numpy as np
 from .examples import Block
 from .settings import Settings
 from .state import COUNT, REAL, Shapes, Size, State

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..late import numpy as np
+import numpy as np
+
 from ..rules.ranges import Range
 from .examples import Examples
 from .host_arrays import NumpyArrays

@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..late import numpy as np
+import numpy as np
+
 from ..rules.ranges import Range
 from .state import COUNT, COUNTS, REAL, Shapes, State, within
 

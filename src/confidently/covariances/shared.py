@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from .dense import Dense
 from .dense_matrices import quadratic_forms
 from .host_arrays import NumpyArrays

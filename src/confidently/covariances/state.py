@@ -25,12 +25,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+import numpy as np
+
 from .. import _core
-from ..arrays import array_of, joined, lies_within, type_of, zeros
-from ..late import numpy as np
+from ..arrays import lies_within
 from ..rules.ranges import Range
 from .settings import Settings
 
@@ -132,11 +132,11 @@ def common_entries(settings: Settings, n_classes: int) -> State:
     """Return these entries before training."""
     learners = settings.learners(n_classes)
     return {
-        "scale": array_of([1.0] * learners),
-        "folded": array_of([1.0] * learners),
-        "updates": zeros((learners,), COUNT),
-        "counters": zeros((len(COUNTERS),), COUNT),
-        "calibration": array_of(initial_calibration(settings, n_classes)),
+        "scale": np.array([1.0] * learners),
+        "folded": np.array([1.0] * learners),
+        "updates": np.zeros((learners,), COUNT),
+        "counters": np.zeros((len(COUNTERS),), COUNT),
+        "calibration": np.array(initial_calibration(settings, n_classes)),
     }
 
 
@@ -159,11 +159,9 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
         yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
     yield "the curvature of the calibration", calibration[:, line - 1], not_negative
     yield "the size of the scores", calibration[:, line:first], not_negative
-    yield "the correction of the calibration", calibration[:, first : first + knots], within(MAX_CALIBRATION)
-    every = state["calibration"].tolist()  # plain numbers, which need no NumPy
-    each = (every[start : start + knots] for start in range(first, len(every), size))
-    falls = [one - following for values in each for one, following in pairwise(values)]
-    yield "the fall of the correction", array_of(falls), Range(-math.inf, MAX_FALL + ROUNDING, closed_high=True)
+    correction = calibration[:, first : first + knots]
+    yield "the correction of the calibration", correction, within(MAX_CALIBRATION)
+    yield "the fall of the correction", -np.diff(correction), Range(-math.inf, MAX_FALL + ROUNDING, closed_high=True)
     yield "the curvature of the correction", calibration[:, first + knots : first + 2 * knots], not_negative
     yield "the predictions of labels", calibration[:, first + 2 * knots :], not_negative
 
@@ -190,7 +188,7 @@ def check_within(name: str, values: np.ndarray, allowed: Range) -> None:
 
 def check_rows(rows: np.ndarray, n: int) -> None:
     """Raise ``ValueError`` unless an array from a file has numbers of rows, ascending, of a table of ``n``."""
-    fits = type_of(rows) == "int64" and rows.ndim == 1
+    fits = str(rows.dtype) == "int64" and rows.ndim == 1
     if not (fits and lies_within(rows, 0, n - 1) and _core.ascend(rows, strictly=True)):
         raise ValueError(f"the numbers of stored rows must ascend within 0 to {n - 1}")
 
@@ -199,8 +197,8 @@ def put_rows(whole: np.ndarray, rows: np.ndarray, stored: np.ndarray, name: str)
     """Store the rows of a table that a file has; ``ValueError`` unless they are rows of this table and of its type."""
     check_rows(rows, len(whole))
     shape = len(rows), *whole.shape[1:]
-    if stored.shape != shape or type_of(stored) != type_of(whole):
-        found, needed = (f"{type_of(array)}{list(size)}" for array, size in ((stored, stored.shape), (whole, shape)))
+    if stored.shape != shape or str(stored.dtype) != str(whole.dtype):
+        found, needed = (f"{array.dtype}{list(size)}" for array, size in ((stored, stored.shape), (whole, shape)))
         raise ValueError(f"{name} is {found}, not {needed}")
     whole[rows] = stored
 
@@ -209,8 +207,8 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     """Add classes or labels to these entries; return the number of added learners."""
     more = settings.learners(n_classes) - len(state["scale"])
     for name in ("scale", "folded"):
-        state[name] = joined([state[name], array_of([1.0] * more)])
-    state["updates"] = joined([state["updates"], zeros((more,), "int64")])
+        state[name] = np.concatenate([state[name], np.array([1.0] * more)])
+    state["updates"] = np.concatenate([state["updates"], np.zeros((more,), "int64")])
     if settings.multilabel:
         calibration = np.tile(INITIAL_LABEL, n_classes)
         calibration[: len(state["calibration"])] = state["calibration"]
@@ -222,8 +220,8 @@ def split_common(state: State, multiclass: Settings) -> None:
     """Convert these entries of a binary learner into those of a multiclass one with the same beliefs."""
     if multiclass.independent:
         for name in ("scale", "folded", "updates"):
-            state[name] = joined([state[name], state[name]])
+            state[name] = np.concatenate([state[name], state[name]])
     slope, _, curvature = state["calibration"][:3].tolist()
     # one-vs-rest: the difference of the two scores is twice the binary one
     factor = 2 if multiclass.task == "one-vs-rest" else 1
-    state["calibration"] = array_of([slope / factor, curvature * factor**2, *INITIAL_TEMPERATURE[len(INITIAL_SLOPE) :]])
+    state["calibration"] = np.array([slope / factor, curvature * factor**2, *INITIAL_TEMPERATURE[len(INITIAL_SLOPE) :]])

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
+
 from .. import _core
-from ..arrays import contiguous, type_of, zeros
-from ..late import numpy as np
 from ..rules.ranges import Range
 from .covariance import Covariance, draws, intercept_last
 from .settings import TASKS, Settings
@@ -28,7 +28,6 @@ from .state import (
 )
 
 COLUMNS_PER_SPARE = 8  # columns of weights for each that is kept to spare
-FEW_COLUMNS = 32  # for which a plain array is copied
 
 
 class WeightCovariance(Covariance):
@@ -75,7 +74,7 @@ class WeightCovariance(Covariance):
 
         So the scale of the ellipsoid rules applies to them too.
         """
-        return zeros((rows, self.planes, columns), self.settings.dtype)
+        return np.zeros((rows, self.planes, columns), self.settings.dtype)
 
     def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
         state, grown = dict(state), self
@@ -118,12 +117,12 @@ class WeightCovariance(Covariance):
 
         The entry ``weights.rows`` has these numbers.
         """
-        packed = {name: contiguous(array) for name, array in state.items()}
-        weights = packed["weights"] = contiguous(self.weights(state, n_features))
+        packed = {name: np.ascontiguousarray(array) for name, array in state.items()}
+        weights = packed["weights"] = np.ascontiguousarray(self.weights(state, n_features))
         if len(weights):
             moved = _core.moved_rows(weights, self.prior_weights(state, 1, weights.shape[2]))
             if len(moved) * (weights[:1].nbytes + moved.itemsize) < weights.nbytes:
-                rows = zeros((len(moved), *weights.shape[1:]), self.settings.dtype)
+                rows = np.zeros((len(moved), *weights.shape[1:]), self.settings.dtype)
                 _core.copy_rows(weights, moved, rows)
                 packed["weights"], packed["weights.rows"] = rows, moved
         return packed
@@ -163,14 +162,14 @@ class WeightCovariance(Covariance):
         )
 
     def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
-        found = zeros((X.shape[0], self.settings.columns(size.n_classes)))
+        found = np.zeros((X.shape[0], self.settings.columns(size.n_classes)))
         fault = self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found, largest)
         if fault is not None:
             raise InvalidRows(fault)
         return found
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        found = zeros((X.shape[0], self.settings.columns(size.n_classes)))
+        found = np.zeros((X.shape[0], self.settings.columns(size.n_classes)))
         self.compiled().variances(state, X, found)
         return found
 
@@ -233,8 +232,8 @@ class WeightCovariance(Covariance):
         split_common(state, multiclass.settings)
 
     def _split_own(self, state: State, fraction: float, multiclass: Covariance) -> None:
-        old = contiguous(state["weights"])
-        pair = zeros((*old.shape[:2], 2), self.settings.dtype)
+        old = np.ascontiguousarray(state["weights"])
+        pair = np.zeros((*old.shape[:2], 2), self.settings.dtype)
         _core.split_column(old, self.prior_weights(state, 1, 1), fraction, self.has_variances, pair)
         state["weights"] = pair
 
@@ -246,15 +245,10 @@ def widened(old: np.ndarray, columns: int) -> np.ndarray:
     """Return an array of weights with more columns, whose values are undefined, after the old ones.
 
     It is a view of an array with columns to spare, which the next call takes, so that a growing number of classes is
-    copied rarely; a plain array has none. The first number of a spare column is NaN until the column is taken: an
+    copied rarely. The first number of a spare column is NaN until the column is taken: an
     array that two learners share is extended for one of them only.
     """
     taken = old.shape[2]
-    if isinstance(old, _core.PlainArray) and columns <= FEW_COLUMNS:
-        few = zeros((*old.shape[:2], columns), type_of(old))
-        few[:, :, :taken] = old
-        return few
-    old = np.asarray(old)
     whole = old.base if isinstance(old.base, np.ndarray) else old
     fits = (
         whole.ndim == 3
@@ -282,7 +276,7 @@ class UncorrelatedWeights(WeightCovariance):
         self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         shape = (X.shape[0], self.settings.columns(size.n_classes))
-        scores, found = zeros(shape), zeros(shape)
+        scores, found = np.zeros(shape), np.zeros(shape)
         fault = self.compiled().moderated(state, X, scores, found, largest)
         if fault is not None:
             raise InvalidRows(fault)

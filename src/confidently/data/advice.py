@@ -6,8 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from ..printable import printable
 from ..wording import first_of, typed
 from .batch import Batch

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from ..printable import PrintableError
 from .features import NewFeatures, Strings
 from .memory.matrix import csr_matrix, largest_value

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..late import numpy as np
+import numpy as np
 
 
 class ClassOrder:

@@ -11,8 +11,9 @@ from functools import partial
 from math import floor
 from typing import Any, Protocol
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from .batch import Batch
 from .memory.matrix import MAX_COLUMNS, csr_matrix
 from .reading import ReaderOptions, date_features

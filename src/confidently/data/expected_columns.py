@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from ..wording import MAX_LISTED, counted, first_of, listed
 from .batch import Batch, DataError
 from .features import Features, Strings

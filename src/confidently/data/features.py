@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+import numpy as np
+
 from .. import _core
-from ..arrays import joined, numbered, zeros
-from ..late import numpy as np
 
 KEPT_NAMES = 2**15  # after pruning
 MAX_NAMES = 2**17  # of hashed features, before pruning
@@ -38,10 +38,10 @@ class Strings:
     def of(cls, strings: list[str]) -> Strings:
         """Encode strings."""
         encoded = [s.encode(errors="surrogatepass") for s in strings]
-        start = zeros((len(encoded) + 1,), "int64")
+        start = np.zeros((len(encoded) + 1,), "int64")
         for k, end in enumerate(accumulate(len(s) for s in encoded)):
             start[k + 1] = end
-        text = zeros((start[-1],), "uint8")
+        text = np.zeros((start[-1],), "uint8")
         text.data[:] = b"".join(encoded)
         return cls(text, start)
 
@@ -69,9 +69,7 @@ class Strings:
 
     def take(self, which: np.ndarray) -> Strings:
         """Return the strings at these positions, in this order."""
-        if not isinstance(which, _core.PlainArray):
-            which = np.asarray(which, dtype=np.int64)
-        return Strings(*_core.take_strings(self.text, self.start, which))
+        return Strings(*_core.take_strings(self.text, self.start, np.asarray(which, dtype=np.int64)))
 
     @staticmethod
     def joined(parts: list[Strings]) -> Strings:
@@ -80,7 +78,7 @@ class Strings:
             return Strings.of([])
         offsets = accumulate((int(part.start[-1]) for part in parts[:-1]), initial=0)
         ends = [part.start[1:] + offset for part, offset in zip(parts, offsets, strict=True)]
-        return Strings(joined([part.text for part in parts]), joined([parts[0].start[:1], *ends]))
+        return Strings(np.concatenate([part.text for part in parts]), np.concatenate([parts[0].start[:1], *ends]))
 
 
 class NewFeatures(NamedTuple):
@@ -121,8 +119,8 @@ class Features:
         names: Strings | None = None,
         bounded: bool = False,
     ) -> None:
-        self._keys = [zeros((0,), "uint32") if key is None else key]
-        self._columns = [zeros((0,), "int32") if column is None else column]
+        self._keys = [np.zeros((0,), "uint32") if key is None else key]
+        self._columns = [np.zeros((0,), "int32") if column is None else column]
         self._names = [Strings.of([]) if names is None else names]
         self.bounded = bounded
         self._size, self.n_named = len(self._keys[0]), len(self._columns[0])
@@ -131,7 +129,7 @@ class Features:
     def named(cls, names: list[str]) -> Features:
         """Return features with these names, by column."""
         strings = Strings.of(names)
-        return cls(_core.name_keys(strings.text, strings.start), numbered(0, len(names)), strings)
+        return cls(_core.name_keys(strings.text, strings.start), np.arange(0, len(names), dtype=np.int32), strings)
 
     def __len__(self) -> int:
         return self._size
@@ -157,7 +155,7 @@ class Features:
         if len(new.key) == 0:
             return
         self._keys.append(new.key)
-        self._columns.append(numbered(self._size, self._size + len(new.key)))
+        self._columns.append(np.arange(self._size, self._size + len(new.key), dtype=np.int32))
         self._names.append(new.names)
         self._size += len(new.key)
         self.n_named += len(new.key)
@@ -179,13 +177,13 @@ class Features:
     @property
     def key(self) -> np.ndarray:
         if len(self._keys) > 1:
-            self._keys = [joined(self._keys)]
+            self._keys = [np.concatenate(self._keys)]
         return self._keys[0]
 
     @property
     def column(self) -> np.ndarray:
         if len(self._columns) > 1:
-            self._columns = [joined(self._columns)]
+            self._columns = [np.concatenate(self._columns)]
         return self._columns[0]
 
     @property

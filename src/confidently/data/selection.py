@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+import numpy as np
+
 from ..arrays import row_entries, row_starts
-from ..late import numpy as np
 from ..wording import counted
 from .batch import Batch, DataError
 from .features import NewFeatures, Strings

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ..late import numpy as np
+import numpy as np
+
 from .batch import Batch, NewLabel
 from .features import NewFeatures
 from .selection import in_blocks, joined, joined_features, select_rows

@@ -9,7 +9,8 @@ from importlib import import_module
 from itertools import chain
 from typing import Any
 
-from ..late import numpy as np
+import numpy as np
+
 from ..wording import counted
 from .advice import warn_if_ids, warn_if_unknown, warn_of_categories, warn_of_missing_labels
 from .batch import Batch, DataError

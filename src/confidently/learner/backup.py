@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Self
 
+import numpy as np
+
 from .. import _core
 from ..covariances.covariance import Covariance
 from ..covariances.examples import Examples
 from ..covariances.state import Size, State
-from ..late import numpy as np
 from .posterior import Posterior
 
 # Weights are copied if that takes at most this fraction of a log of all changes; otherwise changes are logged.

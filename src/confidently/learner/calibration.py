@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from .. import _core
-from ..arrays import array_of, contiguous, zeros
 from ..covariances.settings import MULTILABEL
 from ..covariances.state import (
     FIRST_SIGMOID_KNOT,
@@ -23,7 +24,6 @@ from ..covariances.state import (
     SIGMOID_KNOTS,
     TEMPERATURE_KNOTS,
 )
-from ..late import numpy as np
 
 # Nodes of the quadrature over each class's Gaussian, in standard deviations.
 NODES = (-8.0, -6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.75, 3.5, 4.5, 6.0, 8.0)
@@ -61,16 +61,16 @@ def sigmoid(scores: np.ndarray, calibration: np.ndarray | None = None) -> np.nda
 
     Without a calibration t is the score and w is 0.
     """
-    p = zeros((len(scores), 2))
-    state = array_of(INITIAL_SIGMOID) if calibration is None else calibration
-    _core.binary_probabilities(contiguous(scores, "float64"), state, p)
+    p = np.zeros((len(scores), 2))
+    state = np.array(INITIAL_SIGMOID) if calibration is None else calibration
+    _core.binary_probabilities(np.ascontiguousarray(scores, "float64"), state, p)
     return p
 
 
 def sigmoids(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     """Return 1/(1 + exp(-t - w_k(t))), t = a_k f_k + b_k, of every label k by itself, (n, labels)."""
-    p = zeros(scores.shape)
-    _core.label_probabilities(contiguous(scores, "float64"), calibration, p)
+    p = np.zeros(scores.shape)
+    _core.label_probabilities(np.ascontiguousarray(scores, "float64"), calibration, p)
     return p
 
 
@@ -79,9 +79,9 @@ def softmax(scores: np.ndarray, calibration: np.ndarray | None = None) -> np.nda
 
     Without a calibration a is 1 and w is 0.
     """
-    p = zeros(scores.shape)
-    state = array_of(INITIAL_TEMPERATURE) if calibration is None else calibration
-    _core.class_probabilities(contiguous(scores, "float64"), state, p)
+    p = np.zeros(scores.shape)
+    state = np.array(INITIAL_TEMPERATURE) if calibration is None else calibration
+    _core.class_probabilities(np.ascontiguousarray(scores, "float64"), state, p)
     return p
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings
 from ..covariances.state import MAX_TARGET
 from ..data.memory.matrix import MAX_WEIGHT, MIN_WEIGHT
-from ..late import numpy as np
 from ..wording import counted
 
 

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..late import numpy as np
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from .backup import Transaction, Unprotected

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..covariances.covariance import Covariance, draws, intercept_last
 from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
-from ..late import numpy as np
 from ..views.view import View
 
 

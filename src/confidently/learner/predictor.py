@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .. import _core
-from ..arrays import joined, predicted_numbers
+from ..arrays import predicted_numbers
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..late import numpy as np
 from ..wording import counted
 from . import calibration, regression
 from .posterior import Posterior
@@ -157,8 +158,8 @@ class Predictor(Posterior):
         if len(found) == 1:
             return found[0]
         if isinstance(found[0], tuple):
-            return tuple(joined(parts) for parts in zip(*found, strict=True))
-        return joined(found)
+            return tuple(np.concatenate(parts) for parts in zip(*found, strict=True))
+        return np.concatenate(found)
 
     # --- rows as the learner sees them -------------------------------------------------------------------------------
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..covariances.settings import Settings
 from ..covariances.state import INITIAL_TARGET, TARGET_STATISTICS
-from ..late import numpy as np
 from ..rules.regression import RegressionRule
 
 BINS_PER_UNIT = 40.0  # of asinh(z), as in core/learner/targets.hpp

@@ -9,8 +9,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from .. import _core
-from ..arrays import array_of, zeros
 from ..data import Batch, DataError
 from ..data.advice import warn_if_sorted
 from ..data.batch import NewLabel
@@ -20,7 +21,6 @@ from ..data.features import Features
 from ..data.memory.matrix import csr_matrix
 from ..data.reading import ReaderOptions
 from ..data.selection import first_together
-from ..late import numpy as np
 from ..memory import require_memory
 from ..views.columns import MARKS, PLAIN, ZERO, Columns
 
@@ -56,7 +56,7 @@ class StreamLearner:
     ) -> None:  # fmt: skip
         self.learner, self.classes, self.multiclass, self.features = learner, classes, multiclass, features
         self.reading = reading
-        self.log_loss = zeros((1,))
+        self.log_loss = np.zeros((1,))
 
     def learn(
         self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True,
@@ -79,7 +79,7 @@ class StreamLearner:
         DataError
             If a label is outside a closed set of classes, or a feature number makes the model too large for the memory.
         """
-        number_of = zeros((0,), "int32")  # the learner's number of each label of the stream
+        number_of = np.zeros((0,), "int32")  # the learner's number of each label of the stream
         same = True  # whether these are the stream's own numbers
         if advise and calibrate:
             batches = warn_if_sorted(batches, SHUFFLE_STREAM)
@@ -89,7 +89,7 @@ class StreamLearner:
         for batch in prepared if divide is None else divide(prepared):
             seen = len(number_of)
             if batch.new_labels:
-                more = zeros((seen + len(batch.new_labels),), "int32")
+                more = np.zeros((seen + len(batch.new_labels),), "int32")
                 more[:seen], number_of = number_of, more
             for part in self.parts(batch):
                 class_start = list[int]()
@@ -176,7 +176,7 @@ class StreamLearner:
             if part.targets is None:
                 options |= {
                     "log_loss": self.log_loss,
-                    "class_start": array_of(class_start, "int64") if class_start else None,
+                    "class_start": np.array(class_start, np.int64) if class_start else None,
                 }
             else:
                 options["targets"] = part.targets[:, None]

@@ -14,10 +14,12 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
+
+import numpy as np
 
 from .. import _core
-from ..arrays import BYTES, contiguous, is_finite, lies_within, type_of
+from ..arrays import is_finite, lies_within
 from ..covariances.state import Shapes
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
@@ -29,9 +31,6 @@ from ..memory import require_memory
 from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
 from . import tensors
-
-if TYPE_CHECKING:
-    import numpy as np
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections
 FORMAT = 6
@@ -148,7 +147,7 @@ class Contents:
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write a model file, which replaces the one of its name only when it is complete."""
-    arrays = {name: contiguous(array) for name, array in arrays.items()}
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
     needed = WITHOUT_CORRECTIONS if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
     if header.get("kind", LINEAR) == LINEAR:
@@ -230,8 +229,8 @@ def checked_arrays(arrays: dict[str, np.ndarray], expected: Shapes) -> dict[str,
     """
     for name, (shape, dtype) in expected.items():
         array = arrays[name]
-        if array.shape != shape or type_of(array) != dtype:
-            raise ValueError(f"{name} is {type_of(array)}{list(array.shape)}, not {dtype}{list(shape)}")
+        if array.shape != shape or str(array.dtype) != dtype:
+            raise ValueError(f"{name} is {array.dtype}{list(array.shape)}, not {dtype}{list(shape)}")
         if not is_finite(array):
             raise ValueError(f"{name} has values that are not finite")
         if array.data.readonly or not array.data.c_contiguous:
@@ -241,7 +240,7 @@ def checked_arrays(arrays: dict[str, np.ndarray], expected: Shapes) -> dict[str,
 
 def require_memory_for(shapes: Shapes) -> None:
     """Raise ``MemoryError`` if arrays of these shapes and types need more memory than there is."""
-    needed = sum(math.prod(shape) * BYTES[dtype] for shape, dtype in shapes.values())
+    needed = sum(math.prod(shape) * np.dtype(dtype).itemsize for shape, dtype in shapes.values())
     require_memory(needed, "the model", "use a machine with more memory, or train with fewer features")
 
 
@@ -265,7 +264,7 @@ def _signed(header: str) -> str:
 
 def _check_sums(expected: dict[str, int], arrays: dict[str, np.ndarray]) -> None:
     for name, array in arrays.items():
-        if expected[name] != zlib.crc32(contiguous(array).data):
+        if expected[name] != zlib.crc32(np.ascontiguousarray(array).data):
             raise ValueError(f"the checksum of {name} is wrong")
 
 
@@ -277,7 +276,7 @@ def _features(header: Header, arrays: dict[str, np.ndarray]) -> Features | None:
     if not found:
         return None
     key, column, text, start = (found[f"features.{name}"] for name in ("key", "column", "text", "start"))
-    types = [type_of(array) for array in (key, column, text, start)]
+    types = [str(array.dtype) for array in (key, column, text, start)]
     if types != ["uint32", "int32", "uint8", "int64"] or any(array.ndim != 1 for array in found.values()):
         raise ValueError("the names of features have the wrong types")
     inside = lies_within(column, 0, len(key) - 1) and _core.ascend(column, strictly=True)

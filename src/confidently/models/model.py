@@ -7,11 +7,12 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
+import numpy as np
+
 from ..covariances.settings import DTYPES
 from ..covariances.state import Size, State, check_rows, check_within, upgraded_calibration
 from ..covariances.table import saved_multiclass
 from ..data.features import Features
-from ..late import numpy as np
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
 from ..rules.ranges import check_choice

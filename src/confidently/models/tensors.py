@@ -1,4 +1,4 @@
-"""Files of safetensors, written and read without NumPy, and written without a copy of the arrays.
+"""Files of safetensors, written without a copy of the arrays.
 
 A file is the size of its header in eight bytes, the header (JSON: of every array its type, shape and place, and
 metadata), and the numbers of the arrays, all in little-endian order.
@@ -11,16 +11,13 @@ import sys
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from .. import _core
-from ..arrays import type_of
-from ..late import numpy as np
+import numpy as np
 
 CODES = {  # of types, in the order of the arrays in a file, as the library of this format has it
     "int64": "I64", "float64": "F64", "float32": "F32", "uint32": "U32", "int32": "I32", "int8": "I8", "uint8": "U8",
 }  # fmt: skip
 TYPES = {code: name for name, code in CODES.items()}
 ALIGNMENT = 8  # of the first array
-MAX_DIMENSIONS = 3  # of a plain array
 
 
 def write(file: BinaryIO, arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
@@ -29,7 +26,7 @@ def write(file: BinaryIO, arrays: Mapping[str, np.ndarray], metadata: Mapping[st
     Arrays of the widest numbers come first, so that all are aligned; those of the same type by name.
     """
     header, begin = dict[str, Any]({"__metadata__": dict(metadata)}), 0
-    types, places = {name: type_of(array) for name, array in arrays.items()}, list(CODES)
+    types, places = {name: str(array.dtype) for name, array in arrays.items()}, list(CODES)
     order = sorted(arrays, key=lambda name: (places.index(types[name]), name))
     for name in order:
         end = begin + arrays[name].nbytes
@@ -60,7 +57,5 @@ def read(content: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(data: bytearray, shape: list[int], dtype: str) -> np.ndarray:
-    if _core.makes_plain_arrays() and sys.byteorder == "little" and len(shape) <= MAX_DIMENSIONS:
-        return _core.over(bytearray(data) if isinstance(data, bytes) else data, shape, dtype)
     stored = np.frombuffer(data, dtype)
     return (stored if sys.byteorder == "little" else stored.byteswap()).reshape(shape)

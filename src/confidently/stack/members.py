@@ -7,11 +7,12 @@ from contextlib import ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+import numpy as np
+
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import Shapes, State
 from ..data.memory.matrix import check_rows, is_checked
-from ..late import numpy as np
 from ..learner.learner import Learner
 from ..views.columns import Columns
 from ..views.view import View

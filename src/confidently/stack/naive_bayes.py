@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+import numpy as np
+
 from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import INITIAL_LINE, INITIAL_SLOPE, REAL, Shapes, State, check_within, within
-from ..late import numpy as np
 from ..learner.backup import Statistics
 from ..learner.calibration import lines
 from ..rules.ranges import Range

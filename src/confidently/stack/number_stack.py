@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.state import (
@@ -18,7 +20,6 @@ from ..covariances.state import (
     within,
 )
 from ..data.memory.matrix import check_rows, is_checked
-from ..late import numpy as np
 from ..learner.learner import Learner
 from ..learner.regression import Prediction, Targets, calibrated_interval, deviation
 from ..views.view import COUNTED

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
-from ..late import numpy as np
 from ..learner.calibration import sigmoid, softmax
 from ..views.view import COUNTED
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, threads_for, weights_in_order

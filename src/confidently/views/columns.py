@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..arrays import joined, zeros
-from ..late import numpy as np
+import numpy as np
 
 # Kinds of columns (core/views/standard.hpp): plain ones, such as words and categories, are not numbers to standardize;
 # the others are, and their absence from a row means that the value is not known, or that it is 0.
@@ -56,7 +55,7 @@ class Columns:
         names = None
         if self.names is not None or more.names is not None:
             names = [*self.given_names(0), *more.given_names(len(self))]
-        return Columns(joined([self.kind, more.kind]), names)
+        return Columns(np.concatenate([self.kind, more.kind]), names)
 
     def given_names(self, first: int) -> Iterable[str]:
         """Yield the names of the columns, of which the first has this number."""
@@ -68,7 +67,7 @@ class Columns:
 
 def filled(n: int, kind: int) -> np.ndarray:
     """Return one kind of n columns."""
-    kinds = zeros((n,), "int8")
+    kinds = np.zeros((n,), "int8")
     kinds[:] = kind
     return kinds
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..late import numpy as np
+import numpy as np
+
 from ..memory import require_memory
 from ..rules.parametric import parameter
 from ..rules.ranges import POSITIVE, Range, check_integer

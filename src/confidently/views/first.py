@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..late import numpy as np
+import numpy as np
+
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import Columns

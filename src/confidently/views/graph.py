@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from ..late import numpy as np
+import numpy as np
 
 TINY = 1e-30  # below the norm of every row but empty ones, and within single precision
 

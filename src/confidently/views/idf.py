@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..late import numpy as np
+import numpy as np
+
 from ..rules.ranges import Range
 from .columns import Columns
 from .graph import Graph, unit_rows

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import _core
-from ..late import numpy as np
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import Columns

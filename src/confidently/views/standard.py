@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ..arrays import joined, zeros
-from ..late import numpy as np
+import numpy as np
+
 from ..rules.parametric import parameter
 from ..rules.ranges import Range
 from .columns import MISSING, PLAIN, ZERO, Columns, count_of
@@ -68,8 +68,8 @@ class Standard(View):
     unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)
 
     def new_arrays(self, n_classes: int) -> Arrays:
-        empty = {name: zeros((0,)) for name in (COUNT, MEAN, SQUARES)}
-        return {KINDS: zeros((0,), KIND), ROWS: zeros((1,)), **empty}
+        empty = {name: np.zeros((0,)) for name in (COUNT, MEAN, SQUARES)}
+        return {KINDS: np.zeros((0,), KIND), ROWS: np.zeros((1,)), **empty}
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
         added = count_of(new.kind, ZERO)
@@ -82,7 +82,7 @@ class Standard(View):
         grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN, SQUARES)}
         if added:  # a column that is 0 where it is absent has been 0 so far
             grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == ZERO, state[ROWS][0], 0.0)
-        return {KINDS: joined([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
+        return {KINDS: np.concatenate([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
 
     def n_known(self, state: Arrays) -> int:
         return len(state[KINDS])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..late import numpy as np
+import numpy as np
+
 from .columns import Columns
 from .graph import Graph, unit_rows
 from .view import COUNT, Arrays, Placed, Shapes, View

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
+import numpy as np
+
 from .. import _core
-from ..arrays import zeros_like
-from ..late import numpy as np
 from ..rules.parametric import Parametric
 from ..rules.ranges import Range, check_choice
 from .columns import PLAIN, Columns
@@ -240,7 +240,7 @@ def _saved(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
     """Return an array with n more entries along its first axis."""
-    whole = zeros_like(array, len(array) + n)
+    whole = np.zeros((len(array) + n, *array.shape[1:]), array.dtype)
     whole[: len(array)] = array
     if value:
         whole[len(array) :] = value

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...late import import_now, without_blas_threads
-from ..headers import is_diagonal, kind_of_model
 from ..importing import importing
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
 from ..options.predictions import (
-    Requested,
     check_kind,
     check_predictions,
     interval_option,
@@ -50,12 +47,6 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     check_predictions(options)
     wanted = requested(options)
     with importing():
-        diagonal = is_diagonal(model_path)
-        if diagonal:
-            without_blas_threads()
-        plain = wanted in (Requested(keep=wanted.keep), Requested(frozenset({"proba"}), keep=wanted.keep))
-        if not (diagonal and plain) or kind_of_model(model_path) == "regression":
-            import_now()
         from ..output.predictions import ClassifierPredictions
         from ..output.writers import write_predictions
     model = load_predictor(model_path, data)

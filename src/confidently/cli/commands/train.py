@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...covariances.names import DIAGONAL
-from ...late import import_now, without_blas_threads
 from ..importing import importing
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
@@ -101,10 +99,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     _check_usage(ctx, data, options)
     regression = known_task(ctx, options)
     with importing():
-        if not regression and _multiplies_no_matrices(options):
-            without_blas_threads()
-        if regression or not _multiplies_no_matrices(options) or options["passes"] > 1:
-            import_now()
         from ..output.summaries import regression_text, saved, training_text
         from ..training.saving import open_checkpoints, run_to_end
 
@@ -138,12 +132,6 @@ def _training_of(regression: bool) -> type[ClassifierTraining]:
     from ..training.regression import RegressionTraining
 
     return RegressionTraining
-
-
-def _multiplies_no_matrices(options: dict[str, Any]) -> bool:
-    """Return whether no learner of this training, or of one that it continues, can have a dense covariance."""
-    continued = options["init_model"] or options["resume"] or options["auto"]
-    return not continued and not on_cluster(options) and options["covariance"] in (None, DIAGONAL)
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

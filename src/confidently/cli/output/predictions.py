@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from ...arrays import predicted_numbers
 from ...data.class_order import sorted_numbers
-from ...late import numpy as np
 from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
 from .text import class_name
 

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TextIO, cast
 
 import click
+import numpy as np
 
 from ... import _core
-from ...arrays import contiguous
 from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
-from ...late import numpy as np
 from ...spreadsheets import harmless
 from ..inputs import open_for, reported
 from ..options.predictions import JSON_FORMAT, Requested
@@ -161,16 +160,12 @@ class Tsv(Lines):
         parts: list[Any] = []
         for column, found in zip(self.columns, values, strict=True):
             if column.kind == "number":
-                parts.append(
-                    contiguous(found)
-                    if isinstance(found, _core.PlainArray)
-                    else np.ascontiguousarray(found, np.float64)
-                )
+                parts.append(np.ascontiguousarray(found, np.float64))
             elif isinstance(found, Named):
                 names = [self.text(name) for name in found.names]
                 if any("\ud800" <= character <= "\udfff" for name in names for character in name):
                     return super()._text(values)  # which says that they cannot be written as UTF-8
-                parts.append((contiguous(found.numbers, "int32"), names))
+                parts.append((np.ascontiguousarray(found.numbers, "int32"), names))
             else:
                 return super()._text(values)
         return _core.table_text(parts, self.separator)

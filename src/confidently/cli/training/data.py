@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from ...data import Batch
 from ...data.cache.origin import Origin, fingerprints, is_cache
 from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
 from ...data.shuffling import shuffled
 from ...data.sources.whole_files import WINDOWS
-from ...late import numpy as np
 from ..inputs import BadInput, open_data
 from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
 

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Annotated, Any
 
+import numpy as np
+
 from ... import _core
-from ...arrays import is_finite, lies_within, numbered
-from ...late import numpy as np
+from ...arrays import is_finite, lies_within
 from ..batch import NewLabel
 from ..memory.matrix import MAX_WEIGHT, MIN_WEIGHT, csr_matrix
 from ..reading import ReaderOptions
@@ -131,7 +132,7 @@ def check_rows(header: Header, details: RowDetails, arrays: Arrays, n_labels: in
 
 def _check_labels(details: RowDetails, arrays: Arrays, n_labels: int) -> None:
     n, labels = details.rows, arrays["labels"]
-    start = arrays["label_start"] if "label_start" in arrays else numbered(0, n + 1, wide=True)
+    start = arrays["label_start"] if "label_start" in arrays else np.arange(0, n + 1, dtype=np.int64)
     check_starts("label_start", start, n, len(labels))
     if not lies_within(labels, 0, n_labels - 1):
         raise ValueError("its labels are not those it declares")

@@ -9,23 +9,18 @@ import io
 import json
 import os
 import struct
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
+import numpy as np
+from isal.isal_zlib import crc32
+
 from ... import _core
-from ...arrays import BYTES
-from ...late import numpy as np
 from ..batch import DataError
 from ..sources.json_schema import Count, conform, parse
 from ..sources.whole_files import PARTIAL, WINDOWS, commit, naming
 from .origin import MAGIC
-
-try:
-    from isal.isal_zlib import crc32  # about three times as fast
-except ImportError:
-    from zlib import crc32
 
 CACHE_FORMAT = 1
 END_MAGIC = MAGIC[::-1]
@@ -226,11 +221,11 @@ class CacheFile(CacheHeader):
         """Return the arrays of a block, read-only, after checking its checksum."""
         content = self.memory.bytes(block.bytes)
         self.file.seek(block.offset)
-        if self.file.readinto(content.data) != block.bytes or _checksum(content) != block.crc32:
+        if self.file.readinto(content.data) != block.bytes or crc32(content) != block.crc32:
             raise self.damaged(f"the bytes of its block at {block.offset} have changed")
         found, offset = {}, 0
         for name, (kind, length) in block.arrays.items():
-            size = length * BYTES[KINDS[kind]]
+            size = length * np.dtype(KINDS[kind]).itemsize
             found[name] = _part(content[offset : offset + size], kind)
             offset += size + -size % ALIGNMENT
         return found
@@ -255,7 +250,7 @@ class CacheFile(CacheHeader):
         for block in self.blocks:
             needed = 0
             for kind, length in block.arrays.values():
-                size = BYTES[KINDS[kind]] * length
+                size = np.dtype(KINDS[kind]).itemsize * length
                 needed += size + -size % ALIGNMENT
             if block.offset != first or block.bytes != needed:
                 raise ValueError(f"the block at {block.offset} does not fit")
@@ -265,17 +260,10 @@ class CacheFile(CacheHeader):
 
 
 def _part(content: np.ndarray, kind: Kind) -> np.ndarray:
-    """Return bytes of a block as an array; one of NumPy is read-only."""
-    if isinstance(content, _core.PlainArray) and sys.byteorder == "little":
-        return _core.over(content, (len(content) // BYTES[KINDS[kind]],), KINDS[kind])
+    """Return bytes of a block as a read-only array."""
     found: np.ndarray = np.asarray(content).view(kind)
     found.flags.writeable = False
     return found
-
-
-def _checksum(content: np.ndarray) -> int:
-    found = _core.crc32(content)
-    return crc32(content) if found is None else found
 
 
 def _blocks(given: Any) -> list[Block]:

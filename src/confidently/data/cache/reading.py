@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
-from ...arrays import array_of, numbered, row_numbers, zeros, zeros_like
-from ...late import numpy as np
+import numpy as np
+
+from ...arrays import row_numbers
 from ...wording import counted
 from ..batch import Batch, DataError, NewLabel, RowLocation
 from ..features import Features, NewFeatures, Strings
@@ -192,7 +193,7 @@ class _CacheRows:
             skip = first_row - details.first_row
             if skip >= details.rows:
                 new_labels = [new._replace(row=0) for new in new_labels]
-                new_features = [new._replace(row=zeros_like(new.row, len(new.row))) for new in new_features]
+                new_features = [new._replace(row=np.zeros_like(new.row)) for new in new_features]
                 continue
             batch = self._batch(block, details)
             batch.new_labels, batch.new_features = new_labels, joined_features(new_features)
@@ -244,13 +245,13 @@ class _CacheRows:
     def _numbered(self, arrays: Arrays, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the label numbers of the stream, and where those of each row start."""
         if self.request.ignore_labels:
-            return zeros((0,), "int32"), zeros((n + 1,), "int64")
+            return np.zeros((0,), "int32"), np.zeros((n + 1,), "int64")
         if "targets" in arrays:
-            return zeros((n,), "int32"), numbered(0, n + 1, wide=True)
+            return np.zeros((n,), "int32"), np.arange(0, n + 1, dtype=np.int64)
         labels = arrays["labels"]
         if self.number_of != list(range(len(self.number_of))):
-            labels = array_of(self.number_of, "int32")[labels]
-        return labels, arrays["label_start"] if "label_start" in arrays else numbered(0, n + 1, wide=True)
+            labels = np.array(self.number_of, np.int32)[labels]
+        return labels, arrays["label_start"] if "label_start" in arrays else np.arange(0, n + 1, dtype=np.int64)
 
     def _refuse_large(self, details: RowDetails, arrays: Arrays) -> None:
         if details.largest <= self.request.largest:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ... import _core
-from ...late import numpy as np
 
 # Larger values are errors: their squares, times variances, must fit the type of the state.
 MAX_VALUE = {"float64": 1e100, "float32": 1e10}
@@ -115,9 +116,8 @@ def csr_matrix(
     values: np.ndarray, columns: np.ndarray, start: np.ndarray, n_columns: int, checked: float = 0.0
 ) -> _core.Matrix:
     """Return the core's view of CSR arrays; ``checked`` guarantees that columns ascend and that no value is larger."""
-    if not all(isinstance(array, _core.PlainArray) for array in (values, columns, start)):  # as a reader has made them
-        values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
-        columns, start = np.ascontiguousarray(columns, dtype=np.int32), np.ascontiguousarray(start, dtype=np.int64)
+    values = np.ascontiguousarray(values, dtype=_value_type(values.dtype))
+    columns, start = np.ascontiguousarray(columns, dtype=np.int32), np.ascontiguousarray(start, dtype=np.int64)
     matrix = _core.csr(values, columns, start, n_columns)
     matrix.checked = checked
     return matrix

@@ -95,12 +95,8 @@ def _truncated(name: str, kind: str, done: int) -> DataError:
 
 
 def _gzip() -> Unpacker:
-    try:
-        from isal import isal_zlib  # about 2.5 times as fast
-    except ImportError:
-        import zlib
+    from isal import isal_zlib
 
-        return Unpacker(partial(zlib.decompressobj, wbits=31), zlib.error)
     return Unpacker(partial(isal_zlib.decompressobj, wbits=31), isal_zlib.error)
 
 

@@ -6,8 +6,9 @@ import math
 
 import numpy as np
 
-from ..plots import UpdatesDisplay
-from ..plots.base import tidy
+from confidently.plots import UpdatesDisplay
+from confidently.plots.base import tidy
+
 from . import PAPERS
 from .experiments import ellipsoids, multilabel, readings_report
 from .experiments.bounds import EllipsoidBounds, ellipsoid_bounds

@@ -12,12 +12,13 @@ from scipy.sparse import csr_array
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler, normalize
 
-from ...data.memory.labels import class_numbers
-from ...estimators.classifier import OnlineClassifier
-from ...estimators.mira import MIRA
-from ...evaluation.progressive import progressive_validation
-from ...learner.learner import Learner
-from ...rules import make_rule
+from confidently.data.memory.labels import class_numbers
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.estimators.mira import MIRA
+from confidently.evaluation.progressive import progressive_validation
+from confidently.learner.learner import Learner
+from confidently.rules import make_rule
+
 from ..report import Report
 from .examples import read_examples
 from .readings import LEMMA_2, LITERAL, MARGIN, EllipsoidReading

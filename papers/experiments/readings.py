@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from ...data.memory.labels import class_numbers
-from ...estimators.mira import MIRA
-from ...rules.ranges import check_choice
+from confidently.data.memory.labels import class_numbers
+from confidently.estimators.mira import MIRA
+from confidently.rules.ranges import check_choice
 
 LITERAL, MARGIN, LEMMA_2 = "literal", "margin", "lemma 2"
 STEPS = (LITERAL, MARGIN, LEMMA_2)

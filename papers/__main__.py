@@ -1,4 +1,4 @@
-"""``confidently reproduce``: a paper's experiments, with a report."""
+"""``python -m papers NAME``: a paper's experiments, with a report."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...extras import install
-from ..options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_option, quiet_option
-from ..options.command import Command
-from ..options.files import InputFolder, OutputFolder
-from ..options.plot import can_plot
-from ..output.text import say, table
+from confidently.cli.options.arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, json_option, quiet_option
+from confidently.cli.options.command import Command
+from confidently.cli.options.files import InputFolder, OutputFolder
+from confidently.cli.options.plot import can_plot
+from confidently.cli.output.text import say, table
+from confidently.extras import install
 
 if TYPE_CHECKING:
-    from ...papers.report import Report
+    from .report import Report
 
 
-EXAMPLES = ("confidently reproduce cw2008 --quick --out report",)
+EXAMPLES = ("python -m papers cw2008 --quick --out report",)
 
 
 @click.command(cls=Command, examples=EXAMPLES)
-@click.argument("paper")
+@click.argument("paper", metavar="NAME")
 @click.option(
     "--out", required=True, metavar="FOLDER", type=OutputFolder(),
     help="Write the report, figures, tables and results.json to this folder.",
@@ -51,19 +51,19 @@ def reproduce(
 ) -> None:  # fmt: skip
     """Run a paper's experiments and report which of its claims are reproduced.
 
-    PAPER is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning), ellipsoid2009 (Yang, Jin & Ye, the
-    ellipsoid method) or bayespa2014 (Shi & Zhu, Bayesian passive-aggressive learning). The command writes a
+    NAME is cw2008 (Crammer, Dredze & Pereira, confidence-weighted learning), ellipsoid2009 (Yang, Jin & Ye, the
+    ellipsoid method) or bayespa2014 (Shi & Zhu, Bayesian passive-aggressive learning). It writes a
     self-contained report.html, the figures as PNG and SVG, the tables as CSV and all numbers in results.json. Needs
     matplotlib.
     """
-    from ...papers import PAPERS
-    from ...papers import reproduce as run_paper
-    from ...papers.run import Progress, Run
+    from . import PAPERS
+    from . import reproduce as run_paper
+    from .run import Progress, Run
 
     if paper not in PAPERS:
         raise click.UsageError(f"unknown paper {paper!r}; expected one of {', '.join(PAPERS)}")
     if not can_plot():
-        raise click.UsageError(f"reproduce: matplotlib is not installed; run {install('plots')}")
+        raise click.UsageError(f"matplotlib is not installed; run {install('plots')}")
     began = time.monotonic()
     progress = Progress() if quiet else Live() if sys.stderr.isatty() else Plain()
     report = run_paper(paper, Run(seed, quick, data, jobs, axes, progress))
@@ -89,7 +89,7 @@ def _axes(given: tuple[str, ...]) -> tuple[tuple[float, ...], ...]:
 
 
 def _summary(report: Report, out: Path) -> str:
-    from ...papers.report import Claim
+    from .report import Claim
 
     claims = report.parts(Claim)
     lines = [report.title, ""]
@@ -144,3 +144,7 @@ class Live:
     def end(self) -> None:
         self.bars.stop_task(self.task)
         self.bars.stop()
+
+
+if __name__ == "__main__":
+    reproduce(prog_name="python -m papers")

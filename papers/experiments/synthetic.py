@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...estimators.classifier import OnlineClassifier
-from ...evaluation.progressive import progressive_validation
-from ...rules import make_rule
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.evaluation.progressive import progressive_validation
+from confidently.rules import make_rule
 
 POINTS, TEST_POINTS, FEATURES = 1000, 10_000, 20
 STRIDE = 50  # rows between two points of the curves

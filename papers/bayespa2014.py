@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..plots.base import line_style, tidy
+from confidently.plots.base import line_style, tidy
+
 from . import PAPERS
 from .experiments import bayespa, text
 from .experiments.bayespa import NOISY_CONTENDERS, PAIR, Noisy, Outcome

@@ -16,10 +16,11 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from ...estimators.classifier import OnlineClassifier
-from ...rules import make_rule
-from ...topics.documents import bare
-from ...topics.estimator import CollapseWarning, OnlineMedLDA
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.rules import make_rule
+from confidently.topics.documents import bare
+from confidently.topics.estimator import CollapseWarning, OnlineMedLDA
+
 from .examples import read_examples
 
 PAIR = ("alt.atheism", "talk.religion.misc")

@@ -14,8 +14,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..data.sources.whole_files import new_file, new_text_file
-from ..printable import printable
+from confidently.data.sources.whole_files import new_file, new_text_file
+from confidently.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

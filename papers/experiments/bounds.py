@@ -10,15 +10,16 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from ...estimators.classifier import OnlineClassifier
-from ...rules import CELLIP, IELLIP, CWStdev
-from ...rules.theory import (
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.rules import CELLIP, IELLIP, CWStdev
+from confidently.rules.theory import (
     cellip_mistake_bound,
     confidence_loss,
     cw_mistake_bound,
     iellip_mistake_bound,
     least_multiple,
 )
+
 from .synthetic import SEPARATOR, Axes, points
 
 BOUND_STRIDE = 25  # rows between two points of the curves

@@ -11,8 +11,9 @@ from sklearn.metrics import coverage_error, f1_score, label_ranking_average_prec
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.preprocessing import normalize
 
-from ...estimators.classifier import OnlineClassifier
-from ...rules import make_rule
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.rules import make_rule
+
 from ..report import Report
 from .examples import read_examples
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import make_circles
 
-from ..estimators.classifier import OnlineClassifier
-from ..evaluation.progressive import ProgressiveCurve
-from ..plots import ConfidenceLossDisplay, DecisionMapDisplay, ErrorBarsDisplay, LearningCurveDisplay
-from ..plots.base import tidy
-from ..plots.gaussian import WeightEllipsesDisplay
-from ..rules import CWStdev
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.evaluation.progressive import ProgressiveCurve
+from confidently.plots import ConfidenceLossDisplay, DecisionMapDisplay, ErrorBarsDisplay, LearningCurveDisplay
+from confidently.plots.base import tidy
+from confidently.plots.gaussian import WeightEllipsesDisplay
+from confidently.rules import CWStdev
+
 from . import PAPERS
 from .experiments import text, text_report
 from .experiments.bounds import theorem_4

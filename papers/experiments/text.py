@@ -17,9 +17,10 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from ...data.features import Strings
-from ...estimators.classifier import OnlineClassifier
-from ...rules import make_rule
+from confidently.data.features import Strings
+from confidently.estimators.classifier import OnlineClassifier
+from confidently.rules import make_rule
+
 from .examples import read_examples
 
 Setting = dict[str, float]

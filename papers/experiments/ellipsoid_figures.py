@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...plots.base import line_style, tidy
+from confidently.plots.base import line_style, tidy
+
 from ..report import new_figure
 from .ellipsoids import DECAYS, EPOCHS, Epochs, mean_of
 

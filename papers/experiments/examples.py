@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from ...data import open_stream
-from ...data.features import Strings
+from confidently.data import open_stream
+from confidently.data.features import Strings
 
 
 @dataclass
