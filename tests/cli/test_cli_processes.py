@@ -329,6 +329,7 @@ def test_streams_that_are_closed_or_full(data, tmp_path, redirected, code, said)
     if "/dev/full" in redirected and not os.path.exists("/dev/full"):
         pytest.skip("no device without room")
     line = shlex.join(COMMAND) + " " + redirected.format(data=data, model=tmp_path / "m.cw")
-    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    buffered = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, env=buffered)
     assert (done.returncode, done.stdout, done.stderr) == (code, "", said)
     assert (tmp_path / "m.cw").exists() == (code == 0)

@@ -132,7 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if WINDOWS:
         write_utf8(sys.stdout)
         write_utf8(sys.stderr)
-    return run(arguments)
+    code = run(arguments)
+    drop_unwritten()
+    return code
 
 
 def open_closed_streams() -> None:
@@ -150,6 +152,15 @@ def write_utf8(stream: TextIO) -> None:
     """Write UTF-8 with plain line ends to a pipe or a file, whatever the system's default is."""
     if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
         stream.reconfigure(encoding="utf-8", newline="\n")
+
+
+def drop_unwritten() -> None:
+    """Drop what a standard stream cannot write; otherwise Python tries again when it ends, and reports that."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -183,9 +194,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 128 + (interrupt.args[0] if interrupt.args else signal.SIGINT)
     except OSError as error:
         if is_broken_pipe(error):
-            # the reader of our output has gone: report nothing, and leave nothing to flush at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BROKEN_PIPE
+            return BROKEN_PIPE  # the reader of our output has gone: report nothing
         where = f"{error.filename}: " if error.filename is not None else ""
         return _complain(f"{where}{error.strerror or error}")
     except (MemoryError, RuntimeError, ImportError, SystemError) as error:

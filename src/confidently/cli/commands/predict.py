@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..importing import importing
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
@@ -46,9 +45,9 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """
     check_predictions(options)
     wanted = requested(options)
-    with importing():
-        from ..output.predictions import ClassifierPredictions
-        from ..output.writers import write_predictions
+    from ..output.predictions import ClassifierPredictions
+    from ..output.writers import write_predictions
+
     model = load_predictor(model_path, data)
     regression = model.kind == "regression"
     check_kind(options, regression)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..importing import importing
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
@@ -98,9 +97,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """
     _check_usage(ctx, data, options)
     regression = known_task(ctx, options)
-    with importing():
-        from ..output.summaries import regression_text, saved, training_text
-        from ..training.saving import open_checkpoints, run_to_end
+    from ..output.summaries import regression_text, saved, training_text
+    from ..training.saving import open_checkpoints, run_to_end
 
     checkpoints, cluster = None, dict[str, Any]()
     with reported():

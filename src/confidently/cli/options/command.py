@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from ..importing import begin_collecting
 from .files import check_files
 from .sections import options_by_section
 from .vowpal_wabbit import check_quadratic, explained
@@ -37,7 +36,6 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command if its outputs can be written and do not overwrite its inputs or each other."""
         check_files(ctx)
-        begin_collecting()
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
