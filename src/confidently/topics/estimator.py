@@ -1,4 +1,8 @@
-"""The topic model as a scikit-learn estimator: topics of documents that discriminate their classes."""
+"""The topic model as a scikit-learn estimator: topics of documents that discriminate their classes.
+
+`array_training.py` has what :meth:`OnlineMedLDA.fit` and :meth:`OnlineMedLDA.partial_fit` do; `documents.py` reads the
+streams of the command line.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +10,28 @@ import numbers
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..arrays import predicted_numbers
 from ..data.class_order import ClassOrder
 from ..data.features import Features
-from ..data.memory.labels import (
-    check_class_weight,
-    check_labels,
-    class_numbers,
-    class_weights,
-    example_weights,
-    is_multilabel,
-    known_classes,
-    known_labels,
-    plain,
-    plain_class_weight,
-    training_of,
-    with_class_weight,
-)
-from ..rules.ranges import check_integer
+from ..data.memory.labels import check_labels, plain, plain_class_weight, training_of, with_class_weight
 from ..wording import counted
+from .array_training import ArrayTraining
 from .bags import Bags
-from .inputs import bags_of, check_counts, chosen_settings
+from .collapse import CollapseWarning as CollapseWarning
+from .collapse import collapse_message
+from .inputs import bags_of, check_counts
 from .learner import TopicLearner
 from .model import TopicModel
-from .settings import MAX_SEED, TopicSettings
 from .views import relevances
 
-# Settings that shape the state and cannot change once something was learned.
-FIXED_SETTINGS = ("classifier", "n_topics", "nonparametric", "word_prior", "prior_variance")
-# Fewer predictions may all be of one class by chance; fit predicts at most MAX_PREDICTIONS training documents.
-MIN_PREDICTIONS, MAX_PREDICTIONS = 100, 300
-
-
-class CollapseWarning(UserWarning):
-    """A warning that all documents are predicted to be of one class, whatever their topics."""
+MAX_PREDICTIONS = 300  # of training documents that fit checks for a collapse
 
 
 class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClassifierMixin, BaseEstimator):
@@ -278,40 +261,14 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     def _learn(
         self, X: Any, y: Any, classes: Any, sample_weight: Any, progress: Any, partial: bool
     ) -> tuple[Bags, np.ndarray]:
-        first = "learner_" not in vars(self)
+        before = None if "learner_" not in vars(self) else (self.learner_, self._class_order)
         check_labels(y)
-        reset = first or self._brings_words(X)
+        reset = before is None or self._brings_words(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", reset=reset, multi_output=True)
-        known, signs = self._targets(y, classes, first, partial)
-        bags, weights = bags_of(check_counts(X, self)), self._weights(sample_weight, y, len(signs), known, partial)
-        seen = np.flatnonzero(weights)
-        bags, signs, weights = bags.rows(seen), signs[seen], weights[seen]
-        task = "multilabel" if is_multilabel(y) else "binary" if len(known) == 2 else "one-vs-rest"
-        settings = self._settings(bags, weights, task, None if first else self.learner_.settings)
-        if first:
-            self.learner_ = TopicLearner(settings, len(known), bags.n_words)
-        else:
-            self.learner_ = self.learner_.with_settings(settings)
-            self.learner_.grow(bags.n_words)
-        self._class_order = ClassOrder(known)
-        threads = effective_n_jobs(self.n_jobs)
-        if partial:
-            self.learner_.learn(bags, signs, threads, progress, weights=weights)
-            return bags, signs
-        random = check_random_state(self.random_state)
-        for number in range(self.passes):
-            order = random.permutation(len(bags))
-            shuffled = bags.rows(order), signs[order]
-            report = _counting_from(number * len(bags), progress)
-            self.learner_.learn(*shuffled, threads, report, new=number == 0, weights=weights[order])
-        return shuffled
-
-    def _weights(self, sample_weight: Any, y: Any, n: int, known: np.ndarray, partial: bool) -> np.ndarray:
-        """Return how often each document counts."""
-        weights = np.ones(n) if sample_weight is None else example_weights(sample_weight, n, partial)
-        check_class_weight(self.class_weight, partial)
-        of_class = class_weights(self.class_weight, known, y, is_multilabel(y))
-        return weights if of_class is None else weights * of_class[class_numbers(y, known)]
+        training = ArrayTraining(self.get_params(), before, partial)
+        learned = training.run(check_counts(X, self), y, classes, sample_weight, progress)
+        self.learner_, self._class_order = training.learner, training.order
+        return learned
 
     def _brings_words(self, X: Any) -> bool:
         """Return whether X has more columns than are known, checking that the known ones come first."""
@@ -330,39 +287,6 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
                 f"{counted(shape[1], 'column')}; put new words last"
             )
         return True
-
-    def _targets(self, y: Any, classes: Any, first: bool, partial: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return the classes or labels, and a sign per document, model and classifier."""
-        multilabel = is_multilabel(y)
-        before = None if first else self._class_order.by_number
-        if not first and multilabel != (self.learner_.settings.task == "multilabel"):
-            raise ValueError("y changed between one class per row and an indicator matrix of labels")
-        if multilabel:
-            y = y if first else self._class_order.labels_by_number(y)
-            chosen = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
-            return known_labels(y, before), np.where(chosen != 0, 1, -1).astype(np.int8)[:, None, :]
-        y = column_or_1d(y, warn=True)
-        known = known_classes(y, classes, before, partial)
-        if before is not None and len(known) > len(before):
-            raise ValueError(
-                f"y: a topic model cannot add classes, got the new {known[len(before) :].tolist()}; pass all classes "
-                "in the first partial_fit(..., classes=...)"
-            )
-        numbers = class_numbers(y, known)
-        wanted = np.array([1]) if len(known) == 2 else np.arange(len(known))
-        return known, np.where(numbers[:, None] == wanted, 1, -1).astype(np.int8)[:, :, None]
-
-    def _settings(self, bags: Bags, weights: np.ndarray, task: str, before: TopicSettings | None) -> TopicSettings:
-        """Return the settings for the parameters; what the data of the first call decided stays."""
-        check_integer("topic model", "passes", self.passes, 1)
-        settings = chosen_settings(self.get_params(), task, bags, weights)
-        if before is None:
-            return replace(settings, seed=int(check_random_state(self.random_state).randint(MAX_SEED)))
-        settings = replace(settings, seed=before.seed, epsilon=self.epsilon or before.epsilon)
-        changed = [name for name in FIXED_SETTINGS if getattr(settings, name) != getattr(before, name)]
-        if changed:
-            raise ValueError(f"{', '.join(changed)} cannot change after training began; restore, or fit from scratch")
-        return settings
 
     # --- prediction ----------------------------------------------------------------------------------------------
 
@@ -562,23 +486,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         return self
 
 
-def _counting_from(before: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
-    """A report of progress that counts the documents of earlier passes as well."""
-    return None if progress is None else lambda n: progress(before + n)
-
-
 def _warn_of_collapse(scores: np.ndarray, multilabel: bool) -> None:
     """Warn if the scores predict the same for all documents."""
     if message := collapse_message(scores, multilabel):
         warnings.warn(message, CollapseWarning, stacklevel=3)
-
-
-def collapse_message(scores: np.ndarray, multilabel: bool) -> str | None:
-    """Return a message if the scores predict the same for all documents, which are too many for chance."""
-    predicted = scores > 0 if multilabel or scores.ndim == 1 else scores.argmax(axis=1)
-    if len(predicted) < MIN_PREDICTIONS or (predicted != predicted[0]).any():
-        return None
-    return (
-        f"all {len(predicted)} documents are predicted to be of one class; if that is wrong, use a larger step_size, "
-        "fewer topics or, with averaging, n_inner of 2 or more"
-    )

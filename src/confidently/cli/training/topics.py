@@ -18,6 +18,7 @@ from ...data import Batch
 from ...data.classes import ClassTable, check_classes
 from ...data.features import Features
 from ...data.selection import in_blocks
+from ...topics.collapse import collapse_message
 from ...topics.documents import DocumentReader, Documents, block_size
 from ...topics.inputs import DEFAULTS, chosen_settings
 from ...topics.learner import TopicLearner
@@ -213,8 +214,6 @@ class TopicTraining(TrainingLoop):
 
 def progressive_score(learner: TopicLearner) -> dict[str, Any] | None:
     """Return how well the last documents were predicted before training on them."""
-    from ...topics.estimator import collapse_message
-
     scores, signs, _ = learner.progressive_scores()
     if not len(scores):
         return None
