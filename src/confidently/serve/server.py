@@ -29,7 +29,6 @@ from .waiting import Limits
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal
-COLLECT_AFTER = (20_000, 20, 20)  # a commit makes thousands of objects that live until it is answered
 SWITCH_SECONDS = 5e-4  # between threads; a question must not wait long for a thread that learns
 
 
@@ -121,8 +120,7 @@ class Server:
             If the first model or the source to follow cannot be used.
         """
         sys.setswitchinterval(SWITCH_SECONDS)
-        gc.freeze()  # what was imported is never garbage
-        gc.set_threshold(*COLLECT_AFTER)
+        gc.freeze()  # what was imported is never garbage; to search it takes a tenth of the time of requests
         try:
             with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
                 runner.run(self._serve(begun))
