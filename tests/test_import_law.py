@@ -29,7 +29,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("stack",),
     ("learner",),
     ("data", "covariances", "views"),
-    ("rules", "samples", "arrays", "exclusive", "extras", "memory", "printable", "spreadsheets", "wording"),
+    ("rules", "samples", "arrays", "exclusive", "extras", "lazy", "memory", "printable", "spreadsheets", "wording"),
     ("_core",),
 )
 LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor SciPy until a function needs them
@@ -74,7 +74,9 @@ def imports_of(module: str) -> Iterator[Import]:
     lazy = {inner for node in ast.walk(tree) if isinstance(node, FUNCTIONS) for inner in ast.walk(node)}
     checking = [node for node in ast.walk(tree) if is_type_checking(node)]
     lazy |= {inner for node in checking for statement in node.body for inner in ast.walk(statement)}
-    for node in ast.walk(tree):
+    stub = ast.parse(path.with_suffix(".pyi").read_text()) if path.with_suffix(".pyi").exists() else ast.Module([], [])
+    lazy |= {*ast.walk(stub)}  # names that are imported when they are used
+    for node in (*ast.walk(tree), *ast.walk(stub)):
         names: Iterable[str] = ()
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

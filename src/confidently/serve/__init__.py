@@ -4,20 +4,6 @@ The engine (:mod:`confidently.serve.engine`) knows nothing of HTTP: it keeps a l
 log and one that owns the models. :mod:`confidently.serve.app` is its HTTP face. Needs the extra ``serve``.
 """
 
-from __future__ import annotations
+from ..lazy import lazy_names
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from .client import Client, ServerError
-
-__all__ = ["Client", "ServerError"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import the client when it is asked for: the server does not need it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import client
-
-    return getattr(client, name)
+__all__, __getattr__, __dir__ = lazy_names(__spec__)  # the server does not need the client

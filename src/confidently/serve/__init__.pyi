@@ -1,0 +1,2 @@
+from .client import Client as Client
+from .client import ServerError as ServerError
