@@ -1,7 +1,11 @@
 """The log of events, asked without threads."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import confidently.serve
 from confidently.serve.events import Event
 from confidently.serve.log import EventLog, same_json
 
@@ -46,3 +50,31 @@ def test_a_deleted_model_leaves_no_name_of_its_sources(log):
 def test_the_same_content(first, second, same):
     """Also of rows of older versions, which took numbers and bytes that no decoder accepts now."""
     assert same_json(first, second) == same_json(second, first) == same
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda log: log.waiting_answers(1),
+        lambda log: log.answer_notes(1),
+        lambda log: log.skips(1),
+        lambda log: log.last_erasure(1),
+        lambda log: log.n_aside(1),
+        lambda log: log.aside(1, 0, 10),
+        lambda log: log.was_set_aside_since(1, 0, 10),
+    ],
+)
+def test_events_of_rare_kinds_are_found_by_their_index(log, asked):
+    """The index is used only by statements that repeat its condition, word by word and number by number."""
+    statements = []
+    log._db.exec_trace = lambda cursor, sql, values: statements.append((sql, values)) or True
+    asked(log)
+    log._db.exec_trace = None
+    plan = [row[3] for row in log._db.execute(f"EXPLAIN QUERY PLAN {statements[0][0]}", statements[0][1])]
+    assert any("USING INDEX rare" in step or "USING COVERING INDEX rare" in step for step in plan), plan
+
+
+def test_statements_name_kinds_of_events():
+    """They contain members of Event, not the members' numbers."""
+    for path in Path(confidently.serve.__file__).parent.rglob("*.py"):
+        assert not re.findall(r"\bkind (?:=|>=|IN|BETWEEN) \(?\d.*", path.read_text()), path.name

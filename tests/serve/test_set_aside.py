@@ -283,7 +283,7 @@ def test_an_erased_row_that_was_set_aside_has_no_reason_either(local):
     server("DELETE", f"{MODEL}/examples/q")
     [one] = listed(server)
     assert (one["features"], one["label"], one["reason"]) == (None, None, "erased")
-    rows = server.engine.log._db.execute("SELECT note FROM events WHERE kind = 11").fetchall()
+    rows = server.engine.log._db.execute("SELECT note FROM events WHERE kind = ?", (Event.SET_ASIDE,)).fetchall()
     assert rows == [(None,)]
 
 

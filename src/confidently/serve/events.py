@@ -6,22 +6,6 @@ import enum
 from typing import NamedTuple
 
 SCHEMA_VERSION = 1
-SCHEMA = """
-CREATE TABLE models(
-    number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
-    created INTEGER NOT NULL, deleted INTEGER);
-CREATE UNIQUE INDEX living ON models(name) WHERE deleted IS NULL;
-CREATE TABLE events(
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, example INTEGER,
-    features BLOB, label BLOB, weight REAL, note BLOB, time INTEGER NOT NULL);
-CREATE TABLE positions(
-    model INTEGER NOT NULL, source TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (model, source)) WITHOUT ROWID;
-CREATE UNIQUE INDEX ids ON events(model, id) WHERE id IS NOT NULL;
-CREATE INDEX of_examples ON events(example, kind) WHERE example IS NOT NULL;
-CREATE INDEX predictions ON events(model, time) WHERE kind = 1 AND features IS NOT NULL;
-CREATE INDEX rare ON events(model, kind) WHERE kind >= 5;
-CREATE INDEX erasing ON events(model) WHERE kind = 5 AND note IS NOT NULL;
-"""
 
 
 class Event(enum.IntEnum):
@@ -40,7 +24,26 @@ class Event(enum.IntEnum):
     SET_ASIDE = 11  # the model could not learn an event, which counts as not there; example: that event; note: why
 
 
-NOT_SET_ASIDE = "NOT EXISTS (SELECT 1 FROM events s WHERE s.example = e.seq AND s.kind = 11)"
+RARE = f"kind >= {Event.ERASURE}"  # an index has these kinds; a statement that says so uses it
+LABELS = f"({Event.LABEL}, {Event.CORRECTION})"  # that an example got after it came
+AFTER_ANSWER = f"({Event.LABEL}, {Event.ERASURE}, {Event.ANSWER}, {Event.UNDO})"  # an answer waits until one of these
+NOT_SET_ASIDE = f"NOT EXISTS (SELECT 1 FROM events s WHERE s.example = e.seq AND s.kind = {Event.SET_ASIDE})"
+SCHEMA = f"""
+CREATE TABLE models(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
+    created INTEGER NOT NULL, deleted INTEGER);
+CREATE UNIQUE INDEX living ON models(name) WHERE deleted IS NULL;
+CREATE TABLE events(
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, kind INTEGER NOT NULL, id TEXT, example INTEGER,
+    features BLOB, label BLOB, weight REAL, note BLOB, time INTEGER NOT NULL);
+CREATE TABLE positions(
+    model INTEGER NOT NULL, source TEXT NOT NULL, position INTEGER NOT NULL, PRIMARY KEY (model, source)) WITHOUT ROWID;
+CREATE UNIQUE INDEX ids ON events(model, id) WHERE id IS NOT NULL;
+CREATE INDEX of_examples ON events(example, kind) WHERE example IS NOT NULL;
+CREATE INDEX predictions ON events(model, time) WHERE kind = {Event.PREDICTION} AND features IS NOT NULL;
+CREATE INDEX rare ON events(model, kind) WHERE {RARE};
+CREATE INDEX erasing ON events(model) WHERE kind = {Event.ERASURE} AND note IS NOT NULL;
+"""
 
 
 class StoredModel(NamedTuple):

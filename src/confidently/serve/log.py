@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from .events import NOT_SET_ASIDE, Event, Row, Stored, StoredModel
+from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel
 from .log_file import FILE, faults, open_log
 from .problems import Problem
 
@@ -138,8 +138,8 @@ class EventLog:
     def label_of(self, example: int) -> tuple[int, bytes] | None:
         """Return the last label of an example and its event, if it has one: a correction counts, an answer does not."""
         found: tuple[int, bytes] | None = self._db.execute(
-            "SELECT seq, label FROM events WHERE label IS NOT NULL AND (seq = ?1 AND kind = 2 OR seq IN "
-            "(SELECT seq FROM events WHERE example = ?1 AND kind IN (3, 4))) ORDER BY seq DESC LIMIT 1",
+            f"SELECT seq, label FROM events WHERE label IS NOT NULL AND (seq = ?1 AND kind = {Event.LEARN} OR seq IN "
+            f"(SELECT seq FROM events WHERE example = ?1 AND kind IN {LABELS})) ORDER BY seq DESC LIMIT 1",
             (example,),
         ).fetchone()
         return found
@@ -147,7 +147,7 @@ class EventLog:
     def waiting_answer(self, example: int) -> tuple[int, bytes, bytes] | None:
         """Return event, label and note of an answer that is neither undone nor learned."""
         found = self._db.execute(
-            "SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN (3, 5, 6, 7) "
+            f"SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN {AFTER_ANSWER} "
             "ORDER BY seq DESC LIMIT 1",
             (example,),
         ).fetchone()
@@ -157,8 +157,8 @@ class EventLog:
         """Return event, example, id and label of the answers that are neither undone nor learned."""
         rows = self._db.execute(
             "SELECT a.seq, a.example, x.id, a.label FROM events a JOIN events x ON x.seq = a.example "
-            "WHERE a.model = ? AND a.kind >= 5 AND a.kind = 6 AND a.label IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (3, 5, 6, 7) AND b.seq > a.seq) "
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.ANSWER} AND a.label IS NOT NULL AND NOT EXISTS "
+            f"(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN {AFTER_ANSWER} AND b.seq > a.seq) "
             "ORDER BY a.seq",
             (model,),
         )
@@ -167,9 +167,9 @@ class EventLog:
     def answer_notes(self, model: int) -> list[tuple[bytes, bytes]]:
         """Return label and note of the answers that were not undone."""
         rows = self._db.execute(
-            "SELECT label, note FROM events a WHERE model = ? AND kind >= 5 AND kind = 6 AND note IS NOT NULL "
-            "AND NOT EXISTS "
-            "(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN (6, 7) AND b.seq > a.seq) ORDER BY seq",
+            f"SELECT label, note FROM events a WHERE model = ? AND {RARE} AND kind = {Event.ANSWER} "
+            "AND note IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = a.example "
+            f"AND b.kind IN ({Event.ANSWER}, {Event.UNDO}) AND b.seq > a.seq) ORDER BY seq",
             (model,),
         )
         return list(rows)
@@ -195,21 +195,23 @@ class EventLog:
         """Return the id of the example and the note of each skip."""
         rows = self._db.execute(
             "SELECT x.id, a.note FROM events a JOIN events x ON x.seq = a.example "
-            "WHERE a.model = ? AND a.kind >= 5 AND a.kind = 10 AND a.note IS NOT NULL",
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SKIP} AND a.note IS NOT NULL",
             (model,),
         )
         return list(rows)
 
     def erasure_of(self, example: int) -> int | None:
         """Return the event with which an example was erased."""
-        row = self._db.execute("SELECT seq FROM events WHERE example = ? AND kind = 5 LIMIT 1", (example,)).fetchone()
+        row = self._db.execute(
+            f"SELECT seq FROM events WHERE example = ? AND kind = {Event.ERASURE} LIMIT 1", (example,)
+        ).fetchone()
         return None if row is None else int(row[0])
 
     def is_taught(self, example: int) -> bool:
         """Return whether models learn an example: it came with a label, or got one."""
         row = self._db.execute(
-            "SELECT 1 FROM events WHERE seq = ?1 AND kind = 2 OR seq IN "
-            "(SELECT seq FROM events WHERE example = ?1 AND kind IN (3, 4)) LIMIT 1",
+            f"SELECT 1 FROM events WHERE seq = ?1 AND kind = {Event.LEARN} OR seq IN "
+            f"(SELECT seq FROM events WHERE example = ?1 AND kind IN {LABELS}) LIMIT 1",
             (example,),
         ).fetchone()
         return row is not None
@@ -226,21 +228,23 @@ class EventLog:
         """Overwrite the features, labels and notes of an erased example."""
         self._db.execute(
             "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1 "
-            "OR kind = 11 AND example IN (SELECT seq FROM events WHERE example = ?1)", (example,),
+            f"OR kind = {Event.SET_ASIDE} AND example IN (SELECT seq FROM events WHERE example = ?1)", (example,),
         )  # fmt: skip
 
     def to_overwrite(self, model: int) -> list[tuple[int, int]]:
         """Return the examples that are erased and not overwritten yet, and the events of their erasure."""
         rows = self._db.execute(
-            "SELECT example, seq FROM events WHERE model = ? AND kind = 5 AND note IS NOT NULL", (model,)
+            f"SELECT example, seq FROM events WHERE model = ? AND kind = {Event.ERASURE} AND note IS NOT NULL",
+            (model,),
         )
         return list(rows)
 
     def expire(self, model: int, before: int) -> list[str]:
         """Overwrite the features of predictions older than a time that have no label; return their ids."""
         rows = self._db.execute(
-            "UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = 1 AND features IS NOT NULL "
-            "AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq AND b.kind IN (3, 6)) "
+            f"UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = {Event.PREDICTION} "
+            "AND features IS NOT NULL AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq "
+            f"AND b.kind IN ({Event.LABEL}, {Event.ANSWER})) "
             "RETURNING id",
             (model, before),
         )
@@ -255,12 +259,15 @@ class EventLog:
 
     def why_aside(self, seq: int) -> str | None:
         """Return why an event was set aside, or None if it was not."""
-        row = self._db.execute("SELECT note FROM events WHERE example = ? AND kind = 11 LIMIT 1", (seq,)).fetchone()
+        row = self._db.execute(
+            f"SELECT note FROM events WHERE example = ? AND kind = {Event.SET_ASIDE} LIMIT 1", (seq,)
+        ).fetchone()
         return None if row is None else reason_in(row[0])
 
     def n_aside(self, model: int) -> int:
         """Return the number of events of a model that were set aside."""
-        return int(self._value(f"SELECT count(*) FROM events WHERE model = {model:d} AND kind >= 5 AND kind = 11"))
+        of_model = f"model = {model:d} AND {RARE} AND kind = {Event.SET_ASIDE}"
+        return int(self._value(f"SELECT count(*) FROM events WHERE {of_model}"))
 
     def aside(self, model: int, after: int, limit: int) -> list[Row]:
         """Return the next events that were set aside, in the order of that.
@@ -271,7 +278,7 @@ class EventLog:
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
             "coalesce(e.weight, x.weight, 1.0), e.time, a.seq, a.note, coalesce(e.example, e.seq) "
             "FROM events a JOIN events e ON e.seq = a.example LEFT JOIN events x ON x.seq = e.example "
-            "WHERE a.model = ? AND a.kind >= 5 AND a.kind = 11 AND a.seq > ? ORDER BY a.seq LIMIT ?",
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SET_ASIDE} AND a.seq > ? ORDER BY a.seq LIMIT ?",
             (model, after, limit),
         ).fetchall()
         erased = {example for example, _ in self.to_overwrite(model)}
@@ -283,7 +290,8 @@ class EventLog:
     def was_set_aside_since(self, model: int, after: int, until: int) -> bool:
         """Return whether an event up to ``until`` was set aside by an event after ``after``."""
         row = self._db.execute(
-            "SELECT 1 FROM events WHERE model = ? AND kind >= 5 AND kind = 11 AND seq > ? AND example <= ? LIMIT 1",
+            f"SELECT 1 FROM events WHERE model = ? AND {RARE} AND kind = {Event.SET_ASIDE} "
+            "AND seq > ? AND example <= ? LIMIT 1",
             (model, after, until),
         ).fetchone()
         return row is not None
@@ -298,8 +306,9 @@ class EventLog:
         """
         erased = {example for example, seq in self.to_overwrite(model) if seq <= erased_until}
         rows = self._rows(
-            f"e.model = ? AND e.seq > ? AND (e.kind IN (2, 3, 4) AND {NOT_SET_ASIDE} OR e.kind = 5 AND "
-            "(x.kind = 2 OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN (3, 4))))",
+            f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
+            f"AND {NOT_SET_ASIDE} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} OR EXISTS "
+            f"(SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (model, after, limit),
         )
         return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
@@ -310,15 +319,16 @@ class EventLog:
 
     def _last(self, model: int, kind: Event) -> int:
         [(found,)] = self._db.execute(
-            "SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND kind >= 5 AND kind = ?", (model, kind)
+            f"SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND {RARE} AND kind = ?",
+            (model, kind),
         )
         return int(found)
 
     def unlabelled(self, model: int, limit: int) -> list[Row]:
         """Return the newest predictions without a label or an answer, the newest first."""
         return self._rows(
-            "e.model = ? AND e.kind = 1 AND e.features IS NOT NULL AND NOT EXISTS "
-            "(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN (3, 5))",
+            f"e.model = ? AND e.kind = {Event.PREDICTION} AND e.features IS NOT NULL AND NOT EXISTS "
+            f"(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))",
             (model, limit), "DESC",
         )  # fmt: skip
 

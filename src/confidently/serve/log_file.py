@@ -23,7 +23,7 @@ STRANGE = {  # what no server writes
     ),
     "event": (
         "typeof(model) != 'integer' OR typeof(kind) != 'integer' OR typeof(time) != 'integer' "
-        f"OR kind NOT BETWEEN 1 AND {len(Event)} OR typeof(id) NOT IN ('text', 'null') "
+        f"OR kind NOT BETWEEN {min(Event)} AND {max(Event)} OR typeof(id) NOT IN ('text', 'null') "
         "OR typeof(example) NOT IN ('integer', 'null') OR typeof(features) NOT IN ('blob', 'null') "
         "OR typeof(label) NOT IN ('blob', 'null') OR typeof(note) NOT IN ('blob', 'null') "
         "OR weight IS NOT NULL AND (typeof(weight) != 'real' OR weight NOT BETWEEN 0 AND 1e9)"
