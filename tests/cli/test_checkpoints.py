@@ -67,7 +67,10 @@ class Runs:
         self.process.stdout.close()
 
 
-@pytest.mark.parametrize(("learner", "n_rows", "most"), [("--average", 500, 30), ("--auto", 2500, 10)])
+@pytest.mark.parametrize(("learner", "n_rows", "most"), [
+    ("--average", 500, 6), pytest.param("--average", 500, 30, marks=pytest.mark.long),
+    pytest.param("--auto", 2500, 10, marks=pytest.mark.long),
+])  # fmt: skip
 def test_kills_change_nothing(ok, tmp_path, learner, n_rows, most):
     data, folder = tmp_path / "data.svm", tmp_path / "out"
     data.write_text(rows(n_rows, ("-1", "+1", "x", "y"), d=200))

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from confidently.cli import COMMANDS
+from confidently.cli import COMMANDS, run
 from tests.command_line import COMMAND, process, rows, shown_on
 
 WRONG = [
@@ -198,53 +198,64 @@ HEAVY = [  # modules of the package that no command needs that trains and predic
 ] + ["concurrent.futures", "fractions", "numpy.ma"]  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Data of several formats and models, by what stands for them in arguments."""
+    folder = tmp_path_factory.mktemp("inputs")
+    names = {"data": "data.svm", "vw": "rows.vw", "words": "words.jsonl", "some": "some.jsonl", "table": "rows.csv",
+             "several": "several.svm", "model": "model.cw", "cache": "rows.cache", "named": "named.cw"}  # fmt: skip
+    files = {name: folder / file for name, file in names.items()}
+    words = [json.dumps({"label": "ab"[k % 2], "text": f"word{k % 7} other{k % 5}"}) + "\n" for k in range(300)]
+    files["data"].write_text(rows())
+    files["vw"].write_text(re.sub("(?m)^(\\S+) ", r"\1 |a ", rows(labels=("-1", "1"))))
+    files["words"].write_text("".join(words))
+    files["some"].write_text("".join(words[:5]))  # not all words
+    files["table"].write_text("label,x,town\n" + "a,1.5,Rome\nb,-2.5,Bonn\n" * 300)
+    files["several"].write_text(rows(labels=tuple("abcdef")))
+    for arguments in (["train", files["data"], "-q", "-o", files["model"]],
+                      ["cache", files["data"], "-q", "-o", files["cache"]],
+                      ["train", files["some"], "--text", "text", "-q", "-o", files["named"]]):  # fmt: skip
+        assert run([str(argument) for argument in arguments]) == 0
+    return files
+
+
 @pytest.mark.parametrize(
-    "arguments",
+    "commands",
     [
-        ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
-        ["train", "{table}", "-q", "-o", "{tmp}/m.cw", "--label", "label"],
-        ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
-        ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
-        ["train", "{cache}", "-q", "-o", "{tmp}/m.cw"],
-        ["train", "{several}", "-q", "-o", "{tmp}/m.cw"],
-        ["predict", "{model}", "{data}", "-q"],
-        ["predict", "{model}", "{data}", "--proba"],
-        ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
-        ["rules"],
-        ["--help"],
-        *([name, "--help"] for name in COMMANDS),
+        *(
+            [command]
+            for command in (
+                ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
+                ["train", "{table}", "-q", "-o", "{tmp}/m.cw", "--label", "label"],
+                ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
+                ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
+                ["train", "{cache}", "-q", "-o", "{tmp}/m.cw"],
+                ["train", "{several}", "-q", "-o", "{tmp}/m.cw"],
+                ["predict", "{model}", "{data}", "-q"],
+                ["predict", "{model}", "{data}", "--proba"],
+                ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
+                ["rules"],
+                ["--help"],
+            )
+        ),
+        [[name, "--help"] for name in COMMANDS],
     ],
 )
-def test_heavy_libraries_stay_out(ok, data, tmp_path, arguments):
-    """NumPy, too, stays out of training from files, and of predicting classes and probabilities."""
-    ok("train", data, "-q", "-o", tmp_path / "model.cw")
-    (tmp_path / "rows.vw").write_text(re.sub("(?m)^(\\S+) ", r"\1 |a ", rows(labels=("-1", "1"))))
-    words = [{"label": "ab"[k % 2], "text": f"word{k % 7} other{k % 5}"} for k in range(300)]
-    (tmp_path / "words.jsonl").write_text("".join(json.dumps(one) + "\n" for one in words))
-    files = {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw"}
-    (tmp_path / "rows.csv").write_text("label,x,town\n" + "a,1.5,Rome\nb,-2.5,Bonn\n" * 300)
-    files |= {"table": tmp_path / "rows.csv", "words": tmp_path / "words.jsonl", "vw": tmp_path / "rows.vw"}
-    files |= {"named": tmp_path / "named.cw", "cache": tmp_path / "rows.cache", "several": tmp_path / "several.svm"}
-    files["several"].write_text(rows(labels=tuple("abcdef")))
-    ok("cache", data, "-q", "-o", files["cache"])
-    (tmp_path / "some.jsonl").write_text("".join(json.dumps(one) + "\n" for one in words[:5]))  # not all words
-    ok("train", tmp_path / "some.jsonl", "--text", "text", "-q", "-o", files["named"])
+def test_heavy_libraries_stay_out(inputs, tmp_path, commands):
+    """Of training from files, and of predicting classes and probabilities."""
     assert all(find_spec(name) for name in HEAVY)  # or they were renamed
     code = (
-        "import sys; from confidently.cli import run; assert run(sys.argv[1:]) == 0; "
+        "import json, sys; from confidently.cli import run; commands = json.loads(sys.argv[1]); "
+        "assert all(run(arguments) == 0 for arguments in commands); "
         "heavy = {'sklearn', 'scipy', 'pandas', 'pyarrow', 'rich', 'matplotlib'}; "
         f"heavy |= {set(HEAVY)}; "
-        "heavy -= {'confidently.views.standard'} if '--label' in sys.argv else set(); "  # which tables have
+        "heavy -= {'confidently.views.standard'} if '--label' in commands[0] else set(); "  # which tables have
         "light = {'numpy', 'confidently._core', 'confidently.rules', 'dataclasses', 'importlib.metadata'}; "
-        "heavy |= light if sys.argv[1] == '--help' else set(); "
+        "heavy |= light if commands == [['--help']] else set(); "
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *(a.format(**files) for a in arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given = [[argument.format(**inputs, tmp=tmp_path) for argument in arguments] for arguments in commands]
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(given)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 

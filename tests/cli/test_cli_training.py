@@ -124,7 +124,9 @@ def test_classes_in_a_given_order(ok, call, tmp_path):
     assert not (tmp_path / "n.cw").exists()
 
 
-@pytest.mark.parametrize("command", [["train"], ["train", "--workers", "1"], ["compare", "--rules", "pa"]])
+@pytest.mark.parametrize("command", [
+    ["train"], pytest.param(["train", "--workers", "1"], marks=pytest.mark.long), ["compare", "--rules", "pa"],
+])  # fmt: skip
 def test_one_class_alone_is_refused(call, ok, tmp_path, command):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text("1 1:1\n1 2:1\n")

@@ -82,12 +82,6 @@ def test_help_is_short_and_grouped_in_the_order_of_use(ok, monkeypatch, name, co
     assert command.examples and examples.splitlines() == [f"  {line}" for line in command.examples]
 
 
-@pytest.fixture(scope="module")
-def samples(tmp_path_factory):
-    """A folder in which the examples of a command can run: with the samples and models of the commands before."""
-    return tmp_path_factory.mktemp("examples")
-
-
 SLOW = [("demo",)]
 IN_ORDER = sorted(LEAVES, key=lambda leaf: leaf[0] != ("sample",))
 
@@ -106,28 +100,33 @@ def run_server(folder, line, environment):
         assert server.wait() == 0
 
 
-def run_examples(folder, command):
+def run_examples(ok, folder, command):
     environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
     for line in command.examples:
+        program, *arguments = shlex.split(line)
+        assert program == "confidently"
         if serves(line):
             run_server(folder, line, environment)
-            continue
-        done = subprocess.run(shlex.split(line), cwd=folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, (line, done.stderr)
+        else:
+            ok(*arguments)
 
 
-def test_examples_run_in_their_order(samples):
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+def test_examples_run_in_their_order(ok, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name, command in IN_ORDER:
         if name not in SLOW:
-            run_examples(samples, command)
-    written = {path.name for path in samples.iterdir()}
+            run_examples(ok, tmp_path, command)
+    written = {path.name for path in tmp_path.iterdir()}
     assert {"spam.cw", "clicks.cw", "predicted.csv", "messages.svm", "both.cw", "topics.cw", "five.cw"} <= written
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 @pytest.mark.parametrize("name", SLOW)
-def test_examples_that_take_long_run(samples, name):
-    run_examples(samples, dict(LEAVES)[name])
+def test_examples_that_take_long_run(ok, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    run_examples(ok, tmp_path, dict(LEAVES)[name])
 
 
 def test_every_command_has_json():

@@ -184,6 +184,7 @@ def test_the_contributions_of_a_row_add_up_to_its_prediction(ok, data, options):
     assert "standard,pairs" in options or "\n\n* unseen in training" in text
 
 
+@pytest.mark.long
 def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
     pytest.importorskip("distributed")
     data, new = data.parent / "rows.jsonl", data.parent / "new.jsonl"  # which can be cut, as CSV cannot

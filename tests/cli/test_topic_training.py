@@ -60,7 +60,8 @@ def test_the_vocabulary_is_that_of_the_documents_learned(ok, tmp_path):
     assert len(load(tmp_path / "one").features_.names) == len({w for row in rows for w in row["text"].split()})
 
 
-def test_kills_change_nothing(ok, tmp_path):
+@pytest.mark.parametrize("most", [2, pytest.param(8, marks=pytest.mark.long)])
+def test_kills_change_nothing(ok, tmp_path, most):
     data, folder, whole = tmp_path / "x.jsonl", tmp_path / "out", tmp_path / "whole"
     with_new_words(data, 1500)
     folder.mkdir()
@@ -72,7 +73,7 @@ def test_kills_change_nothing(ok, tmp_path):
             start = time.monotonic()
             assert runs.run(command(data, "-o", path, *STREAM, "--passes", 2, "--checkpoint-every", 64)) == 0
         duration, kills = time.monotonic() - start, 0
-        while kills < 8:
+        while kills < most:
             complete = runs.finished(arguments, model, kill_after=moments.uniform(0, duration / 4))
             kills += not complete
             for path in folder.glob("m*"):
