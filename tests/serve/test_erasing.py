@@ -20,10 +20,12 @@ from tests.serve.test_rebuild import ask, model_file, teach
 from tests.serve.test_rebuild import trained as trained_on_export
 
 MODEL = "/v1/models/m"
-KINDS = [{}, {"covariance": "full", "view": "none"}, {"auto": True}]
+KINDS = {"first rows": {}, "blocks": {"covariance": "full", "view": "none"}, "auto": {"auto": True}}
 
 
-@pytest.mark.parametrize("settings", KINDS, ids=["first rows", "blocks", "auto"])
+@pytest.mark.parametrize("settings", [
+    KINDS["first rows"], *(pytest.param(KINDS[kind], marks=pytest.mark.long) for kind in ("blocks", "auto"))
+], ids=KINDS)  # fmt: skip
 def test_a_kill_after_an_erasure_does_not_change_the_model(tmp_path, settings):
     rows = made(330, "mixed", seed=2)
     with running(tmp_path / "served") as server, server.client() as client:

@@ -7,12 +7,16 @@ from tests.serve.kills import Torture
 BLOCKS = ({"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none"))
 
 
-@pytest.mark.parametrize(("settings", "options"), [({}, ()), BLOCKS], ids=["rows", "blocks"])
-def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, options):
+@pytest.mark.parametrize(
+    ("settings", "options", "kills"),
+    [({}, (), 2), pytest.param({}, (), 10, marks=pytest.mark.long), pytest.param(*BLOCKS, 10, marks=pytest.mark.long)],
+    ids=["few", "rows", "blocks"],
+)
+def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, options, kills):
     torture = Torture(tmp_path, seed=1, settings=settings, options=options)
-    for _ in range(10):
+    for _ in range(kills):
         torture.round(0.25)
     torture.check()
-    assert torture.counts["kills"] == 10
-    assert torture.counts["acknowledged"] > 100
+    assert torture.counts["kills"] == kills
+    assert torture.counts["acknowledged"] > 10 * kills
     assert torture.counts["retries"] > 0

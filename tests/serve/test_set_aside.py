@@ -62,10 +62,10 @@ def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, setti
     server, chance = local(), random.Random(f"{settings} {labels}")
     assert server("PUT", MODEL, settings).status_code == 201
     rows = [{"features": features, "label": LABELS[labels](chance)} for features, _ in made(400, "mixed")]
-    for row in rows[:150]:
+    for row in rows[:80]:
         answer = server("POST", f"{MODEL}/learn?wait=learned", row)
         assert answer.status_code == 200 and answer.json()["status"] == "learned", answer.text
-    sent = "".join(json.dumps(row) + "\n" for row in rows[150:])
+    sent = "".join(json.dumps(row) + "\n" for row in rows[80:])
     told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=sent, headers=NDJSON))
     assert {one["status"] for one in told} == {"learned"}
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200

@@ -52,7 +52,7 @@ def test_a_port_that_is_taken(tmp_path):
         ("a b.cw", "a b.cw: the name of a model: expected 1 to 64 letters"),
     ],
 )
-def test_first_models_that_cannot_be_served(tmp_path, name, told):
+def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     (tmp_path / "text.cw").write_text("text")
     trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
     (tmp_path / "trained.cw").rename(tmp_path / "price.cw")
@@ -60,8 +60,7 @@ def test_first_models_that_cannot_be_served(tmp_path, name, told):
     (tmp_path / "trained.cw").rename(tmp_path / "a b.cw")
     status, line = not_served(tmp_path / "served", "--model", tmp_path / name)
     assert status == 2 and told in line
-    with running(tmp_path / "served") as server, server.client() as client:
-        assert client.get("/v1/models").json() == {"models": []}
+    assert local()("GET", "/v1/models").json() == {"models": []}
 
 
 @pytest.mark.parametrize(
