@@ -9,7 +9,7 @@ from confidently import _core
 from tests.cuts import Case, same
 from tests.simd_paths import printed
 
-FEW, MANY = 200, 4000
+FEW, MANY, TOGETHER = 60, 1000, 94
 OF_PATHS = """
 import hashlib, tempfile, warnings
 from pathlib import Path
@@ -22,20 +22,28 @@ for seed in range({first}, {last}):
 """
 
 
-@pytest.mark.parametrize("seed", [
-    *range(FEW), *(pytest.param(seed, marks=pytest.mark.long) for seed in range(FEW, MANY)),
-])  # fmt: skip
+@pytest.mark.parametrize("seed", range(FEW))
 def test_bytes_do_not_depend_on_cuts(seed):
     assert same(seed) is not False, Case(seed)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(FEW, MANY, TOGETHER))
+def test_bytes_of_many_cases_do_not_depend_on_cuts(first):
+    different = [str(Case(seed)) for seed in range(first, first + TOGETHER) if same(seed) is False]
+    assert not different
+
+
+@pytest.mark.long
 def test_most_cases_train():
     """Options of a case that fit no learner are no case."""
     assert sum(same(seed) is None for seed in range(40)) < 4
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(12, 400, 12))])
-def test_bytes_do_not_depend_on_the_path_of_the_processor(first):
-    code = OF_PATHS.format(first=first, last=first + 12)
+@pytest.mark.parametrize(("first", "last"), [
+    (0, 4), *(pytest.param(first, first + 36, marks=pytest.mark.long) for first in range(4, 148, 36)),
+])  # fmt: skip
+def test_bytes_do_not_depend_on_the_path_of_the_processor(first, last):
+    code = OF_PATHS.format(first=first, last=last)
     every = {path: printed(path, code) for path in _core.build()["paths"]}
     assert len(set(every.values())) == 1, every

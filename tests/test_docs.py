@@ -10,8 +10,10 @@ import io
 import os
 import pkgutil
 import re
+import shlex
 import subprocess
 import sysconfig
+import warnings
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -20,7 +22,7 @@ import click
 import pytest
 
 import confidently
-from confidently.cli import cli
+from confidently.cli import cli, run
 from tests.data_sets import shared_data
 
 ROOT = Path(__file__).parent.parent
@@ -34,6 +36,7 @@ MODULES = [
         if not module.name.endswith(("__main__", "_core"))
     ),
 ]
+SHELL = re.compile(r"[|<>&;$*?~`]")  # what makes a command more than words
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
 FOREIGN = {  # messages of the FAQ that are not the package's
@@ -58,6 +61,15 @@ THEIR_OPTIONS = {  # options of vw
     "migrating-from-vowpal-wabbit.md": re.compile(r"^\|[^|]*\||`-l`,[^.]*", re.MULTILINE),
     **dict.fromkeys(("README.md", "comparison-of-packages.md"), re.compile(r"\|[^|]*\|$", re.MULTILINE)),
 }
+
+
+def long(values, *slow):
+    """The values as parameters, of which the slow ones (named so, or files of such names) are long."""
+    assert {*slow} <= {getattr(value, "name", value) for value in values}
+    return [
+        pytest.param(value, marks=pytest.mark.long) if getattr(value, "name", value) in slow else value
+        for value in values
+    ]
 
 
 @dataclass
@@ -133,17 +145,30 @@ def run_python(block, namespace, page, shown):
 
 def run_console(block, page):
     """Run commands; one that is shown with its output prints that."""
-    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
     for command, shown in block.sessions():
-        done = subprocess.run(
-            ["bash", "-o", "pipefail", "-c", command], env={**os.environ, "PATH": path}, capture_output=True, text=True
-        )
-        where = f"{page.name}, line {block.line}: {command}\n{done.stdout}\n{done.stderr}"
-        assert done.returncode == 0, where
-        assert not shown or doctest.OutputChecker().check_output(shown, done.stdout, OPTIONS), where
+        code, out, err = run_command(command)
+        where = f"{page.name}, line {block.line}: {command}\n{out}\n{err}"
+        assert code == 0, where
+        assert not shown or doctest.OutputChecker().check_output(shown, out, OPTIONS), where
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def run_command(command):
+    """Exit status, standard output and error of a command: of the package's in this process, if no shell is needed."""
+    name, *arguments = shlex.split(command)
+    if name == "confidently" and not SHELL.search(command):
+        with (
+            contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err,
+            warnings.catch_warnings(),
+        ):  # fmt: skip
+            warnings.simplefilter("default")
+            return run(arguments), out.getvalue(), err.getvalue()
+    path = os.pathsep.join([sysconfig.get_path("scripts"), os.environ["PATH"]])
+    shell = ["bash", "-o", "pipefail", "-c", command]
+    done = subprocess.run(shell, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("page", long(PAGES, "distributed.md", "topics-tutorial.md"), ids=lambda page: page.name)
 def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     """Python and console blocks in the order of the page, in one directory; Python blocks share their names.
 
@@ -197,7 +222,7 @@ def test_code_of_pages_fits(page):
             assert len(line) <= WIDTH or block.language.startswith("{"), f"{page.name}, line {number}: {line}"
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize("module", long(MODULES, "confidently.distributed.fitting"))
 def test_examples_of_docstrings_run(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module)):

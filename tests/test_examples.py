@@ -28,7 +28,9 @@ def printed(notebook):
     return "\n".join(output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [
+    pytest.param(path, marks=() if path.stem == "drift" else pytest.mark.long) for path in NOTEBOOKS
+], ids=lambda path: path.stem)  # fmt: skip
 def test_a_notebook_runs_and_prints_what_it_shows(path, tmp_path):
     assert_alike(printed(executed(path, tmp_path)), printed(nbformat.read(path, as_version=4)))
 

@@ -169,4 +169,4 @@ def test_the_server_keeps_its_promises():
 
 @pytest.mark.long
 def test_the_server_keeps_its_promises_for_longer():
-    check(400, 50)
+    check(100, 50)
