@@ -1,32 +1,31 @@
-"""Few of many combinations for ``make test``; the others are long.
+"""Few of many combinations for ``make test``: of a test with the marker ``few`` all others are long.
 
-What one value alone or two values together break is still found, since each pair of values is in some combination.
+What one value or two values together break is still found, since each pair of values is in one of the few.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import combinations
 
 import pytest
 
 
-def few(cases: Iterable[tuple], together: int = 2) -> list:
-    """Return the cases as parameters, all but a choice of them marked as long.
+def mark_long(items: Iterable[pytest.Item]) -> None:
+    """Mark as long what the marker ``few(together)`` leaves out: 1 keeps each value, 2 (the default) each pair."""
+    functions: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("few"):
+            functions.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in functions.values():
+        (together,) = cases[0].get_closest_marker("few").args or (2,)
+        chosen = choice([tuple(case.callspec.params.values()) for case in cases], together)
+        for k, case in enumerate(cases):
+            if k not in chosen:
+                case.add_marker("long")
 
-    Parameters
-    ----------
-    cases : iterable of tuple
-        Values of the same parameters, such as a product without what does not go together.
-    together : int
-        The choice has each so many values that any case has together: 1 takes each value once, 2 each pair.
-    """
-    cases = list(cases)
-    chosen = choice(cases, together)
-    return [pytest.param(*case, marks=() if k in chosen else pytest.mark.long) for k, case in enumerate(cases)]
 
-
-def choice(cases: list[tuple], together: int) -> set[int]:
-    """Return the places of cases that have all values that come together; those that bring most are taken first."""
-    parts = [set(combinations(enumerate(map(_key, case)), together)) for case in cases]
+def choice(cases: Sequence[tuple], together: int) -> set[int]:
+    """Return places of cases that have all values that come together in any; those that bring most are taken first."""
+    parts = [set(combinations(enumerate(map(_key, case)), min(together, len(case)))) for case in cases]
     known, chosen = set(), set()
     for new in range(max(map(len, parts), default=0), 0, -1):
         for k, part in enumerate(parts):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from confidently.cli import run
+from tests.combinations import mark_long
 from tests.command_line import rows
 from tests.stopping import Stop, stopping_after
 
@@ -19,6 +20,11 @@ settings.load_profile("confidently")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(tryfirst=True)  # before the choice of pytest -m
+def pytest_collection_modifyitems(items):
+    mark_long(items)
 
 
 @pytest.fixture

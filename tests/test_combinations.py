@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import pytest
 
-from tests.combinations import choice, few
+from tests.combinations import choice
 
 CASES = [case for case in product("abc", range(4), [None, {}, []], [True, False], "xy") if case[:2] != ("a", 0)]
 
@@ -18,11 +18,16 @@ def together(cases, n):
 def test_all_values_that_come_together_are_chosen(n, most):
     chosen = [CASES[k] for k in choice(CASES, n)]
     assert together(chosen, n) == together(CASES, n)
-    assert len(chosen) <= most < len(CASES) / 2
+    assert len(chosen) <= most
 
 
-def test_the_others_are_long():
-    parameters = few(CASES)
-    assert [parameter.values for parameter in parameters] == CASES
-    assert {k for k, parameter in enumerate(parameters) if not parameter.marks} == choice(CASES, 2)
-    assert {mark.name for parameter in parameters for mark in parameter.marks} == {"long"}
+def test_of_fewer_parameters_all_are_chosen():
+    assert choice([("a",), ("b",), ("a",)], 2) == {0, 1}
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("second", "abcd")
+@pytest.mark.parametrize("first", range(4))
+def test_the_others_are_long(request, first, second):
+    is_long = request.node.get_closest_marker("long") is not None
+    assert is_long == (first != "abcd".index(second))

@@ -3,14 +3,12 @@
 import json
 import random
 import shutil
-from itertools import product
 
 import pytest
 
 from confidently.serve import offline
 from confidently.serve.served import ROWS_FOR_PRODUCTS, ServedModel
 from confidently.serve.settings import ModelSettings
-from tests.combinations import few
 from tests.serve.rows import examples, made, trained
 from tests.serve.running import lines_of, wait_until
 from tests.serve.test_set_aside import FAR, FAR_OPTIONS, MODEL, NDJSON, TINY, kind_of
@@ -87,7 +85,9 @@ def restarted(local, rows, folder):
     return server
 
 
-@pytest.mark.parametrize(("kind", "way"), few(product(KINDS, [in_batches, restarted, one_by_one]), together=1))
+@pytest.mark.few(1)
+@pytest.mark.parametrize("way", [in_batches, restarted, one_by_one], ids=lambda way: way.__name__)
+@pytest.mark.parametrize("kind", KINDS)
 def test_the_served_model_is_that_of_train(local, tmp_path, kind, way):
     (settings, options), (view, of_view), folder = KINDS[kind], VIEW, tmp_path / "rows"
     rows = several(200, late="late" in kind)

@@ -3,7 +3,6 @@
 import json
 import math
 import random
-from itertools import product
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from confidently.rules import RULES
 from confidently.serve.problems import Problem
 from confidently.serve.served import Example, ServedModel, raise_of_machine
 from confidently.serve.settings import ModelSettings, Reading
-from tests.combinations import few
 from tests.serve.rows import KINDS, examples, made, trained
 
 SETTINGS = {
@@ -46,7 +44,10 @@ def learn_in_pieces(model, rows, chance, largest):
     return model
 
 
-@pytest.mark.parametrize(("settings", "n", "kind"), few(product(SETTINGS, [300, 57, 5, 2], KINDS)))
+@pytest.mark.few
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [2, 5, 57, 300])
+@pytest.mark.parametrize("settings", SETTINGS)
 def test_same_bytes_as_train(tmp_path, kind, n, settings):
     made_of, options = SETTINGS[settings]
     rows = made(n, kind, seed=3)
@@ -56,7 +57,9 @@ def test_same_bytes_as_train(tmp_path, kind, n, settings):
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 
-@pytest.mark.parametrize(("settings", "kind"), few(product(["default", "full", "auto"], KINDS), together=1))
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("settings", ["default", "full", "auto"])
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, settings):
     made_of, options = SETTINGS[settings]
     rows = made(1500, kind, seed=1)
@@ -230,9 +233,9 @@ def test_a_row_that_the_learner_refuses_is_set_aside(tmp_path, together):
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 
-@pytest.mark.parametrize(("n", "name", "wider"), few(
-    (n, *of) for n in (40, 700, 1300) for of in [("none", 0), ("full", 0), ("full", 100), ("shared", 100)]
-))  # fmt: skip
+@pytest.mark.few
+@pytest.mark.parametrize(("name", "wider"), [("none", 0), ("full", 0), ("full", 100), ("shared", 100)])
+@pytest.mark.parametrize("n", [40, 700, 1300])
 def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, name, wider, n):
     """Neither its class nor its features; and the blocks of wide rows, learned by products, are those of the others."""
     settings, options = REFUSING[name]
