@@ -2,6 +2,7 @@
 
 from confidently.covariances.table import COVARIANCES
 from confidently.rules import make_rule
+from confidently.tasks.table import task_named
 
 OVER_WEIGHTS = tuple(name for name, kind in COVARIANCES.items() if not kind.keeps_examples)
 
@@ -14,7 +15,7 @@ def has_task(rule, task):
 def serves(covariance, task):
     """Whether a covariance serves a task; otherwise it says why not."""
     try:
-        COVARIANCES[covariance].check_task(task)
+        COVARIANCES[covariance].check_task(task_named(task))
     except ValueError as reason:
         assert str(reason), covariance
         return False

@@ -20,13 +20,15 @@ from scipy.linalg import cython_blas
 
 import confidently
 from confidently import _core
-from confidently.covariances.settings import MULTILABEL, Settings
-from confidently.covariances.state import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TARGET, INITIAL_TEMPERATURE
+from confidently.covariances.settings import Settings
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
+from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
+from confidently.tasks.targets import INITIAL_TARGET
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
+from tests.tables.tasks import MULTILABEL
 
 INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start")
 # and the arrays of a state that is learned

@@ -29,10 +29,11 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("stack",),
     ("learner",),
     ("data", "covariances", "views"),
+    ("tasks",),
     ("rules", "samples", "arrays", "exclusive", "extras", "lazy", "memory", "printable", "spreadsheets", "wording"),
     ("_core",),
 )
-LIGHT = ("rules", "covariances", "learner")  # import neither scikit-learn nor SciPy until a function needs them
+LIGHT = ("rules", "tasks", "covariances", "learner")  # import neither scikit-learn nor SciPy until they need them
 HEAVY = ("package sklearn", "package scipy")
 PRINTS = ("cli/", "distributed/fitting.py")  # fit(progress=True) is told to write to standard error
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)

@@ -51,7 +51,7 @@ def test_numbers_are_the_learners(ok, trained):
     found = [json.loads(line) for line in ok("predict", model_path, path, *EVERYTHING, "--json").splitlines()]
     assert len(found) == 200
     for i, entry in enumerate(found):
-        if learner.settings.task == "binary":
+        if learner.settings.task.name == "binary":
             assert (entry["margin"], entry["variance"]) == pytest.approx((mean[i], variance[i]))
             assert entry["std"] == pytest.approx(math.sqrt(variance[i]))
             assert entry["proba"][str(model.classes[1])] == pytest.approx(proba[i, 1])

@@ -5,12 +5,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import _core
-from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.settings import Settings
 from confidently.covariances.table import COVARIANCES as KINDS
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import RULES, make_rule
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
+from tests.tables.tasks import MULTILABEL
 from tests.twins.reference import COVARIANCES as REFERENCE_COVARIANCES
 from tests.twins.reference import ReferenceLearner
 

@@ -8,6 +8,7 @@ from confidently.covariances.settings import Settings
 from confidently.covariances.table import of_classes, with_classes
 from confidently.learner.learner import Learner
 from confidently.models.merged_learner import MergeError
+from confidently.tasks.table import TASKS
 from tests.model_files import contents_of, write_contents
 
 D = 6
@@ -28,7 +29,7 @@ def stored(classifier):
 
 
 def kind(classifier):
-    return classifier.learner_.settings.covariance, classifier.learner_.settings.task
+    return classifier.learner_.settings.covariance, classifier.learner_.task.name
 
 
 @pytest.mark.parametrize(("rule", "multiclass", "shape"), CHOSEN)
@@ -180,7 +181,7 @@ def test_settings_follow_from_the_classes():
     assert with_classes(full, None, 3) == Settings("arow", "shared", "joint")
     assert with_classes(full, "one-vs-rest", 3) == Settings("arow", "full", "one-vs-rest")
     assert with_classes(full, None, 3, multilabel=True) == Settings("arow", "full", "multilabel-one-vs-rest")
-    assert of_classes(full.rule, "diag", None) == ("diag", "joint")
+    assert of_classes(full.rule, "diag", None) == ("diag", TASKS["joint"])
     with pytest.raises(ValueError, match='use multiclass="joint"'):
         with_classes(Settings("arow", "shared"), "one-vs-rest", 2)
     learner = Learner(full, 2, D)

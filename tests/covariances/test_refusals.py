@@ -42,7 +42,7 @@ def test_weights_of_a_kernel_and_coefficients_of_examples_without_one(kernel):
     ],
 )
 def test_support_rows_made_by_hand_are_checked(kernel, name, change, message):
-    columns = kernel.settings.columns(kernel.n_classes)
+    columns = kernel.settings.task.columns(kernel.n_classes)
     check_support(kernel.state, kernel.size, columns)
     with pytest.raises(ValueError, match=message):
         check_support(kernel.state | {name: change(kernel.state[name])}, kernel.size, columns)

@@ -18,10 +18,10 @@ from confidently.data.batch import Batch
 from confidently.data.memory.matrix import as_matrix
 from confidently.distributed.change import advanced, change_of
 from confidently.estimators.classifier import OnlineClassifier
-from confidently.learner import calibration
 from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
 from confidently.models.model import Model
+from confidently.tasks import calibration
 from tests.twins.reference import ReferenceLearner
 
 PACKAGE = Path(confidently.__file__).parent

@@ -14,8 +14,8 @@ with warnings.catch_warnings():
     from distributed import Client
 
 from confidently import OnlineRegressor, distributed
-from confidently.covariances.state import INITIAL_TARGET
 from confidently.data import DataError, open_stream
+from confidently.tasks.targets import INITIAL_TARGET
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 5)) @ RNG.normal(size=(5, 5)) + 3.0 * RNG.normal(size=5)

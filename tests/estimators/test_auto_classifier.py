@@ -25,8 +25,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from confidently import AROW, AutoClassifier, AutoRegressor, Logistic, OnlineClassifier, active, load
 from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
-from confidently.learner.calibration import correction
 from confidently.stack.naive_bayes import NaiveBayes
+from confidently.tasks.calibration import correction
 from tests.data_sets import load as real
 
 WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"

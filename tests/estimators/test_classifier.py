@@ -14,8 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from confidently import AROW, CELLIP, PA, OnlineClassifier
-from confidently.covariances.state import INITIAL_SIGMOID
-from confidently.learner.calibration import posterior_probabilities, posterior_probability, sigmoid
+from confidently.tasks.calibration import INITIAL_SIGMOID, posterior_probabilities, posterior_probability, sigmoid
 from tests.covariance_cases import OVER_WEIGHTS, serves
 
 

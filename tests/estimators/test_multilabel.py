@@ -17,7 +17,7 @@ Y = (X @ RANDOM.normal(size=(6, 4)) + RANDOM.normal(size=(150, 4)) > 0.4).astype
 def test_every_label_has_a_binary_learner(rule, covariance):
     """Scores, variances and probabilities are those of learners that were trained on one label each."""
     labels = OnlineClassifier(rule, covariance).fit(X[:100], Y[:100])
-    assert labels.learner_.settings.task == "multilabel-one-vs-rest"
+    assert labels.learner_.settings.task.name == "multilabel-one-vs-rest"
     mean, variance = labels.margin_distribution(X[100:])
     for k in range(Y.shape[1]):
         alone = OnlineClassifier(rule, covariance).fit(X[:100], Y[:100, k])
@@ -44,10 +44,10 @@ def test_training_continues_as_it_began(settings, task, tmp_path):
     model = OnlineClassifier(**settings).fit(X[:100], Y[:100])
     model.save(tmp_path / "model.cw")
     again = load(tmp_path / "model.cw")
-    assert again.learner_.settings.task == task
+    assert again.learner_.settings.task.name == task
     for trained in (model.partial_fit(X[100:], Y[100:]), again.partial_fit(X[100:], Y[100:])):
         np.testing.assert_array_equal(trained.decision_function(X), model.decision_function(X))
-    assert again.fit(X, Y).learner_.settings.task == task
+    assert again.fit(X, Y).learner_.settings.task.name == task
 
 
 def test_the_softmax_is_not_for_labels():
@@ -96,4 +96,4 @@ def test_the_command_line_continues_a_ranking_as_a_ranking(ok, tmp_path):
         ok("train", tmp_path / "rows.svm", "--multilabel", *options, "-o", tmp_path / name)
         ok("train", tmp_path / "rows.svm", "--init-model", tmp_path / name, "-o", tmp_path / "more.cw")
         model = load(tmp_path / "more.cw")
-        assert (model.learner_.settings.task, model.n_seen_) == (task, 300)
+        assert (model.learner_.task.name, model.n_seen_) == (task, 300)

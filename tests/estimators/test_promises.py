@@ -13,11 +13,11 @@ import pytest
 from sklearn.base import clone
 
 from confidently import MIRA, OnlineClassifier, OnlineMedLDA, merge
-from confidently.covariances.settings import MULTILABEL
 from confidently.exclusive import ConcurrentUse
 from confidently.models.merged_learner import MergeError
 from confidently.river import OnlineClassifier as RiverClassifier
 from confidently.river import OnlineMultiLabelClassifier as RiverLabels
+from tests.tables.tasks import MULTILABEL
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 4, (60, 5)).astype(float)

@@ -269,7 +269,7 @@ def test_views_come_before_the_centering():
     assert relative(model.coef_, batch.coef_) < 1e-9
     assert [view.name for view in model.learner_.view.views] == ["unit", "center"]
     pairs = OnlineRegressor(view="pairs").fit(X, y)  # makes columns of its own
-    assert pairs.learner_.settings.task == "offset-regression"
+    assert pairs.learner_.settings.task.name == "offset-regression"
 
 
 def test_invalid_input_is_refused_and_leaves_the_model():

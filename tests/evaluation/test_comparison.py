@@ -41,7 +41,7 @@ def test_numbers_are_those_of_training_each_rule_alone(ok, tmp_path, labels, opt
         same = ("error", "mistakes", "updates", "infeasible")
         assert [trial[key] for key in same] == [alone[key] for key in same], trial["rule"]
         assert trial["parameters"] == {k: v for k, v in alone["rule"]["parameters"].items() if v is not None}
-    assert result["task"] == Model.load(model).learner.settings.task
+    assert result["task"] == Model.load(model).learner.settings.task.name
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full"])

@@ -8,14 +8,22 @@ from scipy.stats import norm
 from sklearn.metrics import log_loss
 
 from confidently import Logistic, OnlineClassifier
-from confidently.covariances.settings import MULTILABEL, Settings
-from confidently.covariances.state import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
-from confidently.learner.calibration import posterior_probability, sigmoid, sigmoids, softmax
 from confidently.learner.learner import Learner
 from confidently.river import OnlineClassifier as RiverClassifier
+from confidently.tasks.calibration import (
+    INITIAL_LABEL,
+    INITIAL_SIGMOID,
+    INITIAL_TEMPERATURE,
+    posterior_probability,
+    sigmoid,
+    sigmoids,
+    softmax,
+)
 from tests.covariance_cases import has_task
 from tests.data_sets import load
+from tests.tables.tasks import MULTILABEL
 from tests.twins.calibration import Labels, Sigmoid, Temperature, moderated
 
 PRIOR = 0.7
@@ -35,14 +43,14 @@ def unbalanced(task, n=200, d=4):
 
 
 def learn(learner, x, label, w):
-    start = np.array([0, len(label)]) if learner.settings.multilabel else None
+    start = np.array([0, len(label)]) if learner.task.multilabel else None
     labels = np.atleast_1d(label).astype(np.int32)
     learner.learn(as_matrix(x[None]), labels, start, weight=np.array([w]))
 
 
 def replay(twin, learner, x, label, w):
     """Update the twin with the margins of a row that the learner has not trained on yet."""
-    X, task = as_matrix(x[None]), learner.settings.task
+    X, task = as_matrix(x[None]), learner.task.name
     if task in MULTILABEL:
         mean, variance = (found[0] for found in learner.margin_distribution(X))
         scores = mean if task == "multilabel" else [moderated(m, v, PRIOR) for m, v in zip(mean, variance, strict=True)]

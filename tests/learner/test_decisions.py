@@ -6,9 +6,9 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import f1_score
 
 from confidently import RULES, OnlineClassifier, merge
-from confidently.learner.calibration import mirrored, sigmoid
 from confidently.river import OnlineClassifier as RiverClassifier
 from confidently.river import OnlineMultiLabelClassifier as RiverLabels
+from confidently.tasks.calibration import mirrored, sigmoid
 
 
 def rare_class(n=4000, d=8, share=0.01, seed=3):

@@ -14,7 +14,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import IELLIP, RULES, IELLIPMargin, OnlineClassifier
-from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.settings import Settings
 from confidently.covariances.state import OutOfRange
 from confidently.covariances.table import COVARIANCES
 from confidently.data.memory.matrix import as_matrix
@@ -23,6 +23,7 @@ from confidently.models.model import Model
 from confidently.river import OnlineClassifier as RiverClassifier
 from confidently.river import OnlineMultiLabelClassifier as RiverMultiLabelClassifier
 from tests.covariance_cases import has_task, serves
+from tests.tables.tasks import MULTILABEL
 
 SEEDS = range(int(os.environ.get("SEARCH_SEEDS", "40")))
 TASKS = ("binary", "joint", "one-vs-rest", "softmax", *MULTILABEL)
@@ -134,13 +135,13 @@ def test_nothing_that_is_not_finite_is_kept_reported_or_saved(seed, tmp_path):
     for number in range(4):
         settings = drawn_settings(rng)
         d = int(rng.integers(1, 6))
-        learner = Learner(settings, 2 if settings.task == "binary" else 3, d)
+        learner = Learner(settings, 2 if settings.task.name == "binary" else 3, d)
         case = f"seed {seed}, case {number}: {settings}"
         bound, learned = 0.0, False
         for _ in range(3):
             n = int(rng.integers(1, 25))
             X, (labels, start), weights = drawn_rows(rng, n, d, settings.dtype), *[
-                drawn_labels(rng, settings.task, n), drawn_weights(rng, n)
+                drawn_labels(rng, settings.task.name, n), drawn_weights(rng, n)
             ]  # fmt: skip
             before, cost = bytes_of(learner), np.zeros(1)
             order = rng.permutation(n) if rng.random() < 0.3 else None
@@ -346,7 +347,7 @@ def known_of(model):
     rows.grow_features()
     learner = rows.learner
     packed = learner.covariance.packed(learner.state, learner.n_features)  # without room for further features
-    return *names, learner.n_features, learner.settings.task, {name: packed[name].tobytes() for name in packed}
+    return *names, learner.n_features, learner.task.name, {name: packed[name].tobytes() for name in packed}
 
 
 @pytest.mark.parametrize("classes", ["ab", "a", "abc"])

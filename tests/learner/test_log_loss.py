@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.covariance_cases import has_task
+from tests.tables.tasks import MULTILABEL
 
 CASES = [
     (task, rule, covariance)

@@ -6,12 +6,13 @@ from copy import copy, deepcopy
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.settings import Settings
 from confidently.covariances.weights import COLUMNS_PER_SPARE, widened
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner import learner as learner_module
 from confidently.learner.learner import Learner
 from confidently.models.model import Model
+from tests.tables.tasks import MULTILABEL
 
 CLASSES, ROWS, FEATURES = 40, 150, 5
 KNOWN = 3  # classes before the first row

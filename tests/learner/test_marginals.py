@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from confidently import OnlineClassifier
-from confidently.covariances.settings import MULTICLASS
 from tests.covariance_cases import OVER_WEIGHTS, serves
 from tests.estimators.test_classifier import TASKS
+from tests.tables.tasks import MULTICLASS
 
 CASES = [(c, t, m) for c in OVER_WEIGHTS for t in TASKS for m in MULTICLASS]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from confidently import OnlineRegressor, make_rule, step
-from confidently.learner.regression import BINS_PER_UNIT, Targets
+from confidently.tasks.targets import BINS_PER_UNIT, Targets
 from tests.twins.regression import Twin
 
 RULES = [

@@ -7,11 +7,12 @@ from scipy.sparse import csr_matrix
 from scipy.special import log_softmax, softmax
 
 from confidently import OnlineClassifier, load, step
-from confidently.covariances.settings import MULTICLASS, Settings
+from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.model import Model
 from confidently.river import OnlineClassifier as RiverClassifier
+from tests.tables.tasks import MULTICLASS
 
 WEIGHTS = (0.3, 1.0, 2.0, 7.0)
 
@@ -203,15 +204,15 @@ def test_the_rule_determines_the_default(rule, task, tmp_path):
     X, y = three_classes()
     classifier = OnlineClassifier(rule).fit(X, y)
     assert classifier.multiclass is None
-    assert classifier.learner_.settings.task == task
-    assert OnlineClassifier(rule, multiclass=task).fit(X, y).learner_.settings.task == task
+    assert classifier.learner_.settings.task.name == task
+    assert OnlineClassifier(rule, multiclass=task).fit(X, y).learner_.settings.task.name == task
     classifier.save(tmp_path / "m.cw")
     assert Model.load(tmp_path / "m.cw").multiclass == task
     assert load(tmp_path / "m.cw").multiclass is None
     river = RiverClassifier(rule)
     for x, label in zip(X, y, strict=True):
         river.learn_one(dict(zip("abcd", x.tolist(), strict=True)), str(label))
-    assert river._rows.learner.settings.task == task
+    assert river._rows.learner.settings.task.name == task
 
 
 @pytest.mark.parametrize("multiclass", MULTICLASS)
@@ -220,7 +221,7 @@ def test_a_saved_choice_is_kept(multiclass, tmp_path):
     classifier = OnlineClassifier("logistic", multiclass=multiclass).fit(X, y)
     classifier.save(tmp_path / "m.cw")
     again = load(tmp_path / "m.cw")
-    assert again.fit(X, y).learner_.settings.task == multiclass
+    assert again.fit(X, y).learner_.settings.task.name == multiclass
     np.testing.assert_array_equal(again.coef_, classifier.coef_)
 
 
@@ -254,7 +255,7 @@ def test_a_third_class_keeps_what_is_known_of_the_first_two():
     classifier = OnlineClassifier("logistic").partial_fit(X[two], y[two], classes=["a", "b"])
     mean, variance = classifier.margin_distribution(X)
     classifier.partial_fit(X[:1], y[:1], classes=["a", "b", "c"], sample_weight=[0.0])
-    assert classifier.learner_.settings.task == "softmax"
+    assert classifier.learner_.settings.task.name == "softmax"
     assert classifier.learner_.updates == 2 * two.sum()
     scores, variances = classifier.margin_distribution(X)
     np.testing.assert_allclose(scores[:, 1] - scores[:, 0], mean, rtol=1e-9)

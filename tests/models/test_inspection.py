@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.settings import Settings
 from confidently.data import Batch, open_stream
 from confidently.data.features import Features, NewFeatures, Strings
 from confidently.data.memory.matrix import as_matrix
@@ -16,6 +16,7 @@ from confidently.models.inspection import INTERCEPT, class_views
 from confidently.models.model import Model
 from tests.command_line import process, rows
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
+from tests.tables.tasks import MULTILABEL
 
 D = 6
 TASKS = {"binary": 2, "joint": 4, "one-vs-rest": 4, "softmax": 4} | dict.fromkeys(MULTILABEL, 3)

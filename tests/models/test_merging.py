@@ -337,7 +337,7 @@ def test_known_classes_of_several():
 
 def test_calibration_is_weighted_by_evidence():
     """The merged calibration minimizes the sum of two log-losses that are quadratic in (log a, b)."""
-    from confidently.learner.calibration import merged
+    from confidently.tasks.calibration import merged, merged_labels
 
     rng = np.random.default_rng(0)
     knots, count = np.arange(14), 2 * 14
@@ -348,7 +348,7 @@ def test_calibration_is_weighted_by_evidence():
         return np.array([*line, size, size / 2, 200.0, *values, *rng.uniform(1, 50, 14)])
 
     one, other = of_two([2.0, 0.5, 3.0, 0.4, 2.0], 3.0), of_two([5.0, -1.0, 1.0, -0.2, 4.0], 1.0)
-    found = merged([one, other], "binary")
+    found = merged([one, other], several=False)
 
     def slope_at(state):
         a, b, haa, hab, hbb = state[:5]
@@ -356,7 +356,7 @@ def test_calibration_is_weighted_by_evidence():
         return hessian @ (np.array([np.log(found[0]), found[1]]) - [np.log(a), b])
 
     assert_allclose(slope_at(one) + slope_at(other), 0, atol=1e-7)
-    assert_allclose(merged([one, one, one], "binary"), one, rtol=1e-7)
+    assert_allclose(merged([one, one, one], several=False), one, rtol=1e-7)
     assert_allclose(found[5:8], [2.0, 1.0, 200.0])
     values, curvature = found[8:].reshape(2, 14)
     weights = np.array([one[22:], other[22:]])
@@ -366,10 +366,10 @@ def test_calibration_is_weighted_by_evidence():
     assert len(found) == 8 + count
     temperatures = (np.array([2.0, 3.0, *np.zeros(25)]), np.array([8.0, 3.0 / 16, *np.zeros(25)]))
     # both have the same curvature in log a, so the result is the midpoint
-    assert_allclose(merged(temperatures, "joint")[0], 4.0, rtol=1e-7)
+    assert_allclose(merged(temperatures, several=True)[0], 4.0, rtol=1e-7)
     # of labels, predictions that were right are added, and count as those of the learner with the most
     labels = [np.array([*one, 3.0, 8.0]), np.array([*other, 1.0, 4.0])]
-    assert_allclose(merged(labels, "multilabel")[-2:], [4.0 * 8 / 12, 8.0])
+    assert_allclose(merged_labels(labels)[-2:], [4.0 * 8 / 12, 8.0])
 
 
 # --- features --------------------------------------------------------------------------------------------------------

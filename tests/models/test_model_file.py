@@ -16,13 +16,13 @@ from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_multilabel_classification
 
 from confidently import RULES, OnlineClassifier, OnlineMedLDA, load, memory
-from confidently.covariances.settings import MULTICLASS, MULTILABEL
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
 from confidently.models.inspection import class_views
 from confidently.models.model import Model
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
 from tests.model_files import contents_of, write_contents, write_text
+from tests.tables.tasks import MULTICLASS, MULTILABEL
 
 
 def rows(task):

@@ -10,10 +10,10 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from confidently import REGRESSION_RULES, OnlineClassifier, OnlineRegressor, Quantile, Ridge, load
-from confidently.covariances.state import GAIN
 from confidently.models.file import ModelFileError
 from confidently.models.model import Model
 from confidently.models.regression import RegressionModel
+from confidently.tasks.targets import GAIN
 from tests.model_files import contents_of, write_contents
 
 X, Y = load_diabetes(return_X_y=True)

@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import Ridge as BatchRidge
 
 from confidently import AROW, OnlineClassifier, OnlineRegressor, Ridge, load, merge
-from confidently.learner.regression import Targets
 from confidently.models.merged_learner import MergeError
+from confidently.tasks.targets import Targets
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(240, 6)) @ RNG.normal(size=(6, 6)) + 4.0 * RNG.normal(size=6)

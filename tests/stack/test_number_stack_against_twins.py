@@ -11,14 +11,14 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from confidently import OnlineRegressor, Pairs, _core
 from confidently.covariances.settings import Settings
-from confidently.covariances.state import COUNT, INITIAL_TARGET
+from confidently.covariances.state import COUNT
 from confidently.data.memory.matrix import as_matrix
-from confidently.learner.regression import Targets
 from confidently.learner.regression_settings import regression_settings
 from confidently.rules import Ridge as RidgeRule
 from confidently.stack.members import ROWS, WEIGHTS
 from confidently.stack.number_choice import number_recipe
 from confidently.stack.number_stack import CALIBRATION, PRODUCTS, NumberStack
+from confidently.tasks.targets import INITIAL_TARGET, Targets
 from tests.twins import number_stack as twins
 from tests.twins.regression import Twin
 
@@ -148,4 +148,4 @@ def test_settings_of_members_are_those_of_regressions():
     stack = NumberStack([classes], n_features=1)
     with pytest.raises(ValueError, match="regression needs targets"):
         stack.learn(as_matrix(np.ones((2, 1))), np.zeros(2, np.int32), targets=np.ones((2, 1)))
-    assert replace(settings, dtype="float32").regression
+    assert replace(settings, dtype="float32").task.regression

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 import confidently
 from confidently import OnlineClassifier, _core, river
-from confidently.covariances.settings import MULTILABEL, Settings
+from confidently.covariances.settings import Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
@@ -25,6 +25,7 @@ from confidently.views.table import VIEWS, make_view
 from confidently.views.unit import Unit
 from confidently.views.view import Labelled
 from tests.covariance_cases import serves
+from tests.tables.tasks import MULTILABEL
 
 N, D, K = 90, 5, 3
 EVERY = [*VIEWS, "standard,pairs", "standard,cosines"]

@@ -11,11 +11,11 @@ from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import ndtr
 from sklearn.base import clone
 
-from ..covariances.state import MAX_TARGET
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.parameters import chooses_view
 from ..estimators.regressor import OnlineRegressor
 from ..rules import RegressionRule, make_rule
+from ..tasks.targets import MAX_TARGET
 
 Floats = NDArray[np.float64]
 MIN_VARIANCE = 1e-300

@@ -32,7 +32,7 @@ from .devices import namespace
 from .examples import Examples, Progressive
 from .host_arrays import scipy_blas
 from .open_block import OpenBlock
-from .settings import TASKS, Settings
+from .settings import Settings
 from .state import State
 from .threads import WORTHWHILE, Crew, crew
 
@@ -87,10 +87,10 @@ class ProductLearner:
         self.parts = state["covariance"].shape[1] // max(self.rows, 1)  # classes within one covariance
         self.block, self.room = block or OpenBlock(), rows_per_block
         self.tile = -(-rows_per_block // max(1, rows_per_block // TILE))
-        self.may_wait = most_pending(rows_per_block * settings.updates_per_row)
+        self.may_wait = most_pending(rows_per_block * settings.task.updates_per_row)
         self._products: Any = None
         self.core: Any = _core.ProductLearner(  # whose overloads are too many for a checker
-            settings.rule.compiled, TASKS[settings.task], sharing, settings.prior_variance,
+            settings.rule.compiled, settings.task.compiled, sharing, settings.prior_variance,
             settings.min_variance,
         )  # fmt: skip
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
+from ..tasks.task import Task
 from .examples import Examples, Progressive
 from .settings import Settings
 from .state import Shapes, Size, State, check_within, common_entries, common_shapes, common_values
@@ -126,7 +127,7 @@ class Covariance:
         return replace(settings, kernel=None, kernel_params=None, budget=None, projection=projection)
 
     @classmethod
-    def check_task(cls, task: str) -> None:
+    def check_task(cls, task: Task) -> None:
         """Raise ``ValueError`` if this kind does not support a task."""
 
     @classmethod

@@ -81,11 +81,11 @@ class Dense(WeightCovariance):
 
     def _pending_room(self, rows: int, columns: int) -> int:
         """Return the maximum number of pending rows, those of a block included."""
-        return self._may_wait(rows, columns) + self.rows_per_block(rows, columns) * self.settings.updates_per_row
+        return self._may_wait(rows, columns) + self.rows_per_block(rows, columns) * self.settings.task.updates_per_row
 
     def _may_wait(self, rows: int, columns: int) -> int:
         """Return the most pending rows with which a block may begin: keeping more would cost more time."""
-        return self.rows_per_block(rows, columns) * self.settings.updates_per_row // 2
+        return self.rows_per_block(rows, columns) * self.settings.task.updates_per_row // 2
 
     def _is_small(self, rows: int, columns: int) -> bool:
         """Return whether matrices over so many features (with the intercept) are trained row by row."""
@@ -409,7 +409,7 @@ class Dense(WeightCovariance):
     # --- scores -------------------------------------------------------------------------------------------------------
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        threshold = self.settings.has_threshold
+        threshold = self.settings.task.has_threshold
         rows, _, columns = state["weights"].shape
         out = np.empty((X.shape[0], columns))
         with crew() as threads:
@@ -474,11 +474,11 @@ class Dense(WeightCovariance):
         return sigma[:, order][:, :, order]
 
     def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
-        sigma, columns = self.matrix(state, size), self.settings.columns(size.n_classes)
+        sigma, columns = self.matrix(state, size), self.settings.task.columns(size.n_classes)
         return np.stack([draws(sigma[k % len(sigma)], n, generator) for k in range(columns)], axis=1)
 
     def score_covariance(self, state: State, size: Size) -> np.ndarray:
-        if not self.settings.regression and not self._one_matrix_suffices():
+        if not self.settings.task.regression and not self._one_matrix_suffices():
             raise ValueError(
                 f'with covariance="{self.name}" and more than two classes, or multilabel, probabilities depend on the '
                 'covariances of all classes, which are not exported; use "diag" (or "shared", for classes)'
@@ -486,7 +486,7 @@ class Dense(WeightCovariance):
         return self.matrix(state, size)
 
     def _one_matrix_suffices(self) -> bool:
-        return self.settings.task == "binary"
+        return not (self.settings.task.several or self.settings.task.multilabel)
 
     def _entries(self, state: State, learner: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return some rows and columns of a learner's Sigma."""

@@ -21,7 +21,7 @@ class Full(Dense):
     def grow_classes(self, state: State, n_classes: int) -> None:
         super().grow_classes(state, n_classes)
         rows = len(state["weights"])
-        self._embed(state, rows, rows, self.settings.columns(n_classes))
+        self._embed(state, rows, rows, self.settings.task.columns(n_classes))
 
     def _block_variances(
         self, state: State, A: np.ndarray, threshold: bool, into: np.ndarray, arrays: NumpyArrays
@@ -55,7 +55,7 @@ class Full(Dense):
             own: np.ndarray = sigma[column]
             return own
         parts = sigma[0].reshape(-1, d, sigma.shape[1] // d, d).swapaxes(1, 2)
-        threshold = self.settings.has_threshold
+        threshold = self.settings.task.has_threshold
         k = column + threshold
         covariance: np.ndarray = parts[k, k]
         return covariance + parts[0, 0] - parts[k, 0] - parts[0, k] if threshold else covariance

@@ -94,7 +94,7 @@ class Kernel(Covariance):
         """Return settings and state; support rows are 0 in new features, and their pairs of classes stay valid."""
         if new.n_classes <= old.n_classes:
             return self.settings, state
-        if self.settings.task == "binary":
+        if several is not None:
             raise ValueError(
                 "a kernel learner of two classes cannot get a third; name all classes before the first row"
             )
@@ -116,7 +116,7 @@ class Kernel(Covariance):
 
     def check_values(self, state: State, size: Size) -> None:
         super().check_values(state, size)
-        check_support(state, size, 1 if self.settings.independent else self.settings.columns(size.n_classes))
+        check_support(state, size, 1 if self.settings.independent else self.settings.task.columns(size.n_classes))
         # parameters of other kernels are errors, which the first row shows, however many features it does not have
         row = np.append(state["support.values"][: state["support.start"][:2][-1]], 0.0)[None]
         KernelFunction(self.settings, size.n_features)(row, row)
@@ -160,13 +160,15 @@ class Kernel(Covariance):
         """Raise ``MemoryError`` before training if the rows could make the support too large."""
         settings = self.settings
         learners, support, _ = state["triangle"].shape if settings.rule.learns_precision else (0, 0, 0)
-        most = support + n * settings.updates_per_row
+        most = support + n * settings.task.updates_per_row
         copies = 3 * learners  # the triangle, its successor and temporary arrays
         if settings.budget is not None:
-            most = min(most, settings.budget + ROWS_PER_PRODUCT * settings.updates_per_row)
+            most = min(most, settings.budget + ROWS_PER_PRODUCT * settings.task.updates_per_row)
             copies += 3 * (learners > 0)  # the kernel of the support rows, its inverse and temporary arrays
         bytes_per_pair = 8 * max(copies, 1)
-        fits = int((memory.available_bytes() / bytes_per_pair) ** 0.5) - ROWS_PER_PRODUCT * settings.updates_per_row
+        fits = (
+            int((memory.available_bytes() / bytes_per_pair) ** 0.5) - ROWS_PER_PRODUCT * settings.task.updates_per_row
+        )
         memory.require_memory(
             8 * copies * most**2,
             f'covariance="kernel" with up to {most:,} support rows',
@@ -188,7 +190,7 @@ class Kernel(Covariance):
 
     @refuse_infinite
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        against = 0 if self.settings.has_threshold else None
+        against = 0 if self.settings.task.has_threshold else None
         with self._model(state, size) as model:
             out = np.zeros((X.shape[0], model.columns))
             for at, own, ps in model.queries(X):

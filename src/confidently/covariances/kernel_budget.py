@@ -81,7 +81,7 @@ class KernelWithinBudget:
         """Train on the first rows of a block, on all of them if one Gram matrix suffices; return how many."""
         model = self.model
         arrays = csr_rows(block)
-        self._make_room(block.n * self.settings.updates_per_row)
+        self._make_room(block.n * self.settings.task.updates_per_row)
         rows = model.kernel.rows(*arrays)
         k, own = model.kernel(self.rows.matrix(), rows), model.kernel(rows, rows)
         own = 0.5 * (own + own.T)

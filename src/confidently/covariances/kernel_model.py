@@ -24,7 +24,7 @@ from .examples import Block, Examples, Progressive
 from .host_arrays import NumpyArrays
 from .kernel_functions import KernelFunction
 from .kernel_support import ROWS, append_rows, csr_rows, shapes
-from .settings import TASKS, Settings
+from .settings import Settings
 from .state import Size, State
 from .threads import Crew
 
@@ -35,13 +35,13 @@ class KernelModel:
     """A kernel learner's state, ready for queries and for training on blocks of rows."""
 
     def __init__(self, settings: Settings, state: State, size: Size, threads: Crew) -> None:
-        self.settings, self.state, self.columns = settings, state, settings.columns(size.n_classes)
+        self.settings, self.state, self.columns = settings, state, settings.task.columns(size.n_classes)
         self.arrays = NumpyArrays(threads)
         self.independent = settings.independent
         self.parts = 1 if self.independent else self.columns
         self.kernel = KernelFunction(settings, size.n_features)
         self.core = _core.ProductLearner(
-            settings.rule.compiled, TASKS[settings.task],
+            settings.rule.compiled, settings.task.compiled,
             _core.Sharing.independent if self.independent else _core.Sharing.joint,
             settings.prior_variance, settings.min_variance,
         )  # fmt: skip
@@ -113,7 +113,7 @@ class KernelModel:
 
     def may_exceed_budget(self, rows: int) -> bool:
         """Return whether training on some rows may make the support larger than the budget."""
-        budget, most = self.settings.budget, len(self.signs) + rows * self.settings.updates_per_row
+        budget, most = self.settings.budget, len(self.signs) + rows * self.settings.task.updates_per_row
         return budget is not None and most > budget
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ def likely_pairs(settings: Settings, scores: np.ndarray, block: Block) -> tuple[
 
     Multilabel rows have two pairs: the first of all rows come before the second of all rows.
     """
-    if not settings.multilabel:
+    if not settings.task.multilabel:
         others = scores.copy()
         others[np.arange(block.n), block.labels] = -np.inf
         return block.labels.astype(np.intp), others.argmax(axis=1)

@@ -5,27 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from .. import _core
-from ..rules import AROW, REGRESSION_RULES, RULES, RegressionRule, make_rule
+from ..rules import AROW, RegressionRule, make_rule
 from ..rules.ranges import Range, check_choice, check_number
 from ..rules.rule import Rule
+from ..tasks.table import BINARY, task_named
+from ..tasks.task import Task
 
-TASKS = {
-    "binary": _core.Task.binary,
-    "joint": _core.Task.joint,
-    "one-vs-rest": _core.Task.one_vs_rest,
-    "multilabel": _core.Task.multilabel,
-    "multilabel-one-vs-rest": _core.Task.multilabel_one_vs_rest,
-    "softmax": _core.Task.softmax,
-    "regression": _core.Task.regression,
-    "offset-regression": _core.Task.offset_regression,
-    "centered-regression": _core.Task.centered_regression,
-}
-MULTICLASS = ("joint", "one-vs-rest", "softmax")  # tasks that choose one of several classes
-# Tasks that choose any number of labels, and what they are called as a value of ``multiclass``.
-MULTILABEL = {"multilabel": "joint", "multilabel-one-vs-rest": "one-vs-rest"}
-# Tasks that predict numbers: as they are, or less their mean before, which with centered rows is the intercept.
-REGRESSION = ("regression", "offset-regression", "centered-regression")
 DTYPES = ("float64", "float32")
 PROJECTIONS = ("precision", "moments")
 NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
@@ -39,25 +24,6 @@ PRODUCT_ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
 EXAMPLES = Range(1, 2**31, closed_low=True, closed_high=True)
 
 
-def check_multiclass(rule: Rule, multiclass: str | None) -> str:
-    """Return the task of a rule with three or more classes, by default the rule's own.
-
-    Raises
-    ------
-    ValueError
-        For an unknown task, or one that the rule does not have.
-    """
-    if multiclass is None:
-        return rule.multiclass
-    check_choice("multiclass", multiclass, MULTICLASS)
-    if multiclass == "softmax" and rule.multiclass != "softmax":
-        raise ValueError(
-            f'multiclass="softmax" moves all classes by one likelihood, which the rule {rule.name!r} does not have; '
-            'use rule="logistic", or multiclass="joint" or "one-vs-rest"'
-        )
-    return multiclass
-
-
 def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
     """Return the metadata of a setting: its meaning and, for a number, its range."""
     return {"meaning": meaning, "range": allowed}
@@ -67,7 +33,7 @@ def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
 class Settings:
     """The settings of a learner.
 
-    The rule may be a name. Ranges are checked here. :class:`confidently.learner.learner.Learner` calls
+    Rule and task may be names. Ranges are checked here. :class:`confidently.learner.learner.Learner` calls
     :func:`confidently.covariances.table.resolved`, which checks what depends on the covariance.
 
     Raises
@@ -83,8 +49,8 @@ class Settings:
 
     rule: Rule = field(default_factory=AROW, metadata=about("update rule"))
     covariance: str = field(default="diag", metadata=about("how Sigma is stored: a name in COVARIANCES"))
-    task: str = field(
-        default="binary",
+    task: Task = field(
+        default=BINARY,
         metadata=about(
             "two classes; more classes (joint, one-vs-rest or softmax); labels (multilabel: joint or one-vs-rest); or "
             "numbers (regression)"
@@ -131,20 +97,15 @@ class Settings:
             allowed, value = setting.metadata["range"], getattr(self, setting.name)
             if allowed is not None and not (value is None and setting.default is None):
                 check_number("learner", setting.name, value, allowed)
-        check_choice("task", self.task, TASKS)
+        task = task_named(self.task)
         check_choice("dtype", str(self.dtype) if self.dtype in DTYPES else self.dtype, DTYPES)
         rule = make_rule(self.rule)
-        if self.task in MULTICLASS:
-            check_multiclass(rule, self.task)
-        if isinstance(rule, RegressionRule) != (self.task in REGRESSION):
-            raise ValueError(
-                f"the rule {rule.name!r} predicts {'numbers' if isinstance(rule, RegressionRule) else 'classes'}; "
-                f"expected one of {', '.join(REGRESSION_RULES if self.task in REGRESSION else RULES)}"
-            )
+        task.check_rule(rule)
         projection = rule.projection if self.projection is None else self.projection
         check_choice("projection", projection, PROJECTIONS)
         plain = {
             "rule": rule,
+            "task": task,
             "prior_variance": float(self.prior_variance),
             "fit_intercept": bool(self.fit_intercept),
             "average": bool(self.average),
@@ -158,36 +119,14 @@ class Settings:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
 
-    def columns(self, n_classes: int) -> int:
-        """Return the number of columns of weights: one for two classes, otherwise one per class, label or number.
-
-        With a threshold, its column comes before those of the labels.
-        """
-        return 1 if self.task == "binary" else n_classes + self.has_threshold
-
     def learners(self, n_classes: int) -> int:
         """Return the number of independent Gaussians: one per class or one."""
         return n_classes if self.independent else 1
 
     @property
-    def several(self) -> bool:
-        """Whether the task is to choose one of several classes."""
-        return self.task in MULTICLASS
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether the task is to choose any number of labels."""
-        return self.task in MULTILABEL
-
-    @property
-    def regression(self) -> bool:
-        """Whether the task is to predict numbers; ``n_classes`` is then how many per row."""
-        return self.task in REGRESSION
-
-    @property
     def floor(self) -> float:
         """Lower bound of variances. Rules of regression leave them positive, and columns may have any unit."""
-        return 0.0 if self.regression else self.min_variance * self.prior_variance
+        return 0.0 if self.task.regression else self.min_variance * self.prior_variance
 
     @property
     def squared_loss(self) -> bool:
@@ -195,24 +134,9 @@ class Settings:
         return isinstance(self.rule, RegressionRule) and self.rule.squared_loss
 
     @property
-    def has_threshold(self) -> bool:
-        """Whether column 0 is a threshold, which relevant labels score above: in the joint multilabel task."""
-        return self.task == "multilabel"
-
-    @property
-    def one_vs_rest(self) -> bool:
-        """Whether every class or label has a binary learner of its own."""
-        return self.task in ("one-vs-rest", "multilabel-one-vs-rest")
-
-    @property
     def independent(self) -> bool:
         """Whether every class has a Gaussian of its own, with its own covariance, scale and number of updates."""
-        return self.one_vs_rest or (self.task == "softmax" and self.covariance != "shared")
-
-    @property
-    def updates_per_row(self) -> int:
-        """Maximum number of updates of one Gaussian per row."""
-        return 2 if self.has_threshold else 1
+        return self.task.own_gaussians and self.covariance != "shared"
 
     def header(self) -> dict[str, Any]:
         """Return the settings as plain data, for a model file.
@@ -224,7 +148,10 @@ class Settings:
         """
         if callable(self.kernel):
             raise TypeError("a kernel that is a function cannot be saved in a model file; use one of scikit-learn's")
-        plain = asdict(self) | {"rule": {"name": self.rule.name, "parameters": self.rule.get_params()}}
+        plain = asdict(self) | {
+            "task": self.task.name,
+            "rule": {"name": self.rule.name, "parameters": self.rule.get_params()},
+        }
         added = {name for name, before in ADDED_SETTINGS.items() if plain[name] == before}
         return {NAMES_IN_FILES.get(name, name): value for name, value in plain.items() if name not in added}
 

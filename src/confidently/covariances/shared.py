@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _core
+from ..tasks.task import Task
 from .dense import Dense
 from .dense_matrices import quadratic_forms
 from .host_arrays import NumpyArrays
@@ -24,8 +25,8 @@ class Shared(Dense):
         return rows
 
     @classmethod
-    def check_task(cls, task: str) -> None:
-        if task in ("one-vs-rest", "multilabel-one-vs-rest"):
+    def check_task(cls, task: Task) -> None:
+        if task.separate:
             raise ValueError(
                 'covariance="shared" couples the classes, so one-vs-rest cannot use it; use multiclass="joint"'
             )
@@ -49,11 +50,11 @@ class Shared(Dense):
         return np.broadcast_to(super().stored_variances(state, size), self._shape(size))
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        sigma: np.ndarray = (2.0 if self.settings.has_threshold else 1.0) * self.matrix(state, size)[0]
+        sigma: np.ndarray = (2.0 if self.settings.task.has_threshold else 1.0) * self.matrix(state, size)[0]
         return sigma
 
     def _one_matrix_suffices(self) -> bool:
-        return self.settings.task in ("binary", "joint", "softmax")
+        return not self.settings.task.multilabel
 
     def contributions(
         self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None

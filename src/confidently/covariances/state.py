@@ -23,7 +23,6 @@ included.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
@@ -38,32 +37,14 @@ State: TypeAlias = "dict[str, np.ndarray]"
 Shapes = dict[str, tuple[tuple[int, ...], str]]  # and types, by name
 
 COUNTERS = ("n_seen", "mistakes", "infeasible")
-INITIAL_LINE = (1.0, 0.0, 0.0, 0.0, 0.0)  # a, b, Hessian
-INITIAL_SLOPE = (1.0, 0.0)  # a, second derivative
-# Of the correction w: its knots for two classes and for more, a unit apart; how far it may fall between neighbors.
-SIGMOID_KNOTS, TEMPERATURE_KNOTS, MAX_FALL = 14, 11, 0.95
-ROUNDING = 1e-9
-FIRST_SIGMOID_KNOT, FIRST_TEMPERATURE_KNOT = -6.5, -9.5
-SCORE_SIZE = (0.0, 0.0, 0.0)  # mean of |score|, half the size that the slope is made for, weight of the rows
-# Then w and the curvature at the knots; of a label too, predictions that were right, and labels predicted or relevant.
-INITIAL_SIGMOID = (*INITIAL_LINE, *SCORE_SIZE, *(0.0,) * (2 * SIGMOID_KNOTS))
-INITIAL_TEMPERATURE = (*INITIAL_SLOPE, *SCORE_SIZE, *(0.0,) * (2 * TEMPERATURE_KNOTS))
-INITIAL_LABEL = (*INITIAL_SIGMOID, 0.0, 0.0)
-# Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
-# squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
-# and absolute errors; then the bins of standardized errors.
-TARGET_STATISTICS, TARGET_BINS = 8, 512
-GAIN = 5
-INITIAL_TARGET = tuple(float(i == GAIN) for i in range(TARGET_STATISTICS + TARGET_BINS))
 REAL, COUNT = "float64", "int64"
 # Beyond what training reaches, and such that the predictions for rows of the largest values are finite: no product of
 # float32 matrices, and no float64 number, leaves its range.
-MAX_MEAN, MAX_SUMMED, MAX_SCALE, MAX_CALIBRATION = 1e110, 1e20, 1e110, 1e80
+MAX_MEAN, MAX_SUMMED, MAX_SCALE = 1e110, 1e20, 1e110
 MAX_VARIANCE = {"float64": 1e90, "float32": 1e18}
 MAX_FOLDED = 1e25  # times the largest prior variance, it fits float32; kMaxGrowth of the core is 1e24
 COUNTS = Range(0, 2**62, closed_low=True)
-MAX_TARGET, MAX_GAIN, MAX_PRECISION = 1e50, 1e110, 1e250
-ERRORS = Range(0.0, 1e250, closed_low=True)
+MAX_PRECISION = 1e250
 
 
 class OutOfRange(ValueError):
@@ -93,29 +74,6 @@ class Size(NamedTuple):
     n_classes: int
 
 
-def initial_calibration(settings: Settings, n_classes: int) -> tuple[float, ...]:
-    """Return the calibration before training."""
-    if settings.task == "binary":
-        return INITIAL_SIGMOID
-    if settings.regression:
-        return INITIAL_TARGET * n_classes
-    return INITIAL_LABEL * n_classes if settings.multilabel else INITIAL_TEMPERATURE
-
-
-def upgraded_calibration(settings: Settings, n_classes: int, calibration: np.ndarray) -> np.ndarray:
-    """Return the calibration of a model file of format 5 or before with a correction of 0; others as they are."""
-    now: tuple[float, ...] = INITIAL_SIGMOID if settings.task == "binary" else INITIAL_LABEL
-    before: tuple[float, ...] = INITIAL_LINE
-    if settings.several:
-        now, before = INITIAL_TEMPERATURE, INITIAL_SLOPE
-    labels = n_classes if settings.multilabel else 1
-    if settings.regression or calibration.shape != (labels * len(before),):
-        return calibration
-    upgraded = np.tile(now, (labels, 1))
-    upgraded[:, : len(before)] = calibration.reshape(labels, len(before))
-    return upgraded.ravel()
-
-
 def common_shapes(settings: Settings, n_classes: int) -> Shapes:
     """Return shape and type of the entries that every covariance has."""
     learners = settings.learners(n_classes)
@@ -124,7 +82,7 @@ def common_shapes(settings: Settings, n_classes: int) -> Shapes:
         "folded": ((learners,), REAL),
         "updates": ((learners,), COUNT),
         "counters": ((len(COUNTERS),), COUNT),
-        "calibration": ((len(initial_calibration(settings, n_classes)),), REAL),
+        "calibration": ((len(settings.task.initial_calibration(n_classes)),), REAL),
     }
 
 
@@ -136,7 +94,7 @@ def common_entries(settings: Settings, n_classes: int) -> State:
         "folded": np.array([1.0] * learners),
         "updates": np.zeros((learners,), COUNT),
         "counters": np.zeros((len(COUNTERS),), COUNT),
-        "calibration": np.array(initial_calibration(settings, n_classes)),
+        "calibration": np.array(settings.task.initial_calibration(n_classes)),
     }
 
 
@@ -146,32 +104,7 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
     yield "folded", state["folded"], Range(0.0, MAX_FOLDED, closed_low=True)
     yield "updates", state["updates"], COUNTS
     yield "counters", state["counters"], COUNTS
-    if settings.regression:
-        yield from target_statistics(state["calibration"])
-        return
-    has_offset = not settings.several
-    size = len(INITIAL_LABEL if settings.multilabel else INITIAL_SIGMOID if has_offset else INITIAL_TEMPERATURE)
-    calibration = state["calibration"].reshape(-1, size)
-    line, knots = (len(INITIAL_LINE), SIGMOID_KNOTS) if has_offset else (len(INITIAL_SLOPE), TEMPERATURE_KNOTS)
-    first, not_negative = line + len(SCORE_SIZE), Range(0.0, math.inf, closed_low=True)
-    yield "the slope of the calibration", calibration[:, 0], Range(0.0, MAX_CALIBRATION)
-    if has_offset:
-        yield "the offset of the calibration", calibration[:, 1], within(MAX_CALIBRATION)
-    yield "the curvature of the calibration", calibration[:, line - 1], not_negative
-    yield "the size of the scores", calibration[:, line:first], not_negative
-    correction = calibration[:, first : first + knots]
-    yield "the correction of the calibration", correction, within(MAX_CALIBRATION)
-    yield "the fall of the correction", -np.diff(correction), Range(-math.inf, MAX_FALL + ROUNDING, closed_high=True)
-    yield "the curvature of the correction", calibration[:, first + knots : first + 2 * knots], not_negative
-    yield "the predictions of labels", calibration[:, first + 2 * knots :], not_negative
-
-
-def target_statistics(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:
-    """Yield name, numbers and range of what a regression knows about its targets."""
-    targets = calibration.reshape(-1, len(INITIAL_TARGET))
-    yield "the mean of the targets", targets[:, 1], within(MAX_TARGET)
-    yield "the statistics of the targets", np.delete(targets, (1, GAIN), axis=1), ERRORS
-    yield "the weight of an error", targets[:, GAIN], Range(0.0, MAX_GAIN)
+    yield from settings.task.calibration_values(state["calibration"])
 
 
 def within(size: float) -> Range:
@@ -209,10 +142,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
     for name in ("scale", "folded"):
         state[name] = np.concatenate([state[name], np.array([1.0] * more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros((more,), "int64")])
-    if settings.multilabel:
-        calibration = np.tile(INITIAL_LABEL, n_classes)
-        calibration[: len(state["calibration"])] = state["calibration"]
-        state["calibration"] = calibration
+    state["calibration"] = settings.task.grown_calibration(state["calibration"], n_classes)
     return more
 
 
@@ -221,7 +151,4 @@ def split_common(state: State, multiclass: Settings) -> None:
     if multiclass.independent:
         for name in ("scale", "folded", "updates"):
             state[name] = np.concatenate([state[name], state[name]])
-    slope, _, curvature = state["calibration"][:3].tolist()
-    # one-vs-rest: the difference of the two scores is twice the binary one
-    factor = 2 if multiclass.task == "one-vs-rest" else 1
-    state["calibration"] = np.array([slope / factor, curvature * factor**2, *INITIAL_TEMPERATURE[len(INITIAL_SLOPE) :]])
+    state["calibration"] = multiclass.task.split_calibration(state["calibration"])

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
+from ..tasks.table import BINARY, task_of_classes, task_of_labels
+from ..tasks.task import Task
 from .covariance import Covariance
 from .diagonal import Diagonal
 from .full import Full
 from .kernel import Kernel
-from .settings import MULTILABEL, Settings, check_multiclass
+from .settings import Settings
 from .shared import Shared
 
 COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, Kernel)}
@@ -28,7 +30,7 @@ def kind_of(name: str) -> type[Covariance]:
     return COVARIANCES[name]
 
 
-def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str, str]:
+def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str, Task]:
     """Return covariance and task of a learner of three or more classes.
 
     Parameters
@@ -49,16 +51,16 @@ def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str
     --------
     >>> from confidently import AROW
     >>> of_classes(AROW(), "full", None), of_classes(AROW(), "full", "joint")
-    (('shared', 'joint'), ('full', 'joint'))
+    (('shared', Joint()), ('full', Joint()))
     """
-    task, kind = check_multiclass(rule, multiclass), kind_of(covariance)
+    task, kind = task_of_classes(rule, multiclass), kind_of(covariance)
     if multiclass is None and kind.for_classes is not None:
         kind = kind_of(kind.for_classes)
     kind.check_task(task)
     return kind.name, task
 
 
-def of_labels(rule: Rule, covariance: str, multiclass: str | None) -> str:
+def of_labels(rule: Rule, covariance: str, multiclass: str | None) -> Task:
     """Return the task of a learner of multilabel rows: by default one-vs-rest, unless the covariance couples labels.
 
     Raises
@@ -66,15 +68,7 @@ def of_labels(rule: Rule, covariance: str, multiclass: str | None) -> str:
     ValueError
         For a task that the rule or multilabel rows cannot have.
     """
-    check_multiclass(rule, multiclass)
-    if multiclass == "softmax":
-        raise ValueError(
-            'multiclass="softmax" chooses one of several classes, and multilabel rows have any number of labels; use '
-            'multiclass="one-vs-rest" or "joint"'
-        )
-    if multiclass is None:
-        multiclass = "joint" if kind_of(covariance).couples_classes else "one-vs-rest"
-    return next(task for task, name in MULTILABEL.items() if name == multiclass)
+    return task_of_labels(rule, multiclass, kind_of(covariance).couples_classes)
 
 
 def with_classes(settings: Settings, multiclass: str | None, n_classes: int, multilabel: bool = False) -> Settings:
@@ -88,7 +82,7 @@ def with_classes(settings: Settings, multiclass: str | None, n_classes: int, mul
     if multilabel:
         return replace(settings, task=of_labels(settings.rule, settings.covariance, multiclass))
     covariance, task = of_classes(settings.rule, settings.covariance, multiclass)
-    return replace(settings, covariance=covariance, task=task) if n_classes > 2 else replace(settings, task="binary")
+    return replace(settings, covariance=covariance, task=task) if n_classes > 2 else replace(settings, task=BINARY)
 
 
 def saved_multiclass(rule: Rule, covariance: str, multiclass: str | None) -> str | None:
@@ -96,8 +90,8 @@ def saved_multiclass(rule: Rule, covariance: str, multiclass: str | None) -> str
 
     None if there was none and the covariance depends on that; otherwise the task.
     """
-    task = check_multiclass(rule, multiclass)
-    return None if multiclass is None and kind_of(covariance).for_classes is not None else task
+    task = task_of_classes(rule, multiclass)
+    return None if multiclass is None and kind_of(covariance).for_classes is not None else task.multiclass
 
 
 def make_covariance(settings: Settings) -> Covariance:

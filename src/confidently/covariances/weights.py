@@ -13,7 +13,7 @@ import numpy as np
 from .. import _core
 from ..rules.ranges import Range
 from .covariance import Covariance, draws, intercept_last
-from .settings import TASKS, Settings
+from .settings import Settings
 from .state import (
     MAX_MEAN,
     MAX_SUMMED,
@@ -58,7 +58,7 @@ class WeightCovariance(Covariance):
         return rows if settings.independent else rows * columns
 
     def _shape(self, size: Size) -> tuple[int, int]:
-        return size.n_features + self.settings.fit_intercept, self.settings.columns(size.n_classes)
+        return size.n_features + self.settings.fit_intercept, self.settings.task.columns(size.n_classes)
 
     # --- the state ----------------------------------------------------------------------------------------------------
 
@@ -82,7 +82,7 @@ class WeightCovariance(Covariance):
         if new.n_features > room:
             self.grow_features(state, self.room(new.n_features, room))
         if new.n_classes > old.n_classes:
-            if self.settings.task == "binary":
+            if several is not None:
                 assert isinstance(several, WeightCovariance)
                 self.split(state, several)
                 grown = several
@@ -103,7 +103,7 @@ class WeightCovariance(Covariance):
     def grow_classes(self, state: State, n_classes: int) -> None:
         """Append classes or labels at the prior."""
         grow_common(self.settings, state, n_classes)
-        old, columns = state["weights"], self.settings.columns(n_classes)
+        old, columns = state["weights"], self.settings.task.columns(n_classes)
         weights = state["weights"] = widened(old, columns)
         weights[:, :, old.shape[2] :] = self.prior_weights(state, 1, columns)[:, :, old.shape[2] :]
 
@@ -151,7 +151,7 @@ class WeightCovariance(Covariance):
         return _core.Learner(
             settings.rule.compiled,
             name,
-            TASKS[settings.task],
+            settings.task.compiled,
             independent=settings.independent,
             intercept=settings.fit_intercept,
             average=settings.average,
@@ -162,14 +162,14 @@ class WeightCovariance(Covariance):
         )
 
     def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
-        found = np.zeros((X.shape[0], self.settings.columns(size.n_classes)))
+        found = np.zeros((X.shape[0], self.settings.task.columns(size.n_classes)))
         fault = self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found, largest)
         if fault is not None:
             raise InvalidRows(fault)
         return found
 
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
-        found = np.zeros((X.shape[0], self.settings.columns(size.n_classes)))
+        found = np.zeros((X.shape[0], self.settings.task.columns(size.n_classes)))
         self.compiled().variances(state, X, found)
         return found
 
@@ -227,7 +227,7 @@ class WeightCovariance(Covariance):
         stays at its prior is not halved. Neither are features at their prior, since later features start there too and
         room made in advance must not change the result.
         """
-        fraction = 1.0 if multiclass.settings.task == "one-vs-rest" else 0.5
+        fraction = multiclass.settings.task.share_of_two
         self._split_own(state, fraction, multiclass)
         split_common(state, multiclass.settings)
 
@@ -275,7 +275,7 @@ class UncorrelatedWeights(WeightCovariance):
     def moderated(
         self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
-        shape = (X.shape[0], self.settings.columns(size.n_classes))
+        shape = (X.shape[0], self.settings.task.columns(size.n_classes))
         scores, found = np.zeros(shape), np.zeros(shape)
         fault = self.compiled().moderated(state, X, scores, found, largest)
         if fault is not None:
@@ -287,7 +287,7 @@ class UncorrelatedWeights(WeightCovariance):
         return np.stack([np.diag(variances) for variances in by_learner])
 
     def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
-        threshold = self.settings.has_threshold
+        threshold = self.settings.task.has_threshold
         found: np.ndarray = (self.label_variances if threshold else self.column_variances)(state, size)[column]
         return found
 
@@ -296,5 +296,5 @@ class UncorrelatedWeights(WeightCovariance):
         return draws(variances.ravel(), n, generator).reshape(n, *variances.shape)
 
     def score_covariance(self, state: State, size: Size) -> np.ndarray:
-        threshold = self.settings.has_threshold
+        threshold = self.settings.task.has_threshold
         return (self.label_variances if threshold else self.column_variances)(state, size)

@@ -213,7 +213,7 @@ class _Training:
                 self._show(summary)
         model = training.model
         if not isinstance(self.estimator, OnlineRegressor):
-            check_classes(model.classes, model.learner.multilabel)
+            check_classes(model.classes, model.learner.task.multilabel)
         put_any(self.estimator, model)
 
     def _files(
@@ -226,7 +226,7 @@ class _Training:
                 raise ValueError(
                     "the estimator was trained on arrays, which do not define the columns of files; pass arrays"
                 )
-            reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.multilabel
+            reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.task.multilabel
         if isinstance(self.estimator, OnlineRegressor):
             if multilabel or classes is not None:
                 raise ValueError("targets are numbers, not labels; leave out multilabel and classes")

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.state import INITIAL_TARGET
 from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
 from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
@@ -31,6 +30,7 @@ from ..models.regression import RegressionModel
 from ..stack.members import ROWS, WEIGHTS, parts_of
 from ..stack.stack import HESSIAN
 from ..stack.threads import members_in_turn
+from ..tasks.targets import INITIAL_TARGET
 from .change import Change, change_of, merge_changes
 
 OF_ERRORS = 3  # where the statistics of errors begin, in those of the targets
@@ -225,7 +225,7 @@ def _learner_of(base: Model) -> Any:
 def _restore_calibration(learner: Any, base: Any) -> None:
     """Undo what rows that were seen before have changed in calibrations and in the weights of a stack's members."""
     for part, before in zip(parts_of(learner), parts_of(base), strict=True):
-        if isinstance(part, Learner) and part.settings.regression:  # its offset and unit are those of all passes
+        if isinstance(part, Learner) and part.settings.task.regression:  # its offset and unit are those of all passes
             own = part.state["calibration"].reshape(-1, len(INITIAL_TARGET))
             own[:, OF_ERRORS:] = before.state["calibration"].reshape(own.shape)[:, OF_ERRORS:]
             continue
@@ -238,7 +238,7 @@ def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     features = None if base.features is None else base.features.copy()
     if _is_regression(base):
         return StreamLearner(learner, one_output(), None, features, reading)
-    table = ClassTable(base.classes, learner.multilabel, base.source.get("closed", False))
+    table = ClassTable(base.classes, learner.task.multilabel, base.source.get("closed", False))
     return StreamLearner(learner, table, base.multiclass, features, reading)
 
 

@@ -227,7 +227,7 @@ class BaseOnlineClassifier(ClassPredictions[AnyClasses]):
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
                 if isinstance(learner, Learner) and not learner.undoes:
-                    learner = self.learner_ = self._fresh_learner(X, len(known), learner.multilabel)
+                    learner = self.learner_ = self._fresh_learner(X, len(known), learner.task.multilabel)
                 learner.learn(matrix, labels, order=order, calibrate=calibrate, **options)
         if "_class_order" not in vars(self) or known is not self._class_order.by_number:
             self._class_order = ClassOrder(known)

@@ -96,7 +96,7 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""
         learner = self.learner_ if learner is None else learner
-        order, binary = self._class_order, learner.task == "binary"
+        order, binary = self._class_order, learner.task.binary
         if method == "decision_function":
             return order.scores(learner.decision(matrix), binary)
         if method == "margin_distribution":
@@ -106,12 +106,12 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
             return order.columns(learner.probabilities(matrix, self.calibration))
         if learner.decides_by_probability(self.calibration):
             p = learner.probabilities(matrix, self.calibration)
-            if learner.multilabel:
+            if learner.task.multilabel:
                 return order.columns(learner.decided(None, p)).astype(int)
             # numbers of one byte, since new memory for numbers of eight takes longer than all else
             return order.classes[(order.columns(p)[:, 1] > 0.5).view(np.int8)]
         scores = order.scores(learner.decision(matrix), binary)
-        if learner.multilabel:
+        if learner.task.multilabel:
             return (scores > 0).astype(int)
         if scores.ndim == 1:
             return order.classes[(scores > 0).view(np.int8)]
@@ -166,7 +166,7 @@ class ClassPredictions(ClassifierMixin, OnlineEstimator[AnyClasses]):
 
     @property
     def _is_multilabel(self) -> bool:
-        return self.learner_.multilabel
+        return self.learner_.task.multilabel
 
     @property
     def mistakes_(self) -> int:

@@ -268,7 +268,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
 
     @property
     def _is_binary(self) -> bool:
-        return self._fitted.task == "binary"
+        return self._fitted.task.binary
 
     def _intercept_of(self, weights: NDArray[np.floating]) -> NDArray[np.floating]:
         return weights[:, -1].copy() if self._fitted.settings.fit_intercept else np.zeros(len(weights), weights.dtype)
@@ -277,7 +277,7 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     def covariance_(self) -> Any:
         learner = self._fitted
         rows = np.arange(1) if self._is_binary else self._class_order.numbers
-        if learner.settings.has_threshold:
+        if learner.settings.task.has_threshold:
             rows = np.append(0, rows + 1)
         if learner.covariance.kind.is_diagonal:
             return diags_array(self._as_stored(learner.column_variances()[rows].ravel()))

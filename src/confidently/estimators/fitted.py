@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..covariances.settings import MULTILABEL, Settings
+from ..covariances.settings import Settings
 from ..covariances.table import of_classes, of_labels, resolved
 from ..data.class_order import ClassOrder
 from ..data.memory.labels import with_class_weight
@@ -36,12 +36,12 @@ def classifier_of(model: Model) -> OnlineClassifier:
 
 def _multiclass(settings: Settings, estimator: dict[str, Any]) -> str | None:
     """Return the parameter ``multiclass`` of a saved classifier, None where it is the default."""
-    if settings.multilabel:
+    if settings.task.multilabel:
         chosen = settings.task != of_labels(settings.rule, settings.covariance, None)
-        return MULTILABEL[settings.task] if chosen else None
-    multiclass: str | None = estimator.get("multiclass", settings.task if settings.several else "joint")
-    default = of_classes(settings.rule, settings.covariance, None)
-    return None if (settings.covariance, multiclass) == default else multiclass
+        return settings.task.multiclass if chosen else None
+    multiclass: str | None = estimator.get("multiclass", settings.task.multiclass if settings.task.several else "joint")
+    covariance, default = of_classes(settings.rule, settings.covariance, None)
+    return None if (settings.covariance, multiclass) == (covariance, default.multiclass) else multiclass
 
 
 def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:
@@ -61,9 +61,9 @@ def regressor_of(model: RegressionModel) -> OnlineRegressor:
     parameters["projection"] = None if settings.projection == default else settings.projection
     parameters |= {name: estimator[name] for name in REGRESSION_SAVED if name in estimator}
     covariance = estimator.get("covariance", settings.covariance)
-    fit_intercept = settings.task != "regression"
+    fit_intercept = settings.task.has_offset
     view = model.learner.view
-    if settings.task == "centered-regression" and isinstance(view.views[-1], Center):  # which the regressor adds itself
+    if settings.task.centered and isinstance(view.views[-1], Center):  # which the regressor adds itself
         view = make_view(view.views[:-1])
     return OnlineRegressor(settings.rule, covariance, fit_intercept=fit_intercept, view=view, **parameters)
 
@@ -83,7 +83,7 @@ def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> Online
     regressor._follow_parameters()
     wanted, _ = regressor._settings(model.learner.settings.covariance, model.learner.n_classes)
     if wanted.task != model.learner.settings.task:
-        raise ValueError(f"the task {model.learner.settings.task!r} where {wanted.task!r} is trained")
+        raise ValueError(f"the task {model.learner.task.name!r} where {wanted.task.name!r} is trained")
     return regressor
 
 

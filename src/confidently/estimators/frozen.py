@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
 from ..arrays import predicted_numbers
-from ..learner import calibration
 from ..models.linear_form import LinearForm, Spread
+from ..tasks import calibration
 from ..views.view import View
 
 
@@ -66,9 +66,9 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         form = self.form
         if form.threshold is not None:
             return (self.predict_proba(X) > form.threshold).astype(int)
-        by_probability = form.task == "binary" and form.calibration is not None
+        by_probability = form.task.binary and form.calibration is not None
         decision = self.predict_proba(X) if by_probability else self.decision_function(X)
-        if form.multilabel:
+        if form.task.multilabel:
             return (decision > 0).astype(int)
         found: np.ndarray = self.classes_[predicted_numbers(decision)]
         return found
@@ -78,20 +78,20 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         rows, form, spread = self._rows(X), self.form, self.form.spread
         scores = self._scores(rows)
         if spread is None:
-            return calibration.softmax(scores, form.calibration) if form.several else self._calibrated(scores)
+            return calibration.softmax(scores, form.calibration) if form.task.several else self._calibrated(scores)
         variances = score_variances(spread, rows)
-        if form.several and form.calibration is not None:
+        if form.task.several and form.calibration is not None:
             shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
             return calibration.softmax(shrunk, form.calibration)
         if form.calibration is not None:
             return self._calibrated(calibration.moderated(scores, variances, spread.prior))
         p = calibration.posterior_probability(scores, variances, form.noise)
-        return calibration.both_classes(p) if form.task == "binary" else p
+        return calibration.both_classes(p) if form.task.binary else p
 
     def _calibrated(self, scores: np.ndarray) -> np.ndarray:
         found = self.form.calibration
         assert found is not None  # which has a spread
-        if self.form.task == "binary":
+        if self.form.task.binary:
             return calibration.sigmoid(scores[:, 0], found)
         return calibration.sigmoids(scores, found)
 
@@ -103,7 +103,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         return scores
 
     def _shaped(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 0] if self.form.task == "binary" else scores
+        return scores[:, 0] if self.form.task.binary else scores
 
     def __sklearn_clone__(self) -> LinearPredictor:
         return self
@@ -113,7 +113,7 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = self.form.multilabel
+        tags.classifier_tags.multi_label = self.form.task.multilabel
         tags.input_tags.sparse = True
         return tags
 

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import validate_data
 
-from ..learner.regression import Prediction, interval, offset, prediction, standard_deviation
 from ..models.regression_form import RegressionForm
 from ..rules.ranges import UNIT, check_number
+from ..tasks.targets import Prediction, interval, standard_deviation
 from .frozen import score_variances
 
 
@@ -55,7 +55,7 @@ class LinearRegressionPredictor(RegressorMixin, BaseEstimator):
         self.calibrated = calibrated
         self.one_dimensional = one_dimensional
         self.feature_names = feature_names
-        whole = form.intercept + offset(form.settings, form.targets)
+        whole = form.intercept + form.settings.task.offset(form.settings.rule, form.targets)
         self.coef_ = form.coef[0] if one_dimensional else form.coef
         self.intercept_ = float(whole[0]) if one_dimensional else whole
         self.n_features_in_ = form.coef.shape[1]
@@ -77,17 +77,17 @@ class LinearRegressionPredictor(RegressorMixin, BaseEstimator):
         """Return central intervals that contain the targets with a probability, shape (n, 2) or (n, n_outputs, 2)."""
         check_number("predict_interval", "coverage", coverage, UNIT)
         form = self.form
-        limits = interval(form.settings, form.targets, self._predicted(X), coverage, self.calibrated)
+        limits = interval(form.settings.rule, form.targets, self._predicted(X), coverage, self.calibrated)
         return limits[:, 0] if self.one_dimensional else limits
 
     def _predicted(self, X: Any) -> Prediction:
         rows, form = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False), self.form
         scores = np.asarray(rows @ form.coef.T) + form.intercept
         v = np.broadcast_to(score_variances(form.spread, rows), scores.shape)
-        return prediction(form.settings, form.targets, scores, v)
+        return form.settings.task.prediction(form.settings.rule, form.targets, scores, v)
 
     def _deviation(self, found: Prediction) -> np.ndarray:
-        return standard_deviation(self.form.settings, self.form.targets, found, self.calibrated)
+        return standard_deviation(self.form.settings.rule, self.form.targets, found, self.calibrated)
 
     def _shaped(self, numbers: np.ndarray) -> np.ndarray:
         return numbers[:, 0] if self.one_dimensional else numbers

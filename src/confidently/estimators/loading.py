@@ -53,7 +53,7 @@ def load(
             if isinstance(model.learner, NumberStack):
                 return _auto_regressor(model)
             return put_regression(regressor_of(model), model)
-    if None in model.classes or (len(model.classes) < 2 and model.learner.task == "binary"):
+    if None in model.classes or (len(model.classes) < 2 and model.learner.task.binary):
         seen = ", ".join(repr(name) for name in model.classes if name is not None)
         raise ModelFileError(
             f"{path}: the model has seen one class only ({seen}); continue its training until a second one appears"

@@ -11,9 +11,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..learner.learner import Learner
-from ..learner.regression import Prediction, Targets
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
+from ..tasks.targets import Prediction, Targets
 from .estimator import OnlineEstimator
 
 AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)

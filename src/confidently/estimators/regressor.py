@@ -16,12 +16,12 @@ from ..covariances.table import COVARIANCES, kind_of, resolved
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.regression import offset, variance_factor
 from ..learner.regression_settings import automatic_covariance, regression_settings
 from ..models.regression import RegressionModel
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
+from ..tasks.targets import variance_factor
 from ..views.center import MEAN, Center
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
@@ -224,8 +224,8 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         return self._centered_scores(self._answer(lambda matrix: self.learner_.score_distribution(matrix), X))
 
     def _centered_scores(self, found: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        scores, variances = found
-        return self._shaped(scores + offset(self._fitted.settings, self._targets())), self._shaped(variances)
+        (scores, variances), settings = found, self._fitted.settings
+        return self._shaped(scores + settings.task.offset(settings.rule, self._targets())), self._shaped(variances)
 
     def _apply(self, method: str, matrix: Any, learner: Learner, coverage: float) -> Any:
         if method == "margin_distribution":
@@ -245,8 +245,8 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
     @property
     def intercept_(self) -> Any:
         learner = self._fitted
-        mean, found = learner.mean(), offset(learner.settings, self._targets())
-        if learner.settings.task == "centered-regression":
+        mean, found = learner.mean(), learner.settings.task.offset(learner.settings.rule, self._targets())
+        if learner.task.centered:
             found = found - mean @ learner.state[MEAN][: learner.width]
         elif learner.settings.fit_intercept:
             found = found + mean[:, -1]
@@ -337,7 +337,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         from ..models.regression_onnx import regression_to_onnx
 
         check_is_fitted(self)
-        factor = variance_factor(self.learner_.settings, self._targets(), self.calibration is not None)
+        factor = variance_factor(self.learner_.settings.rule, self._targets(), self.calibration is not None)
         form = regression_form(self.learner_)
         return regression_to_onnx(self.learner_, form, factor, self._feature_names(), dtype)
 

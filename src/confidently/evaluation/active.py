@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from ..learner import calibration
 from ..rules.ranges import Range, check_choice, check_number
+from ..tasks import calibration
 
 if TYPE_CHECKING:
     from ..estimators.auto import AutoClassifier

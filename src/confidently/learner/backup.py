@@ -125,6 +125,6 @@ class Unprotected(Transaction):
 def _log_is_smaller(weights: np.ndarray, examples: Examples, covariance: Covariance) -> bool:
     """Return whether a log of all changes of the weights is small compared with a copy of them."""
     _, planes, columns = weights.shape
-    sides = {"binary": 1, "joint": 2, "multilabel": 4}.get(covariance.settings.task, columns)  # changed per feature
+    sides = covariance.settings.task.changed_columns(columns)
     entries = examples.X.stored * len(examples) / max(examples.X.shape[0], 1) + len(examples)
     return bool(weights.nbytes > COPY_TO_LOG * entries * planes * sides * LOGGED_BYTES)

@@ -50,7 +50,7 @@ class Cost:
         """Return the cost of learning with these settings."""
         kind, n_weights = kind_of(settings.covariance), n_features + settings.fit_intercept
         assert issubclass(kind, Dense)
-        size = kind.matrix_size(settings, n_weights, settings.columns(n_classes))
+        size = kind.matrix_size(settings, n_weights, settings.task.columns(n_classes))
         return cls(settings.learners(n_classes), size, n_weights, n_classes, settings)
 
     @property
@@ -89,7 +89,7 @@ class Cost:
             return None
         learner = Learner(self.settings, self.n_classes, self.n_weights - self.settings.fit_intercept, device=device)
         dense = Dense(learner.settings)
-        n = min(X.shape[0], dense.rows_per_block(self.n_weights, learner.settings.columns(self.n_classes)))
+        n = min(X.shape[0], dense.rows_per_block(self.n_weights, learner.settings.task.columns(self.n_classes)))
         seconds = 0.0
         for _ in range(2):  # the first time, modules are imported
             began = time.perf_counter()
@@ -109,7 +109,7 @@ def warn_of_cost(
         If all passes over the rows take longer than half a minute, as the first rows show.
     """
     settings, rows = learner.settings, X.shape[0] * passes
-    several = settings.several or settings.multilabel
+    several = settings.task.several or settings.task.multilabel
     makes_columns = learner.view is not None and not learner.view.keeps_columns
     if not several or makes_columns or not isinstance(learner.covariance, Dense):
         return

@@ -11,11 +11,12 @@ from .. import _core
 from ..covariances import normal_equations
 from ..covariances.dense import Dense
 from ..covariances.settings import Settings
-from ..covariances.state import MAX_TARGET, out_of_range
+from ..covariances.state import out_of_range
 from ..covariances.table import kind_of
 from ..data.classes import ClassTable
 from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matrix, largest_value
 from ..data.request import EXACT
+from ..tasks.targets import MAX_TARGET, Prediction, Targets, variance_factor
 from ..views.center import Center
 from ..views.columns import ZERO, Columns
 from ..views.view import View
@@ -23,7 +24,6 @@ from ..wording import counted
 from .dict_frames import FrameRows
 from .dicts import Row, check_bits
 from .learner import Learner
-from .regression import Prediction, Targets, prediction, variance_factor
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,15 +153,16 @@ class NumberRows(FrameRows):
     def distribution(self, x: Row) -> tuple[float, float]:
         """Return mean and variance of the number of a row."""
         found = self._predicted(x)
-        variance = found.spread * variance_factor(self.learner.settings, self.targets(), self.calibrated)
+        variance = found.spread * variance_factor(self.learner.settings.rule, self.targets(), self.calibrated)
         return float(found.mean[0, 0]), float(variance[0, 0])
 
     def _predicted(self, x: Row) -> Prediction:
         if self.as_matrices:
             found: Prediction = self._predict_row(x, "number_distribution")
             return found
-        mean, variance = self.core.distribution(x)
-        return prediction(self.learner.settings, self.targets(), np.array([[mean]]), np.array([[variance]]))
+        mean, variance = (np.array([[number]]) for number in self.core.distribution(x))
+        settings: Settings = self.learner.settings
+        return settings.task.prediction(settings.rule, self.targets(), mean, variance)
 
     def predict_frame(self, X: pd.DataFrame) -> pd.Series:
         import pandas as pd

@@ -280,7 +280,7 @@ class DictRows:
             found = [p > threshold for p in self.core.probabilities(x) or self._python_probabilities(x)]
         else:
             scores = list(self.core.scores(x))
-            threshold = scores.pop(0) if self.learner.settings.has_threshold else 0.0
+            threshold = scores.pop(0) if self.learner.settings.task.has_threshold else 0.0
             found = [score > threshold for score in scores]
         return self._named(found)
 
@@ -297,7 +297,7 @@ class DictRows:
         if self.only_class() is not None:
             return {}, {}
         mean, variance = (np.ravel(found).tolist() for found in self._predict_row(x, "margin_distribution"))
-        if self.learner.task == "binary":
+        if self.learner.task.binary:
             name = self.table.names[self.order()[1]]
             return {name: self._sign() * mean[0]}, {name: variance[0]}
         return self._named(mean), self._named(variance)
@@ -335,7 +335,7 @@ class DictRows:
         names = list(self.features().names)
         self.grow_features()
         by_class = getattr(self.learner, quantity)()
-        binary = self.learner.task == "binary"
+        binary = self.learner.task.binary
         if binary and quantity == "mean":
             by_class = self._sign() * by_class
         by_name = [dict(zip(names, row[: len(names)].tolist(), strict=True)) for row in by_class]

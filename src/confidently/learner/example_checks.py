@@ -7,8 +7,8 @@ import numpy as np
 from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.settings import Settings
-from ..covariances.state import MAX_TARGET
 from ..data.memory.matrix import MAX_WEIGHT, MIN_WEIGHT
+from ..tasks.targets import MAX_TARGET
 from ..wording import counted
 
 
@@ -29,7 +29,7 @@ def check_examples(examples: Examples, settings: Settings, n_classes: int) -> No
 
 
 def _check_labels(n: int, labels: np.ndarray, start: np.ndarray | None, settings: Settings, n_classes: int) -> None:
-    if (start is not None) != settings.multilabel:
+    if (start is not None) != settings.task.multilabel:
         raise ValueError("multilabel tasks need lists of labels (label_start), and no other task takes them")
     expected = n if start is None else int(start[-1])
     if start is not None and (start[0] != 0 or (np.diff(start) < 0).any()):
@@ -51,7 +51,7 @@ def _check_weights(
             raise ValueError(f"{name} must have shape ({length},), got {weights.shape}")
         largest *= weights.max(initial=0.0)
         smallest *= min(_core.least_positive(weights), MAX_WEIGHT)
-    if class_weight is not None and settings.multilabel:
+    if class_weight is not None and settings.task.multilabel:
         raise ValueError("class weights need one class per row; leave them out for multilabel data")
     if not largest <= MAX_WEIGHT:
         raise ValueError(f"weights of examples must be at most {MAX_WEIGHT:g}, got {largest:g}; scale them down")
@@ -63,7 +63,7 @@ def _check_weights(
 
 
 def _check_targets(n: int, targets: np.ndarray | None, settings: Settings, n_outputs: int) -> None:
-    if (targets is not None) != settings.regression:
+    if (targets is not None) != settings.task.regression:
         raise ValueError("regression needs targets, and no other task takes them")
     if targets is None:
         return

@@ -91,10 +91,7 @@ class Learner(Predictor):
         state: State | None = None,
     ) -> None:
         settings = resolved(settings, n_features)
-        if n_classes < 1 and settings.regression:
-            raise ValueError(f"{settings.task} predicts at least 1 number per row, got {n_classes}")
-        if n_classes < 2 and settings.several:
-            raise ValueError(f"{settings.task} needs at least 2 classes, got {n_classes}")
+        settings.task.check_outputs(n_classes)
         super().__init__(settings, n_classes, n_features, {} if state is None else state, view)
         self.device = device
         if state is None:
@@ -153,7 +150,7 @@ class Learner(Predictor):
         several = None
         if n_classes > 2:
             covariance, task = of_classes(self.settings.rule, self.settings.covariance, multiclass)
-            if self.settings.task == "binary":
+            if self.settings.task.binary:
                 several = make_covariance(replace(self.settings, covariance=covariance, task=task))
         new = Size(max(n_features, self.n_features), max(n_classes, self.n_classes))
         state, width = self.state, new.n_features if self.view is None else self.width

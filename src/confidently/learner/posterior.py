@@ -12,6 +12,7 @@ from ..covariances.covariance import Covariance, draws, intercept_last
 from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
+from ..tasks.task import Task
 from ..views.view import View
 
 
@@ -35,14 +36,9 @@ class Posterior:
         self.view = view
 
     @property
-    def task(self) -> str:
-        """The task: two classes, more classes, or multilabel."""
+    def task(self) -> Task:
+        """What is predicted of a row."""
         return self.settings.task
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether a row has any number of labels instead of one class."""
-        return self.settings.multilabel
 
     @property
     def dtype(self) -> str:
@@ -82,13 +78,11 @@ class Posterior:
         mean = self.weights[:, 0].astype(np.float64)
         if self.settings.average and self.n_seen:
             mean -= self.weights[:, -1] / self.n_seen
-        if self.settings.has_threshold:
-            mean = mean[:, 1:] - mean[:, :1]
-        return intercept_last(mean, self.settings.fit_intercept).T
+        return intercept_last(self.task.less_threshold(mean), self.settings.fit_intercept).T
 
     def variance(self) -> np.ndarray:
         """Return the variance of each weight of :meth:`mean`, in the same shape."""
-        if self.settings.has_threshold:
+        if self.task.has_threshold:
             return self.covariance.label_variances(self.state, self.size)
         return self.column_variances()
 
@@ -102,7 +96,7 @@ class Posterior:
     def unseen_variances(self) -> np.ndarray:
         """Return the variance of the weight of what was never seen, one per row of :meth:`mean`."""
         columns = self.covariance.unseen_variances(self.state)
-        return columns[1:] + columns[0] if self.settings.has_threshold else columns
+        return columns[1:] + columns[0] if self.task.has_threshold else columns
 
     def covariance_matrix(self) -> np.ndarray:
         """Return Sigma, shape (learners, D, D), the intercept last in each class."""
@@ -133,9 +127,7 @@ class Posterior:
             raise ValueError(f"n must be at least 0, got {n}")
         self.require("sample")
         drawn = self.covariance.noise(self.state, self.size, n, generator)
-        if self.settings.has_threshold:
-            drawn = drawn[:, 1:] - drawn[:, :1]
-        weights: np.ndarray = self.mean() + drawn
+        weights: np.ndarray = self.mean() + self.task.less_threshold(drawn, axis=1)
         return weights
 
     @property

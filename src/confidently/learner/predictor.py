@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..arrays import predicted_numbers
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..tasks import calibration, targets
+from ..tasks.targets import Prediction, Targets
 from ..wording import counted
-from . import calibration, regression
 from .posterior import Posterior
 
 ROWS_PER_VIEW = 1024  # made at a time, since a row that a view makes may be many times as long as the one it is given
@@ -57,24 +57,21 @@ class Predictor(Posterior):
 
     def decides_by_probability(self, method: str | None) -> bool:
         """Whether decisions need probabilities; those about three or more classes are the same without."""
-        if self.settings.multilabel:
-            return method is not None and self.label_threshold is not None
-        return method is not None and not self.settings.several
+        return method is not None and self.task.decides_by_probability(self.state["calibration"])
 
     def decided(self, scores: np.ndarray | None, probabilities: np.ndarray | None) -> np.ndarray:
         """Return what :meth:`predict` does, by probabilities if they are given and otherwise by scores."""
-        if probabilities is None:
-            assert scores is not None
-            return scores > 0 if self.settings.multilabel else predicted_numbers(scores)
-        if self.settings.multilabel:
-            above: np.ndarray = probabilities > self.label_threshold
-            return above
-        return predicted_numbers(probabilities)
+        return self.task.decided(scores, probabilities, self.state["calibration"])
 
     @property
     def label_threshold(self) -> float | None:
         """The probability above which labels are predicted: half of the progressive F1; None before the first row."""
         return calibration.label_threshold(self.state["calibration"])
+
+    @property
+    def targets(self) -> Targets:
+        """What a regression knows about its targets."""
+        return Targets.of(self.state["calibration"])
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what a regression predicts, shape (n, K)."""
@@ -85,8 +82,7 @@ class Predictor(Posterior):
         """Return what a regression predicts of rows as it sees them, shape (n, K)."""
         if self.settings.rule.counts:  # whose mean depends on the variance of the score
             return self.number_distribution_of(seen).mean
-        targets = regression.Targets.of(self.state["calibration"])
-        numbers: np.ndarray = self._scores(seen) + regression.offset(self.settings, targets)
+        numbers: np.ndarray = self._scores(seen) + self.task.offset(self.settings.rule, self.targets)
         return numbers
 
     def score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
@@ -94,25 +90,21 @@ class Predictor(Posterior):
         found: tuple[np.ndarray, np.ndarray] = self._of_seen(X, self._score_distribution)
         return found
 
-    def number_distribution(self, X: _core.Matrix) -> regression.Prediction:
+    def number_distribution(self, X: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression."""
-        targets = regression.Targets.of(self.state["calibration"])
-        return regression.prediction(self.settings, targets, *self.score_distribution(X))
+        return self.task.prediction(self.settings.rule, self.targets, *self.score_distribution(X))
 
-    def number_distribution_of(self, seen: _core.Matrix) -> regression.Prediction:
+    def number_distribution_of(self, seen: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression, of rows as it sees them."""
-        targets = regression.Targets.of(self.state["calibration"])
-        return regression.prediction(self.settings, targets, *self._score_distribution(seen))
+        return self.task.prediction(self.settings.rule, self.targets, *self._score_distribution(seen))
 
-    def number_deviations(self, found: regression.Prediction, calibrated: bool = True) -> np.ndarray:
+    def number_deviations(self, found: Prediction, calibrated: bool = True) -> np.ndarray:
         """Return the standard deviation of targets around predictions; uncalibrated, the model's, shape (n, K)."""
-        targets = regression.Targets.of(self.state["calibration"])
-        return regression.standard_deviation(self.settings, targets, found, calibrated)
+        return targets.standard_deviation(self.settings.rule, self.targets, found, calibrated)
 
-    def intervals(self, found: regression.Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
+    def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
         """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2)."""
-        targets = regression.Targets.of(self.state["calibration"])
-        return regression.interval(self.settings, targets, found, coverage, calibrated)
+        return targets.interval(self.settings.rule, self.targets, found, coverage, calibrated)
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the margin between each row's two best classes, shape (n,).
@@ -164,33 +156,24 @@ class Predictor(Posterior):
     # --- rows as the learner sees them -------------------------------------------------------------------------------
 
     def _decision(self, X: _core.Matrix) -> np.ndarray:
-        return self._by_class(self._scores(X))
+        return self.task.by_output(self._scores(X))
 
     def _margin_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        decision = self._decision(X)
-        variance = self._variances(X)
-        if self.settings.task == "binary":
-            variance = variance[:, 0]
-        elif self.settings.has_threshold:
-            variance = variance[:, 1:]
-        return decision, variance
+        return self._decision(X), self.task.variances_by_output(self._variances(X))
 
     def _score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         return self._scores(X), self._variances(X)
 
     def _with_probabilities(self, X: _core.Matrix, method: str | None) -> tuple[np.ndarray, np.ndarray]:
-        state = self.state["calibration"]
-        if method is None:
-            return self._with_posterior_probabilities(X)
-        if self.settings.has_threshold:
+        task, state = self.task, self.state["calibration"]
+        if method is None:  # of the rule's likelihood; without one, of a classifier drawn from the posterior
+            decision, variances = self._decision(X), task.variances_by_output
+            return decision, task.likely(decision, lambda: variances(self._variances(X)), self.settings.rule)
+        if not task.moderates:
             decision = self._decision(X)
-            return decision, calibration.sigmoids(decision, state)
-        decision, moderated = map(self._by_class, self._moderated(X))
-        if self.settings.several:
-            return decision, calibration.softmax(moderated, state)
-        if self.settings.multilabel:
-            return decision, calibration.sigmoids(moderated, state)
-        return decision, calibration.sigmoid(moderated, state)
+            return decision, task.probabilities(decision, state)
+        decision, moderated = map(task.by_output, self._moderated(X))
+        return decision, task.probabilities(moderated, state)
 
     def logits_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the scores of rows as the learner sees them on the scale of log-odds, before the correction.
@@ -211,7 +194,8 @@ class Predictor(Posterior):
         return float(factor[0])
 
     def _slopes(self, X: _core.Matrix) -> np.ndarray:
-        variance = self._variances(X)[:, 0] if self.settings.task == "binary" else self._top_margins(X)[1]
+        several = self.task.several
+        variance = self._top_margins(X)[1] if several else self.task.variances_by_output(self._variances(X))
         shrunk = calibration.moderated(np.ones(len(variance)), variance, self.settings.prior_variance)
         slopes: np.ndarray = self.state["calibration"][0] * shrunk
         return slopes
@@ -222,22 +206,11 @@ class Predictor(Posterior):
             found: tuple[np.ndarray, np.ndarray] = self._checking(self.covariance.moderated, X)
             return found
         scores = self._scores(X)
-        variance = self._top_variances(X, scores) if self.settings.several else self._variances(X)
+        variance = self._top_variances(X, scores) if self.task.several else self._variances(X)
         return scores, calibration.moderated(scores, variance, self.settings.prior_variance)
 
-    def _with_posterior_probabilities(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        """The same with those of the rule's likelihood; without one, of a classifier drawn from the posterior."""
-        if self.settings.task == "softmax":
-            decision = self._decision(X)
-            return decision, calibration.softmax(decision)
-        mean, variance = self._margin_distribution(X)
-        if self.settings.several:
-            return mean, calibration.posterior_probabilities(mean, variance)
-        p = calibration.posterior_probability(mean, variance, self.settings.rule.score_noise())
-        return mean, p if self.settings.multilabel else calibration.both_classes(p)
-
     def _top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        if not self.settings.several:
+        if not self.task.several:
             return self._margin_distribution(X)
         scores = self._scores(X)
         second, first = np.partition(scores, -2, axis=1)[:, -2:].T
@@ -281,12 +254,6 @@ class Predictor(Posterior):
             return found
         refuse(fault, X.shape[1], self.settings.dtype)
         raise AssertionError("a fault is refused")
-
-    def _by_class(self, columns: np.ndarray) -> np.ndarray:
-        """Return one entry per class from one per column of weights, on the last axis."""
-        if self.settings.task == "binary":
-            return columns[:, 0]
-        return columns[..., 1:] - columns[..., :1] if self.settings.has_threshold else columns
 
     def check_width(self, X: _core.Matrix) -> None:
         """Raise ``ValueError`` if rows have more columns than there are features."""

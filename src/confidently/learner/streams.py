@@ -141,8 +141,7 @@ class StreamLearner:
         rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
         if not self.learner.begins_classes:
             return rows
-        before = 0 if self.learner.multilabel else 2 if self.learner.task == "binary" else -1
-        after = before - sum(name is not None for name in self.classes.names)
+        after = self.learner.task.classes_before_change - sum(name is not None for name in self.classes.names)
         return rows[after : after + 1] if after >= 0 else []
 
     def _cut(self, batch: Batch, new_classes: list[int], first: int) -> int:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.settings import MULTILABEL, Settings
+from ..covariances.settings import Settings
 from ..covariances.table import of_classes, saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
 from ..learner.learner import Learner
+from ..tasks.task import Task
 from ..wording import MAX_LISTED, listed
 from .model import Model
 
@@ -42,8 +43,8 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
 
 def _form(model: Model) -> dict[str, Any]:
     settings, estimator = model.learner.settings, model.estimator
-    several: str | None = MULTILABEL.get(settings.task, settings.task)
-    if settings.task == "binary":
+    several = settings.task.multiclass
+    if settings.task.binary:
         several = saved_multiclass(settings.rule, settings.covariance, model.multiclass)
     features = "numbered" if model.features is None else "hashed" if model.features.bounded else "named"
     return {
@@ -51,7 +52,7 @@ def _form(model: Model) -> dict[str, Any]:
         **settings.rule.get_params(),
         **{name: getattr(settings, name) for name in COMPARED},
         **_view(model),
-        "labels": "any number per row" if settings.multilabel else "one per row",
+        "labels": "any number per row" if settings.task.multilabel else "one per row",
         **_kind_of_labels(model, several or "default"),
         "calibration": estimator.get("calibration", "progressive"),
         "rows from": "files" if model.source else "arrays",
@@ -62,18 +63,18 @@ def _form(model: Model) -> dict[str, Any]:
 
 def _kind_of_labels(model: Model, several: str) -> dict[str, Any]:
     settings = model.learner.settings
-    if settings.regression:
-        return {"task": settings.task, "targets": model.learner.n_classes}
+    if settings.task.regression:
+        return {"task": settings.task.name, "targets": model.learner.n_classes}
     return {"multiclass": several}
 
 
-def _of_classes(model: Model) -> tuple[str, str]:
+def _of_classes(model: Model) -> tuple[str, Task]:
     """Return the covariance and the task that a model has, or with two classes gets with a third.
 
     Those of two classes do not matter: covariances that become the same one are the same until then.
     """
     settings = model.learner.settings
-    if settings.task == "binary":
+    if settings.task.binary:
         return of_classes(settings.rule, settings.covariance, model.multiclass)
     return settings.covariance, settings.task
 
@@ -106,7 +107,7 @@ def _text(value: Any) -> str:
 def all_classes(models: Sequence[Model]) -> ClassTable:
     """Return the classes of all models, numbered as in one stream, the first model's first."""
     learner = models[0].learner
-    any_number = learner.multilabel or (isinstance(learner, Learner) and learner.settings.regression)
+    any_number = learner.task.multilabel or (isinstance(learner, Learner) and learner.settings.task.regression)
     table = ClassTable(models[0].classes, any_number)
     for model in models[1:]:
         for name in model.classes:

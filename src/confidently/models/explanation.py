@@ -188,7 +188,7 @@ def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: n
 
 
 def _predicted(model: Model, number: np.ndarray) -> Any:
-    if model.learner.multilabel:
+    if model.learner.task.multilabel:
         return [name for name, relevant in zip(model.classes, number.tolist(), strict=True) if relevant]
     return class_name(model, int(number))
 
@@ -218,7 +218,7 @@ def explained_classes(
 def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int | None, Any, Any]:
     """Return the columns of weights whose difference is the margin to explain, and their classes."""
     task, chosen = model.learner.task, class_number(model, about)
-    if task == "binary":
+    if task.binary:
         positive = (positive_number(model.classes) if chosen is None else chosen) == 1
         return (
             (0, None, class_name(model, 1), class_name(model, 0))
@@ -226,8 +226,8 @@ def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int |
             else (None, 0, class_name(model, 0), class_name(model, 1))
         )
     k = int(mean.argmax()) if chosen is None else chosen
-    if model.learner.multilabel:
-        return (k + 1, 0, model.classes[k], None) if task == "multilabel" else (k, None, model.classes[k], None)
+    if model.learner.task.multilabel:
+        return (k + 1, 0, model.classes[k], None) if task.has_threshold else (k, None, model.classes[k], None)
     rival = int(np.where(np.arange(len(mean)) == k, -np.inf, mean).argmax())
     return k, rival, model.classes[k], model.classes[rival]
 

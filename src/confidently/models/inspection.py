@@ -19,7 +19,7 @@ from ..covariances.state import State
 from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
-from ..learner.regression import Targets, variance_factor
+from ..tasks.targets import Targets, variance_factor
 from ..views.view import View
 from .model import Model, SavedModel
 
@@ -110,10 +110,10 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
     left = variance / learner.unseen_variances()[:, None]
-    if learner.settings.regression and not learner.settings.rule.counts:  # Sigma is in units of the noise
+    if learner.settings.task.regression and not learner.settings.rule.counts:  # Sigma is in units of the noise
         calibrated = model.estimator.get("calibration", "progressive") is not None
         targets = Targets.of(learner.state["calibration"])
-        variance = variance * variance_factor(learner.settings, targets, calibrated)[:, None]
+        variance = variance * variance_factor(learner.settings.rule, targets, calibrated)[:, None]
     names, sign = _names_of_rows(model)
     mean, naming = sign * mean, Naming(model)
     learns = learner.settings.rule.learns_precision
@@ -197,7 +197,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
     learner, naming = model.learner, Naming(model)
     coefficients, support = learner.dual()
     support = csr_array(support)
-    if learner.settings.has_threshold:  # the calibration label comes first
+    if learner.settings.task.has_threshold:  # the calibration label comes first
         coefficients = coefficients[1:] - coefficients[:1]
     names, sign = _names_of_rows(model)
     coefficients = sign * coefficients
@@ -218,7 +218,7 @@ def kept_examples(model: Model, top: int = 20) -> list[tuple[Any, list[KeptExamp
 
 def _names_of_rows(model: Model) -> tuple[list[Any], float]:
     """Return the class of each row of the mean, and the sign with which it is presented as favoring that class."""
-    if model.learner.task != "binary":
+    if not model.learner.task.binary:
         return model.classes, 1.0
     positive = positive_number(model.classes)
     return [[*model.classes, None][positive]], 1.0 if positive == 1 else -1.0

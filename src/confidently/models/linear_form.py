@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..covariances.settings import MULTICLASS, MULTILABEL
-from ..covariances.state import INITIAL_LABEL, INITIAL_TEMPERATURE
 from ..data.class_order import ClassOrder
-from ..learner.calibration import label_threshold, mirrored
 from ..learner.learner import Learner
+from ..tasks.calibration import INITIAL_LABEL, INITIAL_TEMPERATURE, label_threshold, mirrored
+from ..tasks.task import Task
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,10 @@ class LinearForm:
     coef : array of shape (columns, d)
         One row for two classes, otherwise one per class or label; d counts the columns that the view makes.
     intercept : array of shape (columns,)
-    task : str
-        Of :class:`confidently.covariances.settings.Settings`.
+    task : Task
     classes : array
     calibration : array, optional
-        Of :mod:`confidently.learner.calibration`, for scores that are moderated unless labels are ranked jointly.
+        Of :mod:`confidently.tasks.calibration`, for scores that are moderated unless labels are ranked jointly.
         Without one: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
     threshold : float, optional
         The probability above which labels are predicted; without one, those with a positive score.
@@ -61,22 +59,12 @@ class LinearForm:
 
     coef: np.ndarray
     intercept: np.ndarray
-    task: str
+    task: Task
     classes: np.ndarray
     calibration: np.ndarray | None
     threshold: float | None
     spread: Spread | None
     noise: tuple[tuple[float, float], ...]
-
-    @property
-    def several(self) -> bool:
-        """Whether the task is to choose one of several classes."""
-        return self.task in MULTICLASS
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether the task is to choose any number of labels."""
-        return self.task in MULTILABEL
 
 
 def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) -> LinearForm:
@@ -98,7 +86,7 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
     """
     settings, state = learner.settings, learner.state["calibration"]
     learner.require("export")
-    several, binary = settings.several, settings.task == "binary"
+    several, binary = settings.task.several, settings.task.binary
     found: np.ndarray | None = None
     threshold = None
     if calibration is not None and several:
@@ -108,7 +96,7 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
     elif calibration is not None:
         found = order.columns(state.reshape(-1, len(INITIAL_LABEL)).T).T.ravel()
         threshold = label_threshold(state)
-    elif settings.task == "softmax":
+    elif settings.task.likely_by_scores:
         found = np.array(INITIAL_TEMPERATURE)
     elif several:
         raise ValueError(
@@ -117,7 +105,7 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
         )
     mean = order.scores(learner.mean().T, binary).T
     intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
-    moderated = calibration is not None and not settings.has_threshold
+    moderated = calibration is not None and not settings.task.has_threshold
     spread = _spread(learner, order) if found is None or moderated else None
     coef, noise = mean[:, : learner.width], settings.rule.score_noise()
     return LinearForm(coef, intercept, settings.task, order.classes, found, threshold, spread, noise)
@@ -129,7 +117,7 @@ def _spread(learner: Learner, order: ClassOrder) -> Spread:
     is_matrix = found.ndim == 3
     if is_matrix:
         found, unseen = found[0], unseen[:1]
-    elif learner.task != "binary":
+    elif not learner.task.binary:
         found, unseen = order.columns(found.T).T, order.columns(unseen)
     if not settings.fit_intercept:
         found = np.pad(found, (0, 1) if is_matrix else ((0, 0), (0, 1)))

@@ -9,7 +9,6 @@ import numpy as np
 
 from ..covariances.state import Size
 from ..covariances.table import make_covariance
-from ..learner.calibration import merged
 from ..learner.learner import Learner
 from ..printable import PrintableError
 from ..wording import counted
@@ -54,10 +53,10 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     log_scale = base.log_scale + power * sum(part.log_scale - base.log_scale for part in parts)
     limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
-    if settings.regression:
+    if settings.task.regression:
         state["calibration"][:] = merged_targets(parts, base, last)
     else:
-        state["calibration"][:] = merged([part.calibration for part in parts], settings.task)
+        state["calibration"][:] = settings.task.merged_calibration([part.calibration for part in parts])
     return Learner(settings, space.n_classes, space.width, device=parts[0].learner.device, state=state)
 
 

@@ -9,9 +9,8 @@ import numpy as np
 
 from ..covariances.covariance import Placement
 from ..covariances.settings import Settings
-from ..covariances.state import INITIAL_LABEL, initial_calibration
-from ..learner.calibration import mirrored
 from ..learner.learner import Learner
+from ..tasks.calibration import mirrored
 from .gaussian import Gaussian
 
 
@@ -32,7 +31,7 @@ class Space:
 
     @property
     def columns(self) -> int:
-        return self.settings.columns(self.n_classes)
+        return self.settings.task.columns(self.n_classes)
 
     @property
     def learners(self) -> int:
@@ -100,12 +99,12 @@ class Part:
         if np.array_equal(rows, np.arange(space.rows)):  # the usual case; a slice is many times as fast
             self.rows = slice(None)
         task = space.settings.task
-        self.columns = np.zeros(1, dtype=np.intp) if task == "binary" else classes
-        if space.settings.has_threshold:
+        self.columns = np.zeros(1, dtype=np.intp) if task.binary else classes
+        if space.settings.task.has_threshold:
             self.columns = np.append(0, classes + 1)
         self.learners = np.asarray(classes if space.settings.independent else [0])
         # the positive class of one binary model may be the negative class of another
-        self.sign = -1.0 if task == "binary" and classes[0] == 1 else 1.0
+        self.sign = -1.0 if task.binary and classes[0] == 1 else 1.0
 
     # --- one number per learner --------------------------------------------------------------------------------------
 
@@ -125,15 +124,9 @@ class Part:
     @property
     def calibration(self) -> np.ndarray:
         """The calibration in the merged learner's shape; classes unknown to this one are uncalibrated."""
-        found = np.array(initial_calibration(self.space.settings, self.space.n_classes))
         own = self.learner.state["calibration"]
-        if self.space.settings.multilabel:
-            size = len(INITIAL_LABEL)
-            found.reshape(-1, size)[self.classes] = own.reshape(-1, size)
-            return found
-        if self.space.settings.regression:
-            return own
-        return mirrored(own) if self.sign < 0 else own
+        found = mirrored(own) if self.sign < 0 else own
+        return self.space.settings.task.placed_calibration(found, self.classes, self.space.n_classes)
 
     # --- the Gaussian without scales ---------------------------------------------------------------------------------
 
@@ -169,7 +162,7 @@ class Part:
         """
         found = np.zeros((self.space.columns, self.space.rows))
         settings = self.space.settings
-        if not self.split or settings.task == "one-vs-rest" or not settings.rule.learns_precision:
+        if not self.split or settings.task.separate or not settings.rule.learns_precision:
             return found
         halved = np.zeros(self.space.rows, dtype=bool)
         halved[self.rows] = self.left_prior

@@ -95,7 +95,7 @@ class _Union:
             except ValueError as reason:
                 raise MergeError(str(reason)) from None
             last = view.views[-1]
-            if models[0].learner.task == "centered-regression" and isinstance(last, Center):
+            if models[0].learner.task.centered and isinstance(last, Center):
                 in_turn = [*placed[n_bases:], placed[0] if n_bases else start]
                 rows = [last.deviations(one, merged) for one in in_turn]
             columns = [view.columns_in(merged, one) for one in placed]
@@ -107,7 +107,7 @@ class _Union:
             for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
         ]
         self.base, self.parts = parts[0] if n_bases else _prior(space), parts[n_bases:]
-        if space.settings.regression:
+        if space.settings.task.regression:
             set_origins(self.parts, self.base, rows)
 
     def merged(self, how: str) -> Learner:
@@ -132,7 +132,7 @@ def _check_compatible(first_name: str, first: Model, name: str, model: Model) ->
 def _check_classes(first_name: str, first: Model, name: str, model: Model) -> None:
     """Refuse models of other problems; two parts of one stream may have seen different classes, but one in common."""
     one, other = ([c for c in m.classes if c is not None] for m in (first, model))
-    if min(len(one), len(other)) >= 2 and not first.learner.multilabel and not set(one) & set(other):
+    if min(len(one), len(other)) >= 2 and not first.learner.task.multilabel and not set(one) & set(other):
         raise MergeError(
             f"{name} and {first_name} have no class in common: {_listed(other)} and {_listed(one)}; merge models of "
             "the same classes"
@@ -149,7 +149,7 @@ def _settings(models: Sequence[Model], first: Model, n_classes: int) -> Settings
     Models of two classes may have different covariances that are the same until a third class comes.
     """
     settings: Settings = first.learner.settings
-    several = [model.learner.settings for model in models if model.learner.task != "binary"]
+    several = [model.learner.settings for model in models if not model.learner.task.binary]
     if several:
         return replace(settings, covariance=several[0].covariance, task=several[0].task)
     return with_classes(settings, first.multiclass, n_classes)

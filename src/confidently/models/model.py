@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 import numpy as np
 
 from ..covariances.settings import DTYPES
-from ..covariances.state import Size, State, check_rows, check_within, upgraded_calibration
+from ..covariances.state import Size, State, check_rows, check_within
 from ..covariances.table import saved_multiclass
 from ..data.features import Features
 from ..learner.learner import Learner
@@ -256,8 +256,8 @@ def _check_values(learner: Learner) -> None:
 def learner_of(header: dict[str, Any], arrays: State, regression: bool = False) -> Learner:
     """Return the learner of a header's entries and its packed arrays; an error if they do not fit."""
     learner = Learner.from_header(header, {})
-    if learner.settings.regression != regression:
-        raise ValueError(f"the task {learner.settings.task!r} in a model that predicts {_predicted(regression)}")
+    if learner.settings.task.regression != regression:
+        raise ValueError(f"the task {learner.task.name!r} in a model that predicts {_predicted(regression)}")
     if (view := learner.view) is not None:
         of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
         shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
@@ -267,7 +267,7 @@ def learner_of(header: dict[str, Any], arrays: State, regression: bool = False) 
     covariance, size = learner.covariance, learner.size
     if "calibration" in arrays:
         before = arrays["calibration"]
-        arrays = arrays | {"calibration": upgraded_calibration(learner.settings, size.n_classes, before)}
+        arrays = arrays | {"calibration": learner.task.upgraded_calibration(before, size.n_classes)}
     file.require_memory_for(covariance.shapes(size, arrays))
     state = covariance.unpacked(arrays, size)
     own = checked_arrays(state, covariance.shapes(size, state))

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extras import install
-from ..learner.calibration import correction
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
+from ..tasks.calibration import correction
 from .linear_form import LinearForm, Spread
 
 if TYPE_CHECKING:
@@ -117,35 +117,35 @@ def _label(graph: Graph, form: LinearForm, scores: str, p: str) -> None:
     """Add the predicted classes or labels, from scores and from probabilities, of two classes those of the second."""
     from onnx import TensorProto
 
-    if form.several:
+    if form.task.several:
         number = graph.add("ArgMax", scores, axis=1, keepdims=0)
     else:
-        by_score = form.calibration is None or (form.multilabel and form.threshold is None)
+        by_score = form.calibration is None or (form.task.multilabel and form.threshold is None)
         least = 0.0 if by_score else form.threshold or 0.5
         positive = graph.add("Greater", scores if by_score else p, graph.constant(least))
-        name = "label" if form.multilabel else ""
+        name = "label" if form.task.multilabel else ""
         number = graph.add("Cast", positive, name=name, to=TensorProto.INT64)
-    if form.multilabel:
+    if form.task.multilabel:
         return
-    if form.task == "binary":
+    if form.task.binary:
         number = graph.add("Reshape", number, graph.constant([-1], np.int64))
     graph.add("Gather", graph.constant(form.classes, np.int64), number, name="label")
 
 
 def _probabilities(graph: Graph, form: LinearForm, scores: str) -> str:
     """Add the probabilities, and return their name; of two classes, those of the second."""
-    name, spread = "probabilities" if form.multilabel else "", form.spread
+    name, spread = "probabilities" if form.task.multilabel else "", form.spread
     if spread is None:
-        return _softmax(graph, form, scores) if form.several else _sigmoid(graph, form, scores, name)
+        return _softmax(graph, form, scores) if form.task.several else _sigmoid(graph, form, scores, name)
     of_scores = variances(graph, spread)
-    if form.several:
+    if form.task.several:
         shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, of_scores))
         return _softmax(graph, form, shrunk)
     if form.calibration is None:
         p = _posterior_probability(graph, form, scores, of_scores, name)
     else:
         p = _sigmoid(graph, form, _moderated(graph, spread, scores, of_scores), name)
-    if form.task == "binary":
+    if form.task.binary:
         graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
     return p
 
@@ -167,13 +167,13 @@ def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
 
 def _calibrations(form: LinearForm) -> int:
     """Return the number of calibrations: one per label, otherwise one."""
-    return len(form.classes) if form.multilabel else 1
+    return len(form.classes) if form.task.multilabel else 1
 
 
 def _corrected(graph: Graph, form: LinearForm, t: str) -> str:
     """Add t + w(t)."""
     assert form.calibration is not None
-    knots, values = correction(form.calibration.reshape(_calibrations(form), -1), form.several)
+    knots, values = correction(form.calibration.reshape(_calibrations(form), -1), form.task.several)
     each = graph.add("Unsqueeze", t, graph.constant([2], np.int64))
     beyond = graph.add("Sub", each, graph.constant(knots[:-1]))
     parts = graph.add("Clip", beyond, graph.constant(0.0), graph.constant(1.0))
@@ -237,8 +237,8 @@ def _model(graph: Graph, form: LinearForm, n_features: int, feature_names: list[
     from onnx import TensorProto, helper
 
     number = helper.np_dtype_to_tensor_dtype(graph.dtype)
-    has_strings = not form.multilabel and form.classes.dtype.kind in "OUS"
-    columns = [len(form.classes)] if form.multilabel else []
+    has_strings = not form.task.multilabel and form.classes.dtype.kind in "OUS"
+    columns = [len(form.classes)] if form.task.multilabel else []
     values = helper.make_tensor_value_info
     outputs = [
         values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),

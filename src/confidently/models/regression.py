@@ -45,7 +45,7 @@ class RegressionModel(Model):
         if header.members:
             return stack_of(header, arrays, NumberStack, regression=True)
         learner = learner_of(vars(header), arrays, regression=True)
-        if learner.settings.task == "centered-regression" and not centers(learner):
+        if learner.task.centered and not centers(learner):
             raise ValueError("the task 'centered-regression' without the view 'center'")
         return learner
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..data import Batch
-from ..learner.regression import Targets, offset, standard_deviation, variance_factor
+from ..tasks.targets import Targets, standard_deviation, variance_factor
 from .explanation import Contribution, SeenRow
 from .model import Model
 
@@ -57,12 +57,12 @@ def explain_number(model: Model, batch: Batch) -> NumberExplanation:
     targets = Targets.of(model.learner.state["calibration"])
     found = row.learner.number_distribution(row.matrix)
     calibrated = model.estimator.get("calibration", "progressive") is not None
-    unit = 1.0 if settings.rule.counts else float(variance_factor(settings, targets, calibrated)[0])
+    unit = 1.0 if settings.rule.counts else float(variance_factor(settings.rule, targets, calibrated)[0])
     contributions = [replace(one, variance=unit * one.variance) for one in row.contributions(0, None)]
     return NumberExplanation(
         predicted=float(found.mean[0, 0]),
-        std=float(standard_deviation(settings, targets, found, calibrated)[0, 0]),
-        offset=float(offset(settings, targets)[0]),
+        std=float(standard_deviation(settings.rule, targets, found, calibrated)[0, 0]),
+        offset=float(settings.task.offset(settings.rule, targets)[0]),
         mean=sum(one.mean for one in contributions),
         variance=sum(one.variance for one in contributions),
         contributions=contributions,

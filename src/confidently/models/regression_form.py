@@ -8,7 +8,7 @@ import numpy as np
 
 from ..covariances.settings import Settings
 from ..learner.learner import Learner
-from ..learner.regression import Targets
+from ..tasks.targets import Targets
 from ..views.center import MEAN
 from .linear_form import Spread
 
@@ -27,7 +27,7 @@ class RegressionForm:
         Parameters of the variances of scores.
     settings : Settings
     targets : Targets
-        With which :func:`confidently.learner.regression.prediction` makes predictions of scores.
+        With which the task makes predictions of scores.
     """
 
     coef: np.ndarray

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..covariances.settings import Settings
-from ..learner.regression import Targets, merged, offset
 from ..rules.regression import RegressionRule
+from ..tasks.targets import Targets, merged
 from .gaussian import Gaussian
 from .merged_part import Origin, Part
 
@@ -29,10 +29,10 @@ def set_origins(parts: Sequence[Part], base: Part, rows: Sequence[np.ndarray] | 
     ``rows`` are the means of the rows of each part, and of the base at last, less those of the merged rows.
     """
     settings = base.space.settings
-    whole = offset(settings, Targets.of(_targets(parts, base)))
+    whole = settings.task.offset(settings.rule, Targets.of(_targets(parts, base)))
     for k, part in enumerate((*parts, base)):
         known = Targets.of(part.calibration)
-        moved = offset(settings, known) - whole if known.weight.any() else np.zeros_like(whole)
+        moved = settings.task.offset(settings.rule, known) - whole if known.weight.any() else np.zeros_like(whole)
         part.origin = Origin(float(known.weight.max(initial=0.0)), moved, None if rows is None else rows[k])
 
 
@@ -76,7 +76,7 @@ def merged_targets(parts: Sequence[Part], base: Part, total: Gaussian) -> np.nda
     together = found.squares / _noise(settings) - (total.shift * total.mean).sum(axis=1)
     gained = together - start - sum(one - start for one in own)
     began = sum(part.origin is not None and part.origin.weight > 0 for part in parts)
-    first = max(began - 1, 0) if settings.task != "regression" and not base.learner.n_seen else 0
+    first = max(began - 1, 0) if settings.task.has_offset and not base.learner.n_seen else 0
     more = np.where(found.predicted > 0, 1.0 + first / np.maximum(found.predicted, 1.0), 1.0)
     return Targets(
         found.weight, found.mean, found.squares, found.predicted + first, np.maximum(found.noise + gained, 0.0),
@@ -93,11 +93,11 @@ def _unexplained(part: Part) -> np.ndarray:
 
 
 def _is_exact(base: Part, settings: Settings) -> bool:
-    rule, centered = settings.rule, settings.task == "centered-regression"
+    rule, centered = settings.rule, settings.task.centered
     least_squares = isinstance(rule, RegressionRule) and rule.squared_loss
     dense = base.learner.covariance.couples_features
     about_means = base.origin is not None and (base.origin.rows is not None) == centered
-    return least_squares and dense and about_means and settings.task != "offset-regression"
+    return least_squares and dense and about_means and (centered or not settings.task.has_offset)
 
 
 def _has_constant(part: Part) -> bool:

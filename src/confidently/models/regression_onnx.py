@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..learner.learner import Learner
-from ..learner.regression import offset, prediction
 from .onnx_export import Graph, finished, new_graph, variances
 from .regression_form import RegressionForm
 
@@ -35,14 +34,14 @@ def regression_to_onnx(
 
     graph = new_graph(learner, dtype)
     settings, targets, k = form.settings, form.targets, len(form.coef)
-    whole = form.intercept + offset(settings, targets)
+    whole = form.intercept + settings.task.offset(settings.rule, targets)
     center = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(whole), transB=1)
     if settings.rule.counts:
         spread = _of_counts(graph, center, variances(graph, form.spread))
     else:
         graph.add("Identity", center, name="variable")
         nothing = np.zeros((1, k))
-        noise = prediction(settings, targets, nothing, nothing).spread[0]
+        noise = settings.task.prediction(settings.rule, targets, nothing, nothing).spread[0]
         v = variances(graph, form.spread) if settings.rule.learns_precision else graph.constant([0.0])
         spread = graph.add(
             "Add", graph.add("Mul", center, graph.constant([0.0])), graph.add("Add", v, graph.constant(noise))

@@ -11,13 +11,13 @@ import numpy as np
 from .. import _core
 from ..covariances.state import State
 from ..data.features import Features
-from ..learner.calibration import merged_lines
 from ..learner.streams import prune_names
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import NumberStack
 from ..stack.stack import HESSIAN, Stack
+from ..tasks.calibration import merged_lines
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
 from .merging import merge_models, merge_round

@@ -120,7 +120,7 @@ def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
     def work(log: EventLog, request: Request) -> int:
         hosted.check_working()
         model = hosted.model.model()
-        if not model.learner.multilabel and sum(name is not None for name in model.classes) < 2:
+        if not model.learner.task.multilabel and sum(name is not None for name in model.classes) < 2:
             raise Problem("one-class", "the model has seen one class only; send rows of another one first")
         model.save(path)
         return os.path.getsize(path)
@@ -135,7 +135,7 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "name": hosted.name,
         "settings": hosted.settings,
         "created": hosted.created / 1000.0,
-        "task": learner.task,
+        "task": learner.task.name,
         "classes": [str(name) for name in hosted.model.classes],
         "open": not hosted.closed,
         "multilabel": hosted.multilabel,

@@ -43,14 +43,14 @@ def answers_of(
     names: list[Any] = [*stream.classes.names, None, None][: probability.shape[1]]
     order = [k for k in sorted_numbers(names) if names[k] is not None]
     shown = [str(names[k]) for k in order]
-    if stream.learner.multilabel:
+    if stream.learner.task.multilabel:
         relevant = _decided(stream, calibration, margin, probability).tolist()
         labels: list[Any] = [[names[k] for k in order if row[k]] for row in relevant]
         certain = np.abs(margin) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
         least = np.argmin(certain, axis=1) if certain.shape[1] else np.zeros(len(margin), dtype=int)
         rows = np.arange(len(margin))
         margin, variance = margin[rows, least], variance[rows, least]
-    elif stream.learner.task == "binary":
+    elif stream.learner.task.binary:
         labels = [names[k] for k in _decided(stream, calibration, margin, probability).tolist()]
         if None in names:
             labels = [next((name for name in names if name is not None), None)] * len(labels)

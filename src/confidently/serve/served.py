@@ -263,7 +263,7 @@ class ServedModel:
     def _continue(self, model: Model) -> None:
         reading = ReaderOptions.from_dict(model.source)
         reading = reading if reading.format == OBJECTS else reading.of_objects()
-        table = ClassTable(model.classes, model.learner.multilabel, model.source.get("closed", False))
+        table = ClassTable(model.classes, model.learner.task.multilabel, model.source.get("closed", False))
         self._take(StreamLearner(model.learner, table, model.multiclass, model.features, reading))
 
     def _take(self, stream: StreamLearner) -> None:
@@ -274,7 +274,7 @@ class ServedModel:
     def _restart(self) -> None:
         """Number rows and features anew, from those that the learner has."""
         stream, dtype = self.stream, self.stream.learner.dtype
-        self._reader = RowReader(self.reading, dtype, stream.learner.multilabel, features=stream.features)
+        self._reader = RowReader(self.reading, dtype, stream.learner.task.multilabel, features=stream.features)
         self._questions = QuestionReader(self.reading, dtype, stream.features)
         self._batches: list[Batch] = []
         self._steps = stream.learn(self._popped(), calibrate=self._calibration is not None, advise=False)

@@ -14,6 +14,7 @@ from ..covariances.examples import Examples, Progressive
 from ..covariances.state import Shapes, State
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
+from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import View
 from .naive_bayes import NaiveBayes
@@ -141,14 +142,9 @@ class Members:
         return 0 if self.members else ROWS_TO_CHOOSE
 
     @property
-    def task(self) -> str:
+    def task(self) -> Task:
         """The task of the members."""
         raise NotImplementedError
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether a row has any number of labels: never."""
-        return False
 
     @property
     def by_products(self) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples, Progressive
-from ..covariances.state import INITIAL_LINE, INITIAL_SLOPE, REAL, Shapes, State, check_within, within
+from ..covariances.state import REAL, Shapes, State, check_within, within
 from ..learner.backup import Statistics
-from ..learner.calibration import lines
 from ..rules.ranges import Range
+from ..tasks.calibration import INITIAL_LINE, INITIAL_SLOPE, lines
 from ..views.columns import Columns
 from ..views.view import COUNTED, appended
 

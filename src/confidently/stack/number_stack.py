@@ -9,19 +9,12 @@ import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples
-from ..covariances.state import (
-    COUNT,
-    COUNTS,
-    INITIAL_TARGET,
-    REAL,
-    Shapes,
-    check_within,
-    target_statistics,
-    within,
-)
+from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
-from ..learner.regression import Prediction, Targets, calibrated_interval, deviation
+from ..tasks.table import NUMBERS
+from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
+from ..tasks.task import Task
 from ..views.view import COUNTED
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Recipe, threads_for, weights_in_order
 
@@ -70,13 +63,13 @@ class NumberStack(Members):
         check_within(PRODUCTS, self.state[PRODUCTS], within(MAX_PRODUCT))
         check_within(ROWS, self.state[ROWS], COUNTED)
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
-        for name, numbers, allowed in target_statistics(self.state[CALIBRATION]):
+        for name, numbers, allowed in values(self.state[CALIBRATION]):
             check_within(name, numbers, allowed)
 
     @property
-    def task(self) -> str:
+    def task(self) -> Task:
         """Numbers are predicted."""
-        return "regression"
+        return NUMBERS
 
     @property
     def mistakes(self) -> int:

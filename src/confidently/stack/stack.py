@@ -11,7 +11,9 @@ from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
-from ..learner.calibration import sigmoid, softmax
+from ..tasks.calibration import sigmoid, softmax
+from ..tasks.table import BINARY, JOINT
+from ..tasks.task import Task
 from ..views.view import COUNTED
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, threads_for, weights_in_order
 
@@ -48,9 +50,9 @@ class Stack(Members):
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
 
     @property
-    def task(self) -> str:
+    def task(self) -> Task:
         """Whether there are two classes or more."""
-        return "binary" if self.n_classes <= 2 else "joint"
+        return BINARY if self.n_classes <= 2 else JOINT
 
     # --- learning -------------------------------------------------------------------------------------------------
 

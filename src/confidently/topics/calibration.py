@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..learner.calibration import inside, softmax
+from ..tasks.calibration import inside, softmax
 
 # Scoring a document takes longer than learning it, so only the first 32 documents of every period are scored: a period
 # is 128 documents, and 512 after the first 1,024.

@@ -12,6 +12,7 @@ from ..data import Batch, DataError
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..learner.streams import class_number
+from ..tasks.task import Task
 from .bags import MAX_COUNT, Bags
 from .settings import whole_batches
 
@@ -58,13 +59,13 @@ class Documents:
         weights, labels = (np.concatenate([getattr(part, name) for part in parts]) for name in ("weights", "labels"))
         return Documents(bags, weights, labels, _joined([part.label_start for part in parts]))
 
-    def signs(self, task: str, n_classes: int) -> np.ndarray:
+    def signs(self, task: Task, n_classes: int) -> np.ndarray:
         """1 where a document has the class or label, otherwise -1: (n, models, classifiers per model)."""
         chosen = np.full((len(self), n_classes), -1, dtype=np.int8)
         chosen[row_numbers(self.label_start), self.labels] = 1
-        if task == "multilabel":
+        if task.multilabel:
             return chosen[:, None, :]
-        return (chosen[:, 1:2] if task == "binary" else chosen)[:, :, None]
+        return (chosen[:, 1:2] if task.binary else chosen)[:, :, None]
 
 
 def _joined(starts: list[np.ndarray]) -> np.ndarray:

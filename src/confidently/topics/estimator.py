@@ -225,7 +225,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             bags, signs = self._learn(X, y, None, sample_weight, progress, partial=False)
             checked = bags.part(0, min(len(bags), MAX_PREDICTIONS))
         if len(checked) and (np.ptp(signs[: len(checked)], axis=0) > 0).any():
-            _warn_of_collapse(self._decision(checked), self.learner_.settings.task == "multilabel")
+            _warn_of_collapse(self._decision(checked), self.learner_.task.multilabel)
         return self
 
     def partial_fit(
@@ -307,7 +307,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
             If 100 documents or more are all predicted to be of one class.
         """
         scores = self.decision_function(X)
-        labels = self.learner_.settings.task == "multilabel"
+        labels = self.learner_.task.multilabel
         _warn_of_collapse(scores, labels)
         if labels:
             return (scores > 0).astype(int)
@@ -355,12 +355,12 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
 
     def _by_model(self, values: np.ndarray, axis: int) -> np.ndarray:
         """Return values by model in the order of the classes, if each has a model of its own."""
-        own_models = self.learner_.settings.task == "one-vs-rest"
+        own_models = self.learner_.task.several
         return np.take(values, self._class_order.numbers, axis) if own_models else values
 
     @property
     def _is_binary(self) -> bool:
-        return self.learner_.settings.task == "binary"
+        return self.learner_.task.binary
 
     # --- what was learned ----------------------------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..covariances.state import State, out_of_range
-from ..learner.calibration import both_classes, posterior_probabilities, posterior_probability, softmax
+from ..tasks.calibration import both_classes, posterior_probabilities, posterior_probability, softmax
+from ..tasks.task import Task
 from .bags import Bags
 from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
 from .settings import TopicSettings
@@ -48,14 +49,9 @@ class TopicLearner:
         self.state = new_state(settings, n_classes, n_features) if state is None else state
 
     @property
-    def task(self) -> str:
-        """The task: two classes, more classes, or multilabel."""
-        return self.settings.task
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether a row has any number of labels instead of one class."""
-        return self.settings.multilabel
+    def task(self) -> Task:
+        """What is predicted of a document."""
+        return self.settings.predicts
 
     def grow(self, n_features: int) -> None:
         """Make room for more words, which are new to the model."""
@@ -187,19 +183,19 @@ class TopicLearner:
         They are calibrated by the progressive scores. With ``calibration=None`` they are the uncalibrated posterior
         probabilities: the fraction of the classifiers drawn from their Gaussians that choose the class.
         """
-        task, scores = self.settings.task, self.scores(proportions)
+        task, scores = self.task, self.scores(proportions)
         if self.settings.calibration is None:
             variances = self.score_variances(proportions)
-            if task == "one-vs-rest":
+            if task.several:
                 return posterior_probabilities(scores, variances)
             p = posterior_probability(scores, variances)
-            return both_classes(p) if task == "binary" else p
+            return both_classes(p) if task.binary else p
         known, signs, weights = self.progressive_scores()
         known = known / self.settings.epsilon
         u = scores / self.settings.epsilon
-        if task == "one-vs-rest":
+        if task.several:
             return softmax(fitted_softmax(known, signs.argmax(axis=1), weights) * u)
-        if task == "binary":
+        if task.binary:
             slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp), weights)
             return both_classes(probability(u, np.append(slope, 0.0)))
         fitted = [fitted_sigmoid(known[:, t], signs[:, t], weights) for t in range(u.shape[1])]

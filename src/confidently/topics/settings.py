@@ -8,8 +8,11 @@ from typing import Any
 
 from .. import _core
 from ..rules.ranges import POSITIVE, check_choice, check_integer, check_number
+from ..tasks.table import BINARY, TASKS
+from ..tasks.task import Task
 
-TOPIC_TASKS = ("binary", "one-vs-rest", "multilabel")
+# By name in model files; labels share topics, and each has a classifier of its own.
+TOPIC_TASKS = {"binary": BINARY, "one-vs-rest": TASKS["one-vs-rest"], "multilabel": TASKS["multilabel-one-vs-rest"]}
 CLASSIFIERS = ("gibbs", "averaging")
 MAX_SEED = 2**31 - 1
 MAX_SETTING, MAX_REPETITIONS = 1e30, 2**20
@@ -62,16 +65,16 @@ class TopicSettings:
 
     def models(self, n_classes: int) -> int:
         """Number of topic models."""
-        return n_classes if self.task == "one-vs-rest" else 1
+        return n_classes if self.predicts.several else 1
 
     @property
-    def multilabel(self) -> bool:
-        """Whether the task is to choose any number of labels."""
-        return self.task == "multilabel"
+    def predicts(self) -> Task:
+        """What is predicted of a document."""
+        return TOPIC_TASKS[self.task]
 
     def tasks(self, n_classes: int) -> int:
         """Number of classifiers that share a topic model."""
-        return n_classes if self.task == "multilabel" else 1
+        return n_classes if self.predicts.multilabel else 1
 
     def whole_batches(self, n: int) -> int:
         """Number of documents in the fewest batches that hold ``n``."""

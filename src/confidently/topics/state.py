@@ -39,7 +39,7 @@ def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State
     state["looked.weights"] += 1.0
     if settings.classifier == "gibbs":
         state["precision"] += np.eye(settings.n_topics) / settings.prior_variance
-    elif settings.task == "multilabel":  # no label, by just the required margin, until words change that
+    elif settings.predicts.multilabel:  # no label, by just the required margin, until words change that
         state["shift"] -= settings.epsilon
     if settings.nonparametric:
         state["sticks"] += np.array([[1.0], [settings.stick_prior]])

@@ -110,12 +110,12 @@ def topic_views(model: TopicModel, n_words: int = 10, relevance: float = RELEVAN
     totals = learner.state["totals"]
     shares = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-300)
     names = model.classes
-    if learner.settings.task == "binary":
+    if learner.task.binary:
         positive = positive_number(names)
         names, means = [names[positive]], means if positive == 1 else -means
     views = []
     for number in sorted_numbers(names):
-        m, t = (0, number) if learner.settings.task == "multilabel" else (number, 0)
+        m, t = (0, number) if learner.task.multilabel else (number, 0)
         deviation = np.sqrt(np.diagonal(covariances[m, t]))
         order = np.argsort(-means[m, t], kind="stable").tolist()
         topics = [

@@ -18,7 +18,7 @@ from ..options.reading import chosen_raw_reading, on_error_option, reading_optio
 from ..options.shuffle import check_shuffle, shuffle_options
 from ..options.view import chosen_view_and_reading, view_options
 from ..output.summaries import learner_facts, stored_text, weighted_members
-from ..output.text import class_name, class_noun, parameters_text, percent, say, table
+from ..output.text import class_name, parameters_text, percent, say, table
 
 if TYPE_CHECKING:
     from ...evaluation.comparison import Comparison, Trial
@@ -130,7 +130,7 @@ def _result(found: Comparison) -> dict[str, Any]:
     best_of_rule = found.best_by_rule()
     return {
         "rows": found.trials[0].rows,
-        "task": single.settings.task,
+        "task": single.task.name,
         "covariance": single.settings.covariance,
         "view": learner_facts(single)["view"],
         "prior_variance": single.settings.prior_variance,
@@ -184,7 +184,7 @@ def _text(found: Comparison, options: dict[str, Any], plot: str | None, skipped:
     if options["grid"]:
         header.append("default error")
     lines = [
-        f"{counted(first.rows, 'row')}, {len(found.classes):,} {class_noun(single.task)}, "
+        f"{counted(first.rows, 'row')}, {len(found.classes):,} {single.task.nouns}, "
         f"{counted(single.n_features, 'feature')}, {stored_text(learner_facts(single))}, "
         f"{counted(len(found.trials), 'learner')} in one pass",
         "",

@@ -204,7 +204,7 @@ def continued_learner(model: Model) -> StreamLearner:
     from ...data.reading import ReaderOptions
     from ...learner.streams import StreamLearner
 
-    multilabel = model.learner.multilabel
+    multilabel = model.learner.task.multilabel
     table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
     reading = ReaderOptions.from_dict(model.source) if model.source else None
     return StreamLearner(model.learner, table, model.multiclass, model.features, reading)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from ...data.formats.table import FOR_PREDICTIONS
 from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, all_names, listed, quiet_option
 from .files import OUTPUT
 from .spreadsheets import csv_safe_option
+
+if TYPE_CHECKING:
+    from ...tasks.task import Task
 
 JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
@@ -101,9 +104,9 @@ def check_predictions(options: dict[str, Any]) -> None:
         )
 
 
-def check_one_class(option: str, task: str) -> None:
+def check_one_class(option: str, task: Task) -> None:
     """Reject an option that needs one class per row, if the model's rows have several labels."""
-    if task.startswith("multilabel"):
+    if task.multilabel:
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
 
 

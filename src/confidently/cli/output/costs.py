@@ -10,7 +10,6 @@ from ...covariances.table import kind_of, with_classes
 from ...learner.cost import Cost
 from ...wording import counted
 from .summaries import weighted_members
-from .text import class_noun
 
 if TYPE_CHECKING:
     from ...data import Batch
@@ -25,25 +24,25 @@ def cost_of(learning: StreamLearner, first: Batch, chosen: str) -> tuple[str, di
     features only.
     """
     learner = learning.learner
-    if weighted_members(learner) is not None or learner.settings.regression:
+    if weighted_members(learner) is not None or learner.settings.task.regression:
         return None
     settings, covariance = learner.settings, learner.covariance
     if not isinstance(covariance, Dense) or not (learner.view is None or learner.view.keeps_columns):
         return None
     known = sum(name is not None for name in learning.classes.names)
     classes = known + sum(learning.classes.get(new.name) is None for new in first.new_labels)
-    if settings.task == "binary" and classes > 2:
+    if settings.task.binary and classes > 2:
         settings = with_classes(settings, learning.multiclass, classes)
     n_features = max(first.n_columns, learner.n_features)
     cost = Cost.of(settings, n_features, classes)
-    if settings.task == "binary" or (cost.is_shared and kind_of(chosen).for_classes is None):
+    if settings.task.binary or (cost.is_shared and kind_of(chosen).for_classes is None):
         return None
     if cost.is_shared:
         other = Cost.of(replace(settings, covariance=chosen), n_features, classes)
-        text = f"covariance {chosen}: {cost} numbers, shared by {classes:,} {class_noun(settings.task)}"
-        instead = f"--multiclass {settings.task} keeps {other}"
+        text = f"covariance {chosen}: {cost} numbers, shared by {classes:,} {settings.task.nouns}"
+        instead = f"--multiclass {settings.task.multiclass} keeps {other}"
     else:
-        text = f"covariance {settings.covariance}: {cost} numbers for {classes:,} {class_noun(settings.task)}"
+        text = f"covariance {settings.covariance}: {cost} numbers for {classes:,} {settings.task.nouns}"
         text += f" and {counted(cost.n_weights, 'weight')} of each"
         shared = Cost.of(replace(settings, covariance="shared"), n_features, classes)
         instead = f"--covariance shared keeps {shared}"

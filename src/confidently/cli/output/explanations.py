@@ -39,7 +39,7 @@ def contributions(found: Explanation | NumberExplanation, top: int) -> dict[str,
 def row_text(model: Model, found: Explanation, top: int) -> str:
     """Return an explained margin as text."""
     return "\n\n".join(
-        [*_prediction_parts(found, model.learner.multilabel), *_contributions_parts(found, top, "margin")]
+        [*_prediction_parts(found, model.learner.task.multilabel), *_contributions_parts(found, top, "margin")]
     )
 
 

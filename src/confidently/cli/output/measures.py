@@ -38,7 +38,7 @@ def evaluate_model(
     ``abstain`` and ``by_coverage`` need a model of one class per row. ``opening`` goes to :func:`open_for`, except for
     ``quiet``; with ``quiet=False`` progress is reported.
     """
-    if model.learner.multilabel:
+    if model.learner.task.multilabel:
         return _evaluate_labels(model, paths, opening), None
     return _evaluate(model, paths, abstain, by_coverage, opening)
 
@@ -49,7 +49,7 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     learner.state = dict(learner.state)  # answering may add a feature; arrays are replaced, never written to
     snapshot = copy.copy(model)
     snapshot.learner = learner
-    if learner.multilabel:
+    if learner.task.multilabel:
         return _validate_labels(snapshot, paths)
     metrics = ClassMetrics(max(2, len(model.classes)))
     for _ in _measured(snapshot, paths, metrics, Counter()):
@@ -62,7 +62,7 @@ def _evaluate(
     model: Model, paths: Sequence[str], abstain: float | None, by_coverage: bool, opening: dict[str, Any]
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
-    binary, scores, truths, right, certain = model.learner.task == "binary", [], [], [], []
+    binary, scores, truths, right, certain = model.learner.task.binary, [], [], [], []
     unknown: Counter[Any] = Counter()
     for matrix, truth, predicted, probability in _measured(model, paths, metrics, unknown, **opening):
         if binary:

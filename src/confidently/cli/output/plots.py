@@ -184,7 +184,7 @@ def _draw_bars(axes: Any, names: list[str], means: list[float], spread: list[flo
 
 
 def _panel_title(model: Model | TopicModel, name: Any) -> str:
-    if model.learner.task == "binary":
+    if model.learner.task.binary:
         return f"{_class_name(name)} (right) against {_class_name(class_names(model)[0])} (left)"
     return _class_name(name)
 

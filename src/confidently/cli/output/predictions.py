@@ -81,8 +81,8 @@ class Predictions:
     def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
         self.model, self.requested = model, requested
         self.task = model.learner.task
-        self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task == "binary" else model.classes
-        self.multilabel = model.learner.multilabel
+        self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task.binary else model.classes
+        self.multilabel = model.learner.task.multilabel
         self.order = sorted_numbers(self.names)  # of the columns
         self.n_ranked = min(requested.top or len(self.names), len(self.names))
         if requested.abstain is not None:
@@ -155,7 +155,7 @@ class Predictions:
 
     def _parts(self, name: str) -> list[str | None]:
         """What each column of this name is about."""
-        if self.task == "binary" and name != "proba":
+        if self.task.binary and name != "proba":
             return [None]
         if self.requested.top is not None:
             return [f"top{k + 1}" for k in range(self.n_ranked)]
@@ -186,7 +186,7 @@ class Predictions:
 
     def _ranking(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
         """Return the numbers of each row's best classes, the best first."""
-        if self.task == "binary":
+        if self.task.binary:
             return np.column_stack([decided, 1 - decided])[:, : self.n_ranked]
         return np.argsort(-scores, axis=1, kind="stable")[:, : self.n_ranked]
 
@@ -250,20 +250,20 @@ class TopicPredictions(Predictions):
         return self.scores(inputs), self.learner.probabilities(inputs)
 
     def _columns_of(self, numbers: np.ndarray) -> np.ndarray:
-        return numbers[:, 0] if self.task == "binary" else numbers
+        return numbers[:, 0] if self.task.binary else numbers
 
     def _parts(self, name: str) -> list[str | None]:
         if name != TOPIC:
             return super()._parts(name)
         K = self.learner.settings.n_topics
-        if self.task == "one-vs-rest":
+        if self.task.several:
             return [f"{class_name(self.names[c])}:{k}" for c in self.order for k in range(K)]
         return [str(k) for k in range(K)]
 
     def _by_part(self, name: str, numbers: np.ndarray, ranking: np.ndarray | None) -> list[Any]:
         if name != TOPIC:
             return super()._by_part(name, numbers, ranking)
-        models = numbers[:, self.order] if self.task == "one-vs-rest" else numbers  # of other tasks there is one
+        models = numbers[:, self.order] if self.task.several else numbers  # of other tasks there is one
         return list(models.reshape(len(numbers), -1).T)
 
 

@@ -18,8 +18,8 @@ from .reading import reported_batches
 if TYPE_CHECKING:
     from ... import _core
     from ...data import Batch
-    from ...learner.regression import Prediction
     from ...models.model import Model
+    from ...tasks.targets import Prediction
 
 COVERAGE = 0.9  # of the intervals that evaluate measures
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...tasks.table import task_named
 from ...wording import counted
 from .progress import validation_text
-from .text import class_names, class_noun, classes_text, digits, parameters_text, percent, say, shown, table
+from .text import class_names, classes_text, digits, parameters_text, percent, say, shown, table
 
 if TYPE_CHECKING:
     from ...covariances.settings import Settings
@@ -37,7 +38,7 @@ def training_text(result: dict[str, Any]) -> str:
     log_loss = "" if result["log_loss"] is None else f", log-loss {result['log_loss']:.4f}"
     lines = [
         f"rows       {_rows_text(result['rows'], result['passes'])}",
-        f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
+        f"{task_named(result['task']).nouns:10} {classes_text(result['classes'])}",
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
         *(f"           {member['weight']:+.2f} {member['name']}" for member in result.get("members", [])),
@@ -96,11 +97,11 @@ def _errors_text(found: dict[str, Any]) -> str:
 def topic_training_text(result: dict[str, Any]) -> str:
     """Return the summary of a topic model's training."""
     rate = result["words"] / max(result["seconds"], 1e-9)
-    each = " per class" if result["task"] == "one-vs-rest" else ""
+    each = " per class" if task_named(result["task"]).separate else ""
     lines = [
         f"documents  {_rows_text(result['documents'], result['passes'])}",
         f"words      {result['words']:,} ({result['vocabulary']:,} distinct)",
-        f"{class_noun(result['task']):10} {classes_text(result['classes'])}",
+        f"{task_named(result['task']).nouns:10} {classes_text(result['classes'])}",
         f"topics     {result['topics']:,}{each}{' at most' if result['nonparametric'] else ''}, {result['classifier']}",
         f"margin     {result['epsilon']:.4g}",
         *_progressive_lines(result["progressive"]),
@@ -201,7 +202,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "model": path,
         "model_bytes": os.path.getsize(path),
         **learner_facts(learner),
-        "task": learner.task,
+        "task": learner.task.name,
         **({} if weighted_members(learner) else _settings_facts(learner.settings)),
         "dtype": learner.dtype,
         "features": model.n_features,
@@ -228,7 +229,7 @@ def _settings_facts(settings: Settings) -> dict[str, Any]:
 
 def target_facts(learner: Any) -> dict[str, Any]:
     """Return what a regression knows of its targets: of each number, if there are several, a list."""
-    from ...learner.regression import Targets
+    from ...tasks.targets import Targets
 
     targets = Targets.of(learner.state["calibration"])
     weight, predicted = targets.weight.clip(1e-300), targets.predicted.clip(1e-300)
@@ -265,7 +266,7 @@ def _mistakes_rows(facts: dict[str, Any]) -> list[list[str]]:
 
 def model_text(facts: dict[str, Any]) -> str:
     """Return the facts about a classifier or a regression as text."""
-    classes = [[class_noun(facts["task"]), classes_text(facts["classes"])]] if "classes" in facts else []
+    classes = [[task_named(facts["task"]).nouns, classes_text(facts["classes"])]] if "classes" in facts else []
     rows = [
         ["model", _file_text(facts)],
         ["learner", _learner_text(facts)],
@@ -295,7 +296,7 @@ def topic_model_facts(model: TopicModel, path: str) -> dict[str, Any]:
         "model": path,
         "model_bytes": os.path.getsize(path),
         "classifier": settings.classifier,
-        "task": settings.task,
+        "task": str(settings.task),
         "topics": settings.n_topics,
         "nonparametric": settings.nonparametric,
         "epsilon": settings.epsilon,
@@ -310,14 +311,14 @@ def topic_model_facts(model: TopicModel, path: str) -> dict[str, Any]:
 
 def topic_model_text(facts: dict[str, Any]) -> str:
     """Return the facts about a topic model as text."""
-    each = " per class" if facts["task"] == "one-vs-rest" else ""
+    each = " per class" if task_named(facts["task"]).separate else ""
     most = " at most" if facts["nonparametric"] else ""
     documents, words = counted(facts["documents_seen"], "document"), counted(facts["words_seen"], "word")
     rows = [
         ["model", _file_text(facts)],
         ["topics", f"{facts['topics']}{each}{most}, classifier {facts['classifier']}, {facts['task']}"],
         ["trained on", f"{documents}, {words} (all passes together)"],
-        [class_noun(facts["task"]), classes_text(facts["classes"])],
+        [task_named(facts["task"]).nouns, classes_text(facts["classes"])],
         ["vocabulary", counted(facts["vocabulary"], "word")],
     ]
     return table(rows, str.ljust)
@@ -341,9 +342,9 @@ def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
     if model.kind == "regression":
         return "weights" if len(model.classes) == 1 else f"weights of output {shown(name)}"
-    if model.learner.task == "binary":
+    if model.learner.task.binary:
         return f"positive weights favor {shown(name)}, negative {shown(class_names(model)[0])}"
-    return f"{'label' if model.learner.multilabel else 'class'} {shown(name)}"
+    return f"{'label' if model.learner.task.multilabel else 'class'} {shown(name)}"
 
 
 def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:

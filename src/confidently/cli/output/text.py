@@ -42,11 +42,6 @@ def class_names(model: Model | TopicModel) -> list[str]:
     return [class_name(model.classes[k]) for k in sorted_numbers(model.classes)]
 
 
-def class_noun(task: str) -> str:
-    """Return what the classes of a task are called."""
-    return "labels" if task.startswith("multilabel") else "classes"
-
-
 def classes_text(names: Sequence[str]) -> str:
     """Return the number of classes and the names of the first."""
     listed = ", ".join(map(shown, names[:MAX_CLASSES_LISTED])) + (", ..." if len(names) > MAX_CLASSES_LISTED else "")

@@ -114,7 +114,7 @@ class ClassifierTraining(TrainingLoop):
         position = self.position
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features, position.passes) as (stream, batches):
-            if stream.multilabel and not self.learner.learner.multilabel:
+            if stream.multilabel and not self.learner.learner.task.multilabel:
                 self.start_learner(multilabel=True)
             if not rows:
                 position.begin_pass(self.learner.learner)
@@ -167,7 +167,7 @@ class ClassifierTraining(TrainingLoop):
 
     def start_on_cluster(self, found: Survey) -> None:
         """Begin with an untrained learner, again if the first rows ask for another one."""
-        if found.multilabel and not self.learner.learner.multilabel:
+        if found.multilabel and not self.learner.learner.task.multilabel:
             self.start_learner(multilabel=True)
 
     def _next_cut(self, rows: int) -> int:
@@ -254,7 +254,7 @@ class ClassifierTraining(TrainingLoop):
             "log_loss": first.mean_log_loss,
             "updates": learner.updates,
             "infeasible": counted_infeasible(learner),
-            "task": learner.task,
+            "task": learner.task.name,
             "classes": class_names(model),
             "features": learner.n_features,
             **learner_facts(learner),

@@ -35,7 +35,7 @@ def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes:
         with connected(options["scheduler"], options["workers"]) as client:
             threads = n_threads(client)
             partitions = options["partitions"] or threads
-            labels = training.learner.learner.multilabel
+            labels = training.learner.learner.task.multilabel
             inferred = options["init_model"] is None and not options["multilabel"]
             multilabel = None if inferred else options["multilabel"] or labels
             how = {"targets": True} if training.targets else {}

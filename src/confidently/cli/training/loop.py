@@ -74,7 +74,7 @@ class TrainingLoop:
         else:
             self.reading, self.closed = ReaderOptions.from_dict(model.source), model.source.get("closed", False)
             self.resume(model)
-            multilabel = model.learner.multilabel
+            multilabel = model.learner.task.multilabel
         self.data = self.open_data(multilabel)
 
     # --- what a kind of training supplies ----------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ...covariances.names import AUTO
 from ...data.features import Features
 from ...data.selection import columns_of_first
-from ...learner.regression import Targets
 from ...learner.regression_settings import ROWS_TO_CHOOSE, automatic_covariance
+from ...tasks.targets import Targets
 from ..inputs import BadInput
 from ..options.learner import chosen_calibration
 from ..options.reading import chosen_raw_reading
@@ -132,7 +132,7 @@ class RegressionTraining(ClassifierTraining):
             "rmse": first.rmse,
             "mae": first.mae,
             "updates": learner.updates,
-            "task": learner.task,
+            "task": learner.task.name,
             "features": learner.n_features,
             **learner_facts(learner),
             "rows_seen": learner.n_seen,

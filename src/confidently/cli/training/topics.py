@@ -54,7 +54,7 @@ class TopicTraining(TrainingLoop):
         self.parameters, self.stop_words = model.estimator, frozenset(model.source.get("stop_words", ()))
         if self.resumed and not self.options["init_model"]:  # which keeps its own parameters
             self.parameters = self.parameters | {"passes": self.options["passes"]}
-        table = ClassTable(model.classes, model.learner.multilabel, closed=True)
+        table = ClassTable(model.classes, model.learner.task.multilabel, closed=True)
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
@@ -217,9 +217,9 @@ def progressive_score(learner: TopicLearner) -> dict[str, Any] | None:
     scores, signs, _ = learner.progressive_scores()
     if not len(scores):
         return None
-    multilabel = learner.multilabel
+    multilabel = learner.task.multilabel
     several = bool((signs != signs[0]).any())
-    if learner.task == "binary":
+    if learner.task.binary:
         scores, signs = scores[:, 0], signs[:, 0]
     if multilabel:
         predicted, true = scores > 0, signs > 0

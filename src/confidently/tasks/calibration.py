@@ -5,26 +5,28 @@ The core fits the calibration, one example at a time, before it uses the example
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from .. import _core
-from ..covariances.settings import MULTILABEL
-from ..covariances.state import (
-    FIRST_SIGMOID_KNOT,
-    FIRST_TEMPERATURE_KNOT,
-    INITIAL_LABEL,
-    INITIAL_LINE,
-    INITIAL_SIGMOID,
-    INITIAL_SLOPE,
-    INITIAL_TEMPERATURE,
-    MAX_FALL,
-    SCORE_SIZE,
-    SIGMOID_KNOTS,
-    TEMPERATURE_KNOTS,
-)
+from ..rules.ranges import Range
 
+# Of the correction w: its knots for two classes and for more, a unit apart; how far it may fall between neighbors.
+SIGMOID_KNOTS, TEMPERATURE_KNOTS, MAX_FALL = 14, 11, 0.95
+FIRST_SIGMOID_KNOT, FIRST_TEMPERATURE_KNOT = -6.5, -9.5
+INITIAL_LINE = (1.0, 0.0, 0.0, 0.0, 0.0)  # a, b, Hessian
+INITIAL_SLOPE = (1.0, 0.0)  # a, second derivative
+SCORE_SIZE = (0.0, 0.0, 0.0)  # mean of |score|, half the size that the slope is made for, weight of the rows
+# Then w and the curvature at the knots; of a label too, predictions that were right, and labels predicted or relevant.
+INITIAL_SIGMOID = (*INITIAL_LINE, *SCORE_SIZE, *(0.0,) * (2 * SIGMOID_KNOTS))
+INITIAL_TEMPERATURE = (*INITIAL_SLOPE, *SCORE_SIZE, *(0.0,) * (2 * TEMPERATURE_KNOTS))
+INITIAL_LABEL = (*INITIAL_SIGMOID, 0.0, 0.0)
+ROUNDING = 1e-9
+MAX_CALIBRATION = 1e80
+NOT_NEGATIVE = Range(0.0, math.inf, closed_low=True)
+WITHIN = Range(-MAX_CALIBRATION, MAX_CALIBRATION, closed_low=True, closed_high=True)
 # Nodes of the quadrature over each class's Gaussian, in standard deviations.
 NODES = (-8.0, -6.0, -4.5, -3.5, -2.75, -2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 2.75, 3.5, 4.5, 6.0, 8.0)
 # No probability is exactly 0 or 1, so that its logarithm stays finite. This is half a unit in the last place below 1.
@@ -170,19 +172,21 @@ def _quadrature(mean: np.ndarray, variance: np.ndarray) -> np.ndarray:
     return p
 
 
-def merged(states: Sequence[np.ndarray], task: str) -> np.ndarray:
+def merged(states: Sequence[np.ndarray], several: bool) -> np.ndarray:
     """Return the mean of several calibrations (log a, b, w), weighted by the curvature of each one's log-loss.
 
     Old evidence decays, so the result has the curvature of the calibration with the most evidence, not the sum.
     """
-    if task in MULTILABEL:
-        by_label = np.array(states).reshape(len(states), -1, len(INITIAL_LABEL))
-        return np.concatenate([_merged_label(by_label[:, k]) for k in range(by_label.shape[1])] or [np.empty(0)])
-    several, all_states = task != "binary", np.array(states)
     start = _start(several)
-    line, sizes, maps = np.split(all_states, [start - len(SCORE_SIZE), start], axis=1)
+    line, sizes, maps = np.split(np.array(states), [start - len(SCORE_SIZE), start], axis=1)
     corrections = _merged_corrections(maps.reshape(len(states), 2, -1))
     return np.concatenate([merged_lines(line, several), _merged_sizes(sizes), corrections.ravel()])
+
+
+def merged_labels(states: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the mean of the calibrations of several labels, each by itself, and their counts."""
+    by_label = np.array(states).reshape(len(states), -1, len(INITIAL_LABEL))
+    return np.concatenate([_merged_label(by_label[:, k]) for k in range(by_label.shape[1])] or [np.empty(0)])
 
 
 def merged_lines(states: np.ndarray, several: bool) -> np.ndarray:
@@ -193,7 +197,7 @@ def merged_lines(states: np.ndarray, several: bool) -> np.ndarray:
 def _merged_label(states: np.ndarray) -> np.ndarray:
     counts = states[:, -2:]
     most = counts[:, 1].max() / max(counts[:, 1].sum(), MIN_CURVATURE)
-    return np.concatenate([merged(list(states[:, :-2]), "binary"), counts.sum(axis=0) * most])
+    return np.concatenate([merged(list(states[:, :-2]), several=False), counts.sum(axis=0) * most])
 
 
 def _merged_line(states: np.ndarray) -> np.ndarray:
@@ -238,3 +242,31 @@ def inside(p: np.ndarray) -> np.ndarray:
     """Return probabilities clipped so that none is 0 or 1."""
     clipped: np.ndarray = np.clip(p, MIN_PROBABILITY, 1.0 - MIN_PROBABILITY)
     return clipped
+
+
+def values(calibration: np.ndarray, size: int, several: bool) -> Iterator[tuple[str, np.ndarray, Range]]:
+    """Yield name, numbers and range of the parts of calibrations of ``size`` numbers, one after the other."""
+    found = calibration.reshape(-1, size)
+    line, knots = (len(INITIAL_SLOPE), TEMPERATURE_KNOTS) if several else (len(INITIAL_LINE), SIGMOID_KNOTS)
+    first = _start(several)
+    yield "the slope of the calibration", found[:, 0], Range(0.0, MAX_CALIBRATION)
+    if not several:
+        yield "the offset of the calibration", found[:, 1], WITHIN
+    yield "the curvature of the calibration", found[:, line - 1], NOT_NEGATIVE
+    yield "the size of the scores", found[:, line:first], NOT_NEGATIVE
+    correction = found[:, first : first + knots]
+    yield "the correction of the calibration", correction, WITHIN
+    yield "the fall of the correction", -np.diff(correction), Range(-math.inf, MAX_FALL + ROUNDING, closed_high=True)
+    yield "the curvature of the correction", found[:, first + knots : first + 2 * knots], NOT_NEGATIVE
+    yield "the predictions of labels", found[:, first + 2 * knots :], NOT_NEGATIVE
+
+
+def upgraded(
+    calibration: np.ndarray, now: tuple[float, ...], before: tuple[float, ...], outputs: int = 1
+) -> np.ndarray:
+    """Return a calibration of a model file of format 5 or before with a correction of 0; others as they are."""
+    if calibration.shape != (outputs * len(before),):
+        return calibration
+    found = np.tile(now, (outputs, 1))
+    found[:, : len(before)] = calibration.reshape(outputs, len(before))
+    return found.ravel()

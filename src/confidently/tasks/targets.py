@@ -10,17 +10,25 @@ exp(o + s + v/2), and the spread that of a Poisson distribution with this uncert
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from ..covariances.settings import Settings
-from ..covariances.state import INITIAL_TARGET, TARGET_STATISTICS
-from ..rules.regression import RegressionRule
+from ..rules.ranges import Range
+from ..rules.rule import Rule
 
+# Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
+# squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
+# and absolute errors; then the bins of standardized errors.
+TARGET_STATISTICS, TARGET_BINS = 8, 512
+GAIN = 5
+INITIAL_TARGET = tuple(float(i == GAIN) for i in range(TARGET_STATISTICS + TARGET_BINS))
+MAX_TARGET, MAX_GAIN = 1e50, 1e110
+TARGETS = Range(-MAX_TARGET, MAX_TARGET, closed_low=True, closed_high=True)
+ERRORS = Range(0.0, 1e250, closed_low=True)
 BINS_PER_UNIT = 40.0  # of asinh(z), as in core/learner/targets.hpp
 PRIOR_ERRORS = 2.0  # normal errors that the distribution of errors begins with
-MAX_LOG = 200.0  # of a rate, so that no square of it overflows
 MIN_SPREAD = 1e-300
 
 
@@ -109,39 +117,13 @@ class Prediction(NamedTuple):
     spread: np.ndarray
 
 
-def offset(settings: Settings, targets: Targets) -> np.ndarray:
-    """Return what is added to scores, shape (K,)."""
-    if settings.task == "regression":
-        return np.zeros(len(targets.mean))
-    if settings.rule.counts:
-        log_mean: np.ndarray = np.log((targets.weight * targets.mean + 0.5) / (targets.weight + 0.5))
-        return log_mean
-    return targets.mean
-
-
-def prediction(settings: Settings, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
-    """Return the predictive distributions of rows with these scores and variances, shape (n, K)."""
-    rule = settings.rule
-    assert isinstance(rule, RegressionRule)
-    center = scores + offset(settings, targets)
-    if rule.counts:
-        rate = np.exp(np.minimum(center + 0.5 * variances, MAX_LOG))
-        return Prediction(rate, np.maximum(rate + rate**2 * np.expm1(np.minimum(variances, MAX_LOG)), MIN_SPREAD))
-    noise = rule.noise_variance()
-    spread = noise + variances if rule.learns_precision else np.full_like(variances, noise)
-    if settings.task == "centered-regression":
-        weight = targets.weight
-        spread = spread + np.divide(noise, weight, out=np.zeros_like(weight), where=weight > 0)
-    return Prediction(center, spread)
-
-
 def deviation(found: Prediction, targets: Targets) -> np.ndarray:
     """Return the standard deviation of targets around their predictions in training, shape (n, K)."""
     sd: np.ndarray = np.sqrt(found.spread * targets.noise_factor())
     return sd
 
 
-def variance_factor(settings: Settings, targets: Targets, calibrated: bool) -> np.ndarray:
+def variance_factor(rule: Rule, targets: Targets, calibrated: bool) -> np.ndarray:
     """Return the factor from spreads to variances of targets, shape (K,): by the errors in training, or the model's.
 
     Where the model does not know its noise, the factor is that of a Student t distribution with ``predicted`` degrees
@@ -150,23 +132,23 @@ def variance_factor(settings: Settings, targets: Targets, calibrated: bool) -> n
     factor = targets.noise_factor()
     if calibrated:
         return factor
-    if _knows_noise(settings):
-        return np.ones_like(factor) if settings.rule.counts else targets.unit() ** 2
+    if _knows_noise(rule):
+        return np.ones_like(factor) if rule.counts else targets.unit() ** 2
     degrees = targets.predicted
     return np.where(degrees > 2.0, factor * degrees / np.maximum(degrees - 2.0, MIN_SPREAD), np.inf)
 
 
-def standard_deviation(settings: Settings, targets: Targets, found: Prediction, calibrated: bool) -> np.ndarray:
+def standard_deviation(rule: Rule, targets: Targets, found: Prediction, calibrated: bool) -> np.ndarray:
     """Return the standard deviation of targets, shape (n, K): of the errors in training, or of the model's noise."""
-    sd: np.ndarray = np.sqrt(found.spread * variance_factor(settings, targets, calibrated))
+    sd: np.ndarray = np.sqrt(found.spread * variance_factor(rule, targets, calibrated))
     return sd
 
 
-def _knows_noise(settings: Settings) -> bool:
-    return settings.rule.get_params().get("r", 1.0) is not None
+def _knows_noise(rule: Rule) -> bool:
+    return rule.get_params().get("r", 1.0) is not None
 
 
-def interval(settings: Settings, targets: Targets, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
+def interval(rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
     """Return the limits of central intervals, shape (n, K, 2).
 
     Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
@@ -176,9 +158,9 @@ def interval(settings: Settings, targets: Targets, found: Prediction, coverage: 
     if calibrated:
         limits = calibrated_interval(targets, found, coverage)
     else:
-        z, sd = _of_the_model(settings, targets, found, tails)
+        z, sd = _of_the_model(rule, targets, found, tails)
         limits = found.mean[:, :, None] + sd[:, :, None] * z
-    if settings.rule.counts:
+    if rule.counts:
         np.maximum(limits, 0.0, out=limits)
     return limits
 
@@ -194,14 +176,12 @@ def _tails(coverage: float) -> np.ndarray:
     return np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
 
 
-def _of_the_model(
-    settings: Settings, targets: Targets, found: Prediction, tails: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _of_the_model(rule: Rule, targets: Targets, found: Prediction, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     from scipy.special import ndtri, stdtrit  # imported here since SciPy is slow to import
 
-    if _knows_noise(settings):
+    if _knows_noise(rule):
         z = np.tile(ndtri(tails), (len(targets.mean), 1))
-        return z, standard_deviation(settings, targets, found, calibrated=False)
+        return z, standard_deviation(rule, targets, found, calibrated=False)
     degrees = np.maximum(targets.predicted, 1.0)
     return stdtrit(degrees[:, None], tails), deviation(found, targets)
 
@@ -225,3 +205,11 @@ def merged(parts: list[np.ndarray], base: np.ndarray) -> np.ndarray:
         weight, mean, np.maximum(squares, 0.0), added("predicted"), added("noise"), added("squared_errors"),
         added("absolute_errors"), bins,
     ).packed()  # fmt: skip
+
+
+def values(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:
+    """Yield name, numbers and range of what a regression knows about its targets."""
+    targets = calibration.reshape(-1, len(INITIAL_TARGET))
+    yield "the mean of the targets", targets[:, 1], TARGETS
+    yield "the statistics of the targets", np.delete(targets, (1, GAIN), axis=1), ERRORS
+    yield "the weight of an error", targets[:, GAIN], Range(0.0, MAX_GAIN)

@@ -1,0 +1,102 @@
+"""Any number of labels: each with a learner of its own, or ranked jointly against a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..rules.rule import Rule
+from . import calibration as progressive
+from .calibration import INITIAL_LABEL, INITIAL_LINE
+from .task import Task, Values
+
+
+class Labels(Task):
+    """Base of the tasks that choose any number of labels: a calibration per label."""
+
+    noun, nouns = "label", "labels"
+    multilabel = True
+    classes_before_change = 0
+
+    def initial_calibration(self, n_outputs: int) -> tuple[float, ...]:
+        return INITIAL_LABEL * n_outputs
+
+    def calibration_values(self, calibration: np.ndarray) -> Values:
+        return progressive.values(calibration, len(INITIAL_LABEL), several=False)
+
+    def upgraded_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
+        return progressive.upgraded(calibration, INITIAL_LABEL, INITIAL_LINE, n_outputs)
+
+    def grown_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
+        return self.placed_calibration(calibration, np.arange(calibration.size // len(INITIAL_LABEL)), n_outputs)
+
+    def placed_calibration(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
+        size = len(INITIAL_LABEL)
+        found = np.tile(INITIAL_LABEL, n_outputs)
+        found.reshape(-1, size)[outputs] = own.reshape(-1, size)
+        return found
+
+    def merged_calibration(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        return progressive.merged_labels(parts)
+
+    def decides_by_probability(self, calibration: np.ndarray) -> bool:
+        return progressive.label_threshold(calibration) is not None
+
+    def decided(
+        self, scores: np.ndarray | None, probabilities: np.ndarray | None, calibration: np.ndarray
+    ) -> np.ndarray:
+        """Return booleans, (n, labels): probabilities above half of the progressive F1, or scores above 0."""
+        if probabilities is None:
+            assert scores is not None
+            relevant: np.ndarray = scores > 0
+            return relevant
+        relevant = probabilities > progressive.label_threshold(calibration)
+        return relevant
+
+    def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+        return progressive.sigmoids(scores, calibration)
+
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
+        return progressive.posterior_probability(mean, variance(), rule.score_noise())
+
+
+class RankedLabels(Labels):
+    """Labels ranked jointly: the first column of weights is a threshold, which relevant labels score above.
+
+    Scores of labels are those of their columns less the threshold's; they are not moderated.
+    """
+
+    name = "multilabel"
+    multiclass = "joint"
+    has_threshold = True
+    updates_per_row = 2
+    moderates = False
+
+    def columns(self, n_outputs: int) -> int:
+        return n_outputs + 1
+
+    def changed_columns(self, columns: int) -> int:
+        return 4
+
+    def less_threshold(self, columns: np.ndarray, axis: int = -1) -> np.ndarray:
+        threshold, labels = np.split(columns, [1], axis)
+        found: np.ndarray = labels - threshold
+        return found
+
+    def by_output(self, columns: np.ndarray) -> np.ndarray:
+        return self.less_threshold(columns)
+
+    def variances_by_output(self, columns: np.ndarray) -> np.ndarray:
+        """Return those of the labels; covariances compute them less the threshold already."""
+        found: np.ndarray = columns[..., 1:]
+        return found
+
+
+class SeparateLabels(Labels):
+    """Labels of which each has a learner of two classes: rows that have it, and the rest."""
+
+    name = "multilabel-one-vs-rest"
+    multiclass = "one-vs-rest"
+    own_gaussians = True
+    separate = True

@@ -1,0 +1,71 @@
+"""Numbers: a column of weights each, as they are, less their mean before, or of rows that are centered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..rules.regression import RegressionRule
+from ..rules.rule import Rule
+from . import targets as of_targets
+from .targets import INITIAL_TARGET, MIN_SPREAD, Prediction, Targets
+from .task import Task, Values
+
+MAX_LOG = 200.0  # of a rate, so that no square of it overflows
+
+
+class Numbers(Task):
+    """Numbers as they are, without an intercept."""
+
+    name = "regression"
+    noun, nouns = "number", "numbers"
+    regression = True
+    least_outputs = 1
+
+    def check_outputs(self, n: int) -> None:
+        if n < self.least_outputs:
+            raise ValueError(f"{self.name} predicts at least {self.least_outputs} number per row, got {n}")
+
+    def initial_calibration(self, n_outputs: int) -> tuple[float, ...]:
+        return INITIAL_TARGET * n_outputs
+
+    def calibration_values(self, calibration: np.ndarray) -> Values:
+        return of_targets.values(calibration)
+
+    def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
+        return np.zeros(len(targets.mean))
+
+    def prediction(self, rule: Rule, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
+        assert isinstance(rule, RegressionRule)
+        center = scores + self.offset(rule, targets)
+        if rule.counts:
+            rate = np.exp(np.minimum(center + 0.5 * variances, MAX_LOG))
+            return Prediction(rate, np.maximum(rate + rate**2 * np.expm1(np.minimum(variances, MAX_LOG)), MIN_SPREAD))
+        noise = rule.noise_variance()
+        spread = noise + variances if rule.learns_precision else np.full_like(variances, noise)
+        return Prediction(center, spread)
+
+
+class OffsetNumbers(Numbers):
+    """Numbers less the mean of those before, whose logarithm a rule of counts takes."""
+
+    name = "offset-regression"
+    has_offset = True
+
+    def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
+        if rule.counts:
+            log_mean: np.ndarray = np.log((targets.weight * targets.mean + 0.5) / (targets.weight + 0.5))
+            return log_mean
+        return targets.mean
+
+
+class CenteredNumbers(OffsetNumbers):
+    """Numbers less their mean, of rows less theirs: with squared loss that is the intercept, whose variance counts."""
+
+    name = "centered-regression"
+    centered = True
+
+    def prediction(self, rule: Rule, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
+        assert isinstance(rule, RegressionRule)
+        found, weight = super().prediction(rule, targets, scores, variances), targets.weight
+        of_mean = np.divide(rule.noise_variance(), weight, out=np.zeros_like(weight), where=weight > 0)
+        return Prediction(found.mean, found.spread + of_mean)

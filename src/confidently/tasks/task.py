@@ -1,0 +1,223 @@
+"""The interface of tasks to covariances, the learner, models, and whatever shows predictions.
+
+A task says what is predicted of a row: how many columns of weights that takes, how their scores become a prediction
+and its probabilities, what calibrates these, and what it is called. It is stateless, and there is one object of each:
+what was learned is in the state, of which every method takes what it needs. Each is one file of this folder and one
+row of :data:`confidently.tasks.table.TASKS`; the rest of the package never compares names of tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .. import _core
+from ..arrays import predicted_numbers
+from ..rules import REGRESSION_RULES, RULES, RegressionRule
+from ..rules.ranges import Range
+from ..rules.rule import Rule
+from .targets import Prediction, Targets
+
+Values = Iterator[tuple[str, np.ndarray, Range]]
+
+
+class Task:
+    """Base of all tasks.
+
+    Attributes
+    ----------
+    name : str
+        In settings and model files.
+    noun, nouns : str
+        What is predicted, and several of them.
+    multiclass : str or None
+        The value of the parameter ``multiclass`` that chooses this task.
+    moderates : bool
+        Whether scores shrink where they are uncertain before they become probabilities.
+    likely_by_scores : bool
+        Whether the rule's likelihood depends on scores alone, without their variances.
+    binary : bool
+        Whether one of two classes is chosen, by the sign of one score.
+    several : bool
+        Whether one of three or more classes is chosen.
+    multilabel : bool
+        Whether a row has any number of labels.
+    regression : bool
+        Whether numbers are predicted; the outputs are then the numbers of a row.
+    has_threshold : bool
+        Whether the first column of weights is a threshold, which relevant labels score above.
+    separate : bool
+        Whether every output is learned by itself, so that no covariance can be shared.
+    own_gaussians : bool
+        Whether every output has a Gaussian of its own, unless a covariance is shared.
+    has_offset : bool
+        Whether numbers are predicted less their mean, or its logarithm.
+    centered : bool
+        Whether rows are less their mean as well.
+    least_outputs : int
+        The number of outputs that a learner has at least.
+    classes_before_change : int
+        After so many classes another one changes what the learner is; -1: it never does.
+    updates_per_row : int
+        The number of updates of one Gaussian by a row, at most.
+    share_of_two : float
+        The factor of weights and covariance that each of the first two classes gets of a learner of two classes.
+    """
+
+    name: ClassVar[str]
+    only: ClassVar[Any]
+    noun: ClassVar[str] = "class"
+    nouns: ClassVar[str] = "classes"
+    multiclass: ClassVar[str | None] = None
+    moderates: ClassVar[bool] = True
+    likely_by_scores: ClassVar[bool] = False
+    binary: ClassVar[bool] = False
+    several: ClassVar[bool] = False
+    multilabel: ClassVar[bool] = False
+    regression: ClassVar[bool] = False
+    has_threshold: ClassVar[bool] = False
+    separate: ClassVar[bool] = False
+    own_gaussians: ClassVar[bool] = False
+    has_offset: ClassVar[bool] = False
+    centered: ClassVar[bool] = False
+    least_outputs: ClassVar[int] = 0
+    classes_before_change: ClassVar[int] = -1
+    updates_per_row: ClassVar[int] = 1
+    share_of_two: ClassVar[float] = 0.5
+
+    def __new__(cls) -> Self:
+        """Return the one object of the class, so that tasks may be compared by identity."""
+        if "only" not in vars(cls):
+            cls.only = super().__new__(cls)
+        found: Self = vars(cls)["only"]
+        return found
+
+    def __eq__(self, other: object) -> bool:  # TEMPORARY
+        if isinstance(other, str):
+            raise TypeError(f"task compared with {other!r}")
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    def __reduce__(self) -> tuple[type[Task], tuple[()]]:
+        return type(self), ()
+
+    @property
+    def compiled(self) -> _core.Task:
+        """The task in the compiled core."""
+        found: _core.Task = getattr(_core.Task, self.name.replace("-", "_"))
+        return found
+
+    def check_rule(self, rule: Rule) -> None:
+        """Raise ``ValueError`` unless a rule can have this task."""
+        if isinstance(rule, RegressionRule) != self.regression:
+            raise ValueError(
+                f"the rule {rule.name!r} predicts {'numbers' if isinstance(rule, RegressionRule) else 'classes'}; "
+                f"expected one of {', '.join(REGRESSION_RULES if self.regression else RULES)}"
+            )
+
+    def check_outputs(self, n: int) -> None:
+        """Raise ``ValueError`` for fewer outputs than a learner needs."""
+        if n < self.least_outputs:
+            raise ValueError(f"{self.name} needs at least {self.least_outputs} {self.nouns}, got {n}")
+
+    # --- columns of weights -------------------------------------------------------------------------------------------
+
+    def columns(self, n_outputs: int) -> int:
+        """Return the number of columns of weights."""
+        return n_outputs
+
+    def changed_columns(self, columns: int) -> int:
+        """Return the number of columns that a row changes at most."""
+        return columns
+
+    def less_threshold(self, columns: np.ndarray, axis: int = -1) -> np.ndarray:
+        """Return columns of labels less that of the threshold, if there is one."""
+        return columns
+
+    def by_output(self, columns: np.ndarray) -> np.ndarray:
+        """Return scores by output from scores by column, on the last axis."""
+        return columns
+
+    def variances_by_output(self, columns: np.ndarray) -> np.ndarray:
+        """Return the variances of :meth:`by_output` from what covariances compute by column."""
+        return columns
+
+    # --- the calibration in the state ---------------------------------------------------------------------------------
+
+    def initial_calibration(self, n_outputs: int) -> tuple[float, ...]:
+        """Return the calibration before training."""
+        raise NotImplementedError
+
+    def calibration_values(self, calibration: np.ndarray) -> Values:
+        """Yield name, numbers and range of the parts of a calibration."""
+        raise NotImplementedError
+
+    def upgraded_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
+        """Return the calibration of a model file of format 5 or before as it is kept now; others as they are."""
+        return calibration
+
+    def grown_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
+        """Return a calibration with those of more outputs, which begin untrained."""
+        return calibration
+
+    def placed_calibration(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
+        """Return the calibration of a learner whose outputs are these among more."""
+        return own
+
+    def split_calibration(self, binary: np.ndarray) -> np.ndarray:
+        """Return the calibration of a learner of two classes, for the scores of each."""
+        raise NotImplementedError
+
+    def merged_calibration(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the mean of several calibrations, weighted by their evidence."""
+        raise NotImplementedError
+
+    # --- predictions --------------------------------------------------------------------------------------------------
+
+    def decides_by_probability(self, calibration: np.ndarray) -> bool:
+        """Whether decisions need calibrated probabilities; those about three or more classes are the same without."""
+        return False
+
+    def decided(
+        self, scores: np.ndarray | None, probabilities: np.ndarray | None, calibration: np.ndarray
+    ) -> np.ndarray:
+        """Return class numbers, (n,), or booleans for labels, (n, labels), by probabilities if given."""
+        found = scores if probabilities is None else probabilities
+        assert found is not None
+        return predicted_numbers(found)
+
+    def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+        """Return the probability of every class or label of scores by output, which are moderated."""
+        raise NotImplementedError
+
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
+        """Return probabilities by the rule's likelihood, or without one those of a classifier drawn from the Gaussian.
+
+        Parameters
+        ----------
+        mean : array
+            Scores by output.
+        variance : callable
+            Returns their variances.
+        rule : Rule
+        """
+        raise NotImplementedError
+
+    # --- predictions of numbers ---------------------------------------------------------------------------------------
+
+    def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
+        """Return what is added to scores, shape (K,)."""
+        raise NotImplementedError
+
+    def prediction(self, rule: Rule, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
+        """Return the predictive distributions of rows with these scores and variances, shape (n, K)."""
+        raise NotImplementedError
