@@ -171,7 +171,7 @@ def test_defaults_in_help_are_those_of_the_modules_that_apply_them():
     from confidently.covariances.table import COVARIANCES
     from confidently.data import ReaderOptions
     from confidently.data.stream import ROWS_TO_INFER
-    from confidently.learner.regression_settings import MAX_FULL
+    from confidently.learner.recipe import MAX_FULL
     from confidently.topics.inputs import DEFAULTS
 
     named = [name for name, kind in COVARIANCES.items() if not kind.keeps_examples]

@@ -7,8 +7,10 @@ from collections import Counter, OrderedDict, UserDict
 import numpy as np
 import pytest
 
+from confidently.estimators.parameters import recipe_of
 from confidently.estimators.river import OnlineClassifier
 from confidently.learner.dicts import DictRows
+from confidently.views.table import make_view
 
 SHORT = ["a", "", "to", "the", "four", "letters", "a longer name", "of sixteen bytes", "é", "\U0001f600", "1", "x=y"]
 LONG = ["one of seventeen!", "日本語の名前と", "name " * 10, "long " * 60]
@@ -34,8 +36,8 @@ class ByEntry(UserDict):
 
 
 def rows(**changed):
-    settings = OnlineClassifier(**changed)._get_params()
-    return DictRows(settings, multilabel=False)
+    river = OnlineClassifier(**changed)
+    return DictRows(recipe_of(river, make_view(river.view)), river.calibration, river.hash_bits)
 
 
 def state(learner):

@@ -13,7 +13,7 @@ from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.river import AutoClassifier
-from confidently.stack.members import COUNTERS, ROWS, ROWS_PER_STRIDE, WEIGHTS, Recipe
+from confidently.stack.members import COUNTERS, ROWS, ROWS_PER_STRIDE, WEIGHTS, Plan
 from confidently.stack.naive_bayes import CALIBRATION, ENTRIES, NaiveBayes
 from confidently.stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from confidently.stack.stack import HESSIAN, Stack
@@ -28,13 +28,13 @@ def recipe(name, rule, view=None):
         settings = Settings(rule, task="binary" if n_classes == 2 else "joint")
         return Learner(settings, n_classes, n_features, view=make_view(view), columns=columns)
 
-    return Recipe(name, make)
+    return Plan(name, make)
 
 
 def new_stack(n_classes=2, words=True):
     members = [recipe("one", AROW(r=0.1)), recipe("other", AROW(r=10.0), "standard")]
     if words:
-        members.append(Recipe("words", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)))
+        members.append(Plan("words", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)))
     return Stack(members, n_classes=n_classes, n_features=D, columns=Columns.alike(D))
 
 

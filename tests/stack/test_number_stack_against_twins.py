@@ -13,10 +13,10 @@ from confidently import OnlineRegressor, Pairs, _core
 from confidently.covariances.settings import Settings
 from confidently.covariances.state import COUNT
 from confidently.data.memory.matrix import as_matrix
-from confidently.learner.regression_settings import regression_settings
+from confidently.learner.learner import Learner
+from confidently.learner.recipe import Recipe
 from confidently.rules import Ridge as RidgeRule
-from confidently.stack.members import ROWS, WEIGHTS
-from confidently.stack.number_choice import number_recipe
+from confidently.stack.members import ROWS, WEIGHTS, Plan
 from confidently.stack.number_stack import CALIBRATION, PRODUCTS, NumberStack
 from confidently.tasks.targets import INITIAL_TARGET, Targets
 from tests.twins import number_stack as twins
@@ -57,7 +57,7 @@ def test_the_mixture_is_that_of_the_twin(members, unit):
 
 def test_weights_of_a_mixture_are_sure_given_that_they_add_up_to_1():
     generator, X = np.random.default_rng(0), np.random.default_rng(1).normal(size=(N, D))
-    recipes = [number_recipe(learner_settings("full", prior)[0], None, f"{prior}") for prior in (0.01, 1.0, 100.0)]
+    recipes = [plan(learner_settings("full", prior)[0], None, f"{prior}") for prior in (0.01, 1.0, 100.0)]
     stack = NumberStack(recipes, n_features=D)
     np.testing.assert_allclose(stack.weight_deviations() ** 2, 0.3**2 * (1 - 1 / 3))
     y = 100.0 * (X[:, 0] + generator.normal(size=N))
@@ -74,7 +74,7 @@ def test_rows_have_their_targets_and_weights_in_any_order():
     y, weight, order = X[:, 0] + generator.normal(size=N), generator.choice([0.5, 2.0], N), generator.permutation(N)
     found = []
     for rows, targets, weights, given in ((X, y, weight, order), (X[order], y[order], weight[order], None)):
-        recipes = [number_recipe(learner_settings("full", prior)[0], None, f"{prior}") for prior in (0.01, 100.0)]
+        recipes = [plan(learner_settings("full", prior)[0], None, f"{prior}") for prior in (0.01, 100.0)]
         stack = NumberStack(recipes, n_features=D)
         stack.learn(as_matrix(rows), np.zeros(N, np.int32), targets=targets[:, None], weight=weights, order=given)
         found.append(stack.state)
@@ -83,7 +83,14 @@ def test_rows_have_their_targets_and_weights_in_any_order():
 
 
 def learner_settings(covariance, prior):
-    return regression_settings(RidgeRule(), covariance, True, None, 1, prior_variance=prior)
+    return Recipe(RidgeRule(), covariance, others={"prior_variance": prior}).settings(1)
+
+
+def plan(settings, view, name):
+    def make(n_classes, n_features, columns):
+        return Learner(settings, n_classes, n_features, view=view, columns=columns)
+
+    return Plan(name, make)
 
 
 @pytest.mark.parametrize("rows_per_call", [1, 7, N])
@@ -93,7 +100,7 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call):
     X = generator.normal(size=(N, D))
     y = X @ generator.normal(size=D) + 0.3 * generator.normal(size=N) + 2.0
     chosen = [("full", 1.0), ("full", 0.01), ("diag", 1.0)]
-    recipes = [number_recipe(*learner_settings(*one), str(one)) for one in chosen]
+    recipes = [plan(*learner_settings(*one), str(one)) for one in chosen]
     stack = NumberStack(recipes, n_features=D)
     for first in range(0, N, rows_per_call):
         part = slice(first, first + rows_per_call)
@@ -143,8 +150,8 @@ def test_products_without_unit_norm_are_those_of_batch_ridge_regression():
 def test_settings_of_members_are_those_of_regressions():
     settings, view = learner_settings("diag", 1.0)
     with pytest.raises(ValueError, match="one number per row, got 2"):
-        NumberStack([number_recipe(settings, view, "one")], n_classes=2)
-    classes = number_recipe(Settings("arow"), None, "of classes")
+        NumberStack([plan(settings, view, "one")], n_classes=2)
+    classes = plan(Settings("arow"), None, "of classes")
     stack = NumberStack([classes], n_features=1)
     with pytest.raises(ValueError, match="regression needs targets"):
         stack.learn(as_matrix(np.ones((2, 1))), np.zeros(2, np.int32), targets=np.ones((2, 1)))

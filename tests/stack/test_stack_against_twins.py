@@ -13,8 +13,9 @@ from confidently.covariances.examples import Examples, Progressive
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
-from confidently.stack.choice import new_stack, recipe
-from confidently.stack.members import COUNTERS, WEIGHTS, Recipe
+from confidently.learner.recipe import Recipe
+from confidently.stack.choice import new_stack
+from confidently.stack.members import COUNTERS, WEIGHTS, Plan, plan
 from confidently.stack.naive_bayes import NaiveBayes
 from confidently.stack.stack import HESSIAN, Stack
 from confidently.views.columns import Columns
@@ -95,11 +96,11 @@ def test_rows_without_weight_leave_the_mixture():
 
 def recipes():
     return [
-        recipe(Settings(AROW(r=0.1)), make_view("standard"), "arow"),
-        recipe(Settings(Logistic(), prior_variance=3.0), make_view("unit"), "logistic"),
-        recipe(Settings(AROW(r=0.3)), make_view("nb"), "nb"),
-        Recipe("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),
-        recipe(Settings(AROW(r=0.1), "shared"), None, "shared"),
+        plan(Recipe.of(AROW(r=0.1), make_view("standard")), "arow"),
+        plan(Recipe.of(Logistic(), make_view("unit"), prior_variance=3.0), "logistic"),
+        plan(Recipe.of(AROW(r=0.3), make_view("nb")), "nb"),
+        Plan("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),
+        plan(Recipe(AROW(r=0.1), "shared"), "shared"),
     ]
 
 
@@ -203,7 +204,7 @@ def test_the_bound_of_the_variance_holds_for_members_that_are_one():
     generator = np.random.default_rng(3)
     X, _ = random_rows(generator)
     labels = (X[:, 0] > 0).astype(np.int32)
-    twice = [recipe(Settings(AROW()), None, name) for name in ("one", "two")]
+    twice = [plan(Recipe(AROW()), name) for name in ("one", "two")]
     stack = Stack(twice, n_classes=2, n_features=D)
     stack.learn(as_matrix(X), labels)
     alone = Learner(Settings(AROW()), 2, D)

@@ -23,7 +23,7 @@ from ..estimators.fitted import put_any
 from ..estimators.parameters import saved_regression
 from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
-from ..learner.regression_settings import one_output
+from ..learner.recipe import one_output
 from ..models.model import Model
 from ..models.regression import RegressionModel
 from ..rules.ranges import check_choice

@@ -19,7 +19,7 @@ from ..data.sources.encoding import cuts_lines
 from ..data.sources.file_range import FileRange
 from ..data.sources.paths import expand_paths
 from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
-from ..learner.regression_settings import ROWS_TO_CHOOSE
+from ..learner.recipe import ROWS_TO_CHOOSE
 from ..learner.tables import view_of_stream
 from ..views.view import View
 from .cells import Cell, Piece

@@ -17,13 +17,11 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
-from ..data.classes import ClassTable
 from ..data.memory.matrix import largest_value
 from ..data.selection import joined, select_rows
 from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
-from ..learner.regression_settings import one_output
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..models.regression import RegressionModel
@@ -234,12 +232,8 @@ def _restore_calibration(learner: Any, base: Any) -> None:
 
 def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
-    learner = _learner_of(base)
     features = None if base.features is None else base.features.copy()
-    if _is_regression(base):
-        return StreamLearner(learner, one_output(), None, features, reading)
-    table = ClassTable(base.classes, learner.task.multilabel, base.source.get("closed", False))
-    return StreamLearner(learner, table, base.multiclass, features, reading)
+    return replace(base, learner=_learner_of(base), features=features).stream_learner(reading)
 
 
 def _is_regression(base: Model) -> bool:

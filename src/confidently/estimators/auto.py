@@ -13,8 +13,8 @@ from ..covariances.settings import DTYPES
 from ..learner.learner import Learner
 from ..models.model import Model
 from ..rules.ranges import check_choice
-from ..stack.choice import new_stack, recipe
-from ..stack.members import WEIGHTS, Recipe
+from ..stack.choice import new_stack
+from ..stack.members import WEIGHTS, Plan, plan
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import Stack
 from ..views.columns import ZERO, Columns
@@ -27,8 +27,8 @@ from .parameters import (
     check_shuffle,
     check_training,
     chooses_view,
+    recipe_of,
     saved_training,
-    settings_of,
     view_of,
 )
 from .stack_members import check_members, take_columns
@@ -149,8 +149,8 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
         if isinstance(self.members, str):
             return new_stack(n_classes, n_features, columns, self.dtype)
-        recipes = [_recipe(k, member, self, default) for k, member in enumerate(self.members)]
-        return Stack(recipes, None, n_classes, n_features, columns, self.dtype)
+        plans = [_plan(k, member, self, default) for k, member in enumerate(self.members)]
+        return Stack(plans, None, n_classes, n_features, columns, self.dtype)
 
     def _follow_parameters(self) -> None:
         if self.dtype != self.learner_.dtype:
@@ -192,8 +192,8 @@ def _check_members(members: Any) -> None:
         check_settings(member, partial=False)
 
 
-def _recipe(k: int, member: OnlineClassifier, whole: AutoClassifier, default: View | None) -> Recipe:
+def _plan(k: int, member: OnlineClassifier, whole: AutoClassifier, default: View | None) -> Plan:
     """Return how to make member k, whose state has the type of the whole."""
-    settings, view = settings_of(member, whole.dtype), view_of(member, default)
-    names = "rows" if view is None else ",".join(part.name for part in view.views)
-    return recipe(settings, view, f"{k + 1}. {settings.rule.name} on {names}", member.multiclass)
+    recipe = recipe_of(member, view_of(member, default), whole.dtype)
+    names = "rows" if recipe.view is None else ",".join(part.name for part in recipe.view.views)
+    return plan(recipe, f"{k + 1}. {recipe.rule.name} on {names}")

@@ -14,17 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..covariances.settings import DTYPES
 from ..covariances.table import kind_of
 from ..data.features import Features
-from ..learner.regression_settings import automatic_covariance
+from ..learner.recipe import automatic_covariance
 from ..models.regression import RegressionModel
 from ..rules.ranges import check_choice
-from ..stack.members import WEIGHTS, Recipe
-from ..stack.number_choice import new_number_stack, number_recipe
+from ..stack.members import WEIGHTS, Plan, plan
+from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from .base_regressor import BaseOnlineRegressor
 from .fitted import regressor_of
-from .parameters import check_passes, check_shuffle, plain_training
+from .parameters import check_passes, check_shuffle, plain_training, recipe_of
 from .regressor import OnlineRegressor
 from .stack_members import check_members, take_columns
 
@@ -131,8 +131,8 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
         if isinstance(self.members, str):
             return new_number_stack(n_features, columns, self.dtype)
         seen = n_features if n_columns is None else n_columns
-        recipes = [_recipe(k, member, seen, self.dtype) for k, member in enumerate(self.members)]
-        return NumberStack(recipes, n_features=n_features, columns=columns, dtype=self.dtype)
+        plans = [_plan(k, member, seen, self.dtype) for k, member in enumerate(self.members)]
+        return NumberStack(plans, n_features=n_features, columns=columns, dtype=self.dtype)
 
     def _follow_parameters(self) -> None:
         if self.dtype != self.learner_.dtype:
@@ -176,9 +176,10 @@ def _check_members(members: Any) -> None:
             raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
 
 
-def _recipe(k: int, member: OnlineRegressor, n_columns: int, dtype: str) -> Recipe:
+def _plan(k: int, member: OnlineRegressor, n_columns: int, dtype: str) -> Plan:
     """Return how to make member k, whose state has the type of the whole."""
-    settings, view = member._settings(automatic_covariance(n_columns), 1)
-    seen = make_view(member.view)  # without the centering that least squares adds
-    names = "rows" if seen is None else ",".join(part.name for part in seen.views)
-    return number_recipe(replace(settings, dtype=dtype), view, f"{k + 1}. {settings.rule.name} on {names}")
+    recipe = recipe_of(member, make_view(member.view), dtype)
+    if recipe.is_undecided:
+        recipe = replace(recipe, covariance=automatic_covariance(n_columns))
+    names = "rows" if recipe.view is None else ",".join(part.name for part in recipe.view.views)
+    return plan(recipe, f"{k + 1}. {recipe.rule.name} on {names}")

@@ -15,7 +15,7 @@ from ..data.memory.labels import example_weights, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.plain import is_plain_targets
 from ..data.selection import columns_of_first
-from ..learner.regression_settings import ROWS_TO_CHOOSE, one_output
+from ..learner.recipe import ROWS_TO_CHOOSE, one_output
 from ..learner.streams import StreamLearner
 from .number_predictions import AnyRegression, NumberPredictions
 from .parameters import parameters_of

@@ -13,8 +13,7 @@ from scipy.sparse import diags_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.settings import Settings
-from ..covariances.table import kind_of, resolved, with_classes
+from ..covariances.table import kind_of, resolved
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..rules.rule import Rule
@@ -22,7 +21,7 @@ from ..views.columns import ZERO, Columns
 from ..views.table import AUTO
 from ..views.view import View
 from .base import BaseOnlineClassifier
-from .parameters import check_settings, check_unchanged, chooses_view, saved_settings, settings_of, view_of
+from .parameters import check_settings, check_unchanged, chooses_view, recipe_of, saved_settings, view_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -209,9 +208,6 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     def _saved_parameters(self) -> dict[str, Any]:
         return saved_settings(self)
 
-    def _settings(self, n_classes: int, multilabel: bool) -> Settings:
-        return with_classes(settings_of(self, self.dtype), self.multiclass, n_classes, multilabel)
-
     @property
     def _is_seen_by_default(self) -> bool:
         return chooses_view(self) and not kind_of(self.covariance).keeps_examples
@@ -220,18 +216,17 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        return Learner(
-            self._settings(n_classes, multilabel), n_classes, n_features, view=view_of(self, default), columns=columns,
-            device=self.device,
-        )  # fmt: skip
+        recipe = recipe_of(self, view_of(self, default))
+        return recipe.learner(n_classes, multilabel, n_features, columns=columns, device=self.device)
 
     def _follow_parameters(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
         learner = self.learner_
-        wanted = resolved(self._settings(learner.n_classes, self._is_multilabel), learner.n_features)
+        settings, view = recipe_of(self, view_of(self, learner.view)).settings(learner.n_classes, self._is_multilabel)
+        wanted = resolved(settings, learner.n_features)
         if self.projection is None:  # the default of the rule that training began with
             wanted = replace(wanted, projection=learner.settings.projection)
-        followed = check_unchanged(learner.settings, wanted, learner.view == view_of(self, learner.view))
+        followed = check_unchanged(learner.settings, wanted, learner.view == view)
         if wanted.rule != learner.settings.rule:
             self.learner_ = copy(learner)
             self.learner_.settings = followed

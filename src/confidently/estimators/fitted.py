@@ -81,7 +81,7 @@ def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> Online
     put_features(regressor, model)
     regressor._check_parameters()
     regressor._follow_parameters()
-    wanted, _ = regressor._settings(model.learner.settings.covariance, model.learner.n_classes)
+    wanted, _ = regressor._wanted(model.learner)
     if wanted.task != model.learner.settings.task:
         raise ValueError(f"the task {model.learner.task.name!r} where {wanted.task.name!r} is trained")
     return regressor

@@ -14,6 +14,7 @@ import numpy as np
 from ..covariances.settings import DTYPES, Settings
 from ..covariances.table import make_covariance, of_classes
 from ..data.memory.labels import check_class_weight, plain_class_weight
+from ..learner.recipe import Recipe
 from ..rules import make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
@@ -65,9 +66,11 @@ def check_settings(classifier: Any, partial: bool) -> None:
     check_training(classifier, partial)
 
 
-def settings_of(classifier: Any, dtype: str) -> Settings:
-    """Return the settings of a learner of two classes with a classifier's parameters, and a state of this type."""
-    return Settings(**{name: getattr(classifier, name) for name in SHARED} | {"dtype": dtype})
+def recipe_of(estimator: Any, view: View | None, dtype: str | None = None) -> Recipe:
+    """Return the recipe of an estimator's learner with a view; the state has its type, or ``dtype``."""
+    settings = {name: getattr(estimator, name) for name in SHARED if name != "rule" and hasattr(estimator, name)}
+    settings |= {} if dtype is None else {"dtype": dtype}
+    return Recipe.of(make_rule(estimator.rule), view, getattr(estimator, "multiclass", None), **settings)
 
 
 def check_training(classifier: Any, partial: bool) -> None:

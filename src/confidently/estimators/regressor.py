@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..covariances.table import COVARIANCES, kind_of, resolved
 from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.regression_settings import automatic_covariance, regression_settings
+from ..learner.recipe import Recipe
 from ..models.regression import RegressionModel
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import check_choice
@@ -27,7 +28,7 @@ from ..views.columns import ZERO, Columns
 from ..views.table import make_view
 from ..views.view import View
 from .base_regressor import BaseOnlineRegressor
-from .parameters import REGRESSION_SHARED, check_passes, check_unchanged, saved_regression
+from .parameters import check_passes, check_unchanged, recipe_of, saved_regression
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -184,26 +185,30 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         check_choice("calibration", self.calibration, ("progressive", None))
         check_passes(self.passes)
 
-    def _settings(self, automatic: str, n_outputs: int) -> tuple[Settings, View | None]:
-        """Return the settings of a learner, and its view; ``automatic`` is the covariance for "auto"."""
-        rule, name = make_rule(self.rule), automatic if self.covariance == AUTO else self.covariance
-        assert isinstance(rule, RegressionRule)  # as was checked
-        others = {name: getattr(self, name) for name in REGRESSION_SHARED}
-        return regression_settings(rule, name, self.fit_intercept, make_view(self.view), n_outputs, **others)
+    @property
+    def _recipe(self) -> Recipe:
+        return recipe_of(self, make_view(self.view))
+
+    def _wanted(self, learner: Learner) -> tuple[Settings, View | None]:
+        """Return the settings and the view that a learner with these parameters has, where the rows chose "auto"."""
+        recipe = self._recipe
+        if recipe.is_undecided:
+            recipe = replace(recipe, covariance=learner.settings.covariance)
+        return recipe.settings(learner.n_classes)
 
     def _new_learner(self, n_features: int, n_outputs: int, n_columns: int | None = None) -> Learner:
         names = getattr(self, "feature_names_in_", None)
         columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        automatic = automatic_covariance(n_features if n_columns is None else n_columns)
-        settings, view = self._settings(automatic, n_outputs)
-        learner = Learner(settings, n_outputs, n_features, view=view, columns=columns, device=self.device)
+        learner = self._recipe.learner(
+            n_outputs, n_features=n_features, n_columns=n_columns, columns=columns, device=self.device
+        )
         learner.undoes = False
         return learner
 
     def _follow_parameters(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
         learner = self.learner_
-        settings, view = self._settings(learner.settings.covariance, learner.n_classes)
+        settings, view = self._wanted(learner)
         wanted = resolved(settings, learner.n_features)
         followed = check_unchanged(learner.settings, wanted, learner.view == view)
         if wanted.rule != learner.settings.rule:

@@ -20,7 +20,9 @@ from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..stack.dict_rows import StackRows
 from ..stack.members import WEIGHTS
+from ..views.table import make_view
 from ..views.view import View
+from .parameters import recipe_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -215,7 +217,7 @@ class OnlineClassifier(GaussianOnDicts, DictClassifier):
     _rows: FrameRows
 
     def _new_rows(self) -> FrameRows:
-        return FrameRows(self._get_params(), multilabel=False)
+        return FrameRows(recipe_of(self, make_view(self.view)), self.calibration, self.hash_bits)
 
     # --- what was learned --------------------------------------------------------------------------------------------
 
@@ -299,7 +301,7 @@ class OnlineMultiLabelClassifier(GaussianOnDicts, base.MultiLabelClassifier):
     """
 
     def _new_rows(self) -> DictRows:
-        return DictRows(self._get_params(), multilabel=True)
+        return DictRows(recipe_of(self, make_view(self.view)), self.calibration, self.hash_bits, multilabel=True)
 
     def learn_one(self, x: Mapping[Hashable, Any], y: Mapping[Any, bool]) -> None:
         """Train on one row: features by name, and for every label whether it is relevant (a missing one is not)."""

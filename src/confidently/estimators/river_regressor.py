@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 from river import base, proba
 
 from ..learner.dict_numbers import NumberRows
-from ..learner.regression_settings import regression_settings
 from ..models.regression import RegressionModel
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.table import make_view
 from ..views.view import View
-from .parameters import REGRESSION_SHARED
+from .parameters import recipe_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,9 +92,7 @@ class OnlineRegressor(base.MiniBatchRegressor):
         if not isinstance(made, RegressionRule):
             raise ValueError(f"the rule {made.name!r} predicts classes; expected one of {', '.join(REGRESSION_RULES)}")
         check_choice("calibration", calibration, ("progressive", None))
-        others = {name: getattr(self, name) for name in REGRESSION_SHARED if hasattr(self, name)}
-        settings, seen = regression_settings(made, covariance, fit_intercept, make_view(view), 1, **others)
-        self._rows = NumberRows(settings, seen, calibration is not None, hash_bits)
+        self._rows = NumberRows(recipe_of(self, make_view(view)), calibration is not None, hash_bits)
 
     # --- one row ---------------------------------------------------------------------------------------------------
 

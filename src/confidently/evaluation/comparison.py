@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ..covariances.settings import Settings
-from ..covariances.table import with_classes
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.class_order import sorted_numbers
@@ -25,6 +23,7 @@ from ..data.sources.background import processors
 from ..estimators.streams import check_values_kept
 from ..learner.learner import Learner
 from ..learner.raw_rows import as_read
+from ..learner.recipe import Recipe
 from ..learner.streams import StreamLearner
 from ..rules import RULES, make_rule
 from ..rules.rule import Rule
@@ -319,8 +318,7 @@ def _of_rule(
     settings: dict[str, Any],
 ) -> StreamLearner:  # fmt: skip
     """Return a learner with this rule, untrained."""
-    chosen = with_classes(Settings(rule, **settings), multiclass, len(classes), classes.multilabel)
-    return StreamLearner(Learner(chosen, len(classes), view=view), classes, multiclass, reading=reading)
+    return Recipe.of(rule, view, multiclass, **settings).stream_learner(classes, reading=reading)
 
 
 def _stack(classes: ClassTable, reading: ReaderOptions, dtype: str) -> StreamLearner:

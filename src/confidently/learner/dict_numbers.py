@@ -19,11 +19,11 @@ from ..data.request import EXACT
 from ..tasks.targets import MAX_TARGET, Prediction, Targets, variance_factor
 from ..views.center import Center
 from ..views.columns import ZERO, Columns
-from ..views.view import View
 from ..wording import counted
 from .dict_frames import FrameRows
 from .dicts import Row, check_bits
 from .learner import Learner
+from .recipe import Recipe
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +36,7 @@ class NumberRows(FrameRows):
 
     Parameters
     ----------
-    settings : Settings
-    view : View, optional
+    recipe : Recipe
     calibrated : bool
         Whether deviations are those of the errors made in training, or of the noise that the rule assumes.
     bits : int, optional
@@ -47,10 +46,11 @@ class NumberRows(FrameRows):
     until_due = 0  # rows that the compiled loop learns before the covariance is to be computed again
     _due = 0
 
-    def __init__(self, settings: Settings, view: View | None, calibrated: bool, bits: int | None) -> None:
-        kind = kind_of(settings.covariance)
+    def __init__(self, recipe: Recipe, calibrated: bool, bits: int | None) -> None:
+        kind = kind_of(recipe.covariance)
         kind.require("stream")
         self.bits = check_bits(bits)
+        settings, view = recipe.settings(1)
         if view is not None and view.takes_names and self.bits != EXACT and not isinstance(view, Center):
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
         self.multiclass, self.calibration, self.calibrated = None, "progressive", calibrated

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..covariances.settings import Settings
 from ..covariances.state import out_of_range
-from ..covariances.table import kind_of, with_classes
+from ..covariances.table import kind_of
 from ..data.class_order import sorted_numbers
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
@@ -26,8 +25,7 @@ from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
 from ..rules.ranges import Range, check_choice, check_number
 from ..views.columns import PLAIN, Columns
-from ..views.table import make_view
-from .learner import Learner
+from .recipe import Recipe
 
 HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
 MAX_BOUND = 256  # rows of a dense covariance up to which the compiled loop over dicts is faster than products
@@ -39,28 +37,26 @@ class DictRows:
 
     Parameters
     ----------
-    parameters : dict
-        Settings of a :class:`confidently.Learner`, and ``view``, ``multiclass``, ``calibration`` and ``hash_bits``.
+    recipe : Recipe
+    calibration : {"progressive", None}
+    bits : int, optional
+        Hash the names of features to this many bits.
     multilabel : bool
         Whether a row has any number of labels instead of one class.
     """
 
     growing = False
 
-    def __init__(self, parameters: dict[str, Any], multilabel: bool) -> None:
-        settings = dict(parameters)
-        kind_of(settings["covariance"]).require("stream")
-        self.multiclass = settings.pop("multiclass", None)
-        self.calibration = settings.pop("calibration")
+    def __init__(self, recipe: Recipe, calibration: str | None, bits: int | None, multilabel: bool = False) -> None:
+        kind_of(recipe.covariance).require("stream")
+        self.multiclass, self.calibration, view = recipe.multiclass, calibration, recipe.view
         check_choice("calibration", self.calibration, ("progressive", None))
-        self.bits = check_bits(settings.pop("hash_bits"))
-        view = make_view(settings.pop("view"))
+        self.bits = check_bits(bits)
         if view is not None and view.takes_names and self.bits != EXACT:
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
         self.zeros = view is not None and view.takes_values
         self.table = ClassTable(multilabel=multilabel)
-        chosen = with_classes(Settings(**settings), self.multiclass, len(self.table), multilabel)
-        self.learner: Any = Learner(chosen, len(self.table), view=view)
+        self.learner: Any = recipe.learner(len(self.table), multilabel)
         self.only_matrices = view is not None  # which takes them
         self.as_matrices = True  # until the compiled loop is bound
         self.fewer_than_two = True  # classes so far

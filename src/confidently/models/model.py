@@ -12,9 +12,11 @@ import numpy as np
 from ..covariances.settings import DTYPES
 from ..covariances.state import Size, State, check_rows, check_within
 from ..covariances.table import saved_multiclass
+from ..data.classes import ClassTable
 from ..data.features import Features
+from ..data.reading import ReaderOptions
 from ..learner.learner import Learner
-from ..learner.streams import StreamPredictor
+from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.members import Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
@@ -146,6 +148,16 @@ class Model(SavedModel):
         """The task that was chosen for three or more classes, if one was."""
         found: str | None = self.estimator.get("multiclass", "joint")
         return found
+
+    def class_table(self) -> ClassTable:
+        """Return the classes, to which a stream may add others."""
+        return ClassTable(self.classes, self.learner.task.multilabel, self.source.get("closed", False))
+
+    def stream_learner(self, reading: ReaderOptions | None = None) -> StreamLearner:
+        """Return the learner, to continue its training; ``reading`` is by default how its rows were read."""
+        if reading is None and self.source:
+            reading = ReaderOptions.from_dict(self.source)
+        return StreamLearner(self.learner, self.class_table(), self.multiclass, self.features, reading)
 
     def header(self) -> dict[str, Any]:
         header = super().header()

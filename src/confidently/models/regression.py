@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from ..covariances.state import State
+from ..data.classes import ClassTable
 from ..data.sources.json_schema import Count, conform
 from ..learner.learner import Learner
+from ..learner.recipe import one_output
 from ..stack.number_stack import NumberStack
 from ..views.center import Center
 from . import file
@@ -34,6 +36,14 @@ class RegressionModel(Model):
     kind: ClassVar[str] = "regression"
 
     learner: Any
+
+    @property
+    def multiclass(self) -> str | None:
+        """There are no classes."""
+        return None
+
+    def class_table(self) -> ClassTable:
+        return one_output()
 
     def header(self) -> dict[str, Any]:
         return {"kind": self.kind, **super().header()}

@@ -21,7 +21,7 @@ from .log import EventLog, now
 from .log_file import FILE
 from .problems import Problem
 from .requests import LearnedQuestion, Request
-from .settings import ModelSettings, Recipe, canonical
+from .settings import ModelSettings, Setup, canonical
 from .snapshots import snapshots
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -38,7 +38,7 @@ def check_name(
 
 def create(engine: Engine, name: str, settings: ModelSettings) -> Request:
     """Return a request to make a model, answered with the model and whether it is new."""
-    Recipe(settings)  # raises a Problem if they do not fit together
+    Setup(settings)  # raises a Problem if they do not fit together
     return _make(engine, name, canonical(settings))
 
 

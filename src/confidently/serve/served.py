@@ -18,7 +18,6 @@ import numpy as np
 
 from ..data.batch import Batch
 from ..data.class_order import sorted_numbers
-from ..data.classes import ClassTable
 from ..data.formats.table import OBJECTS
 from ..data.reading import ReaderOptions
 from ..learner.streams import StreamLearner, StreamPredictor
@@ -30,7 +29,7 @@ from ..stack.stack import Stack
 from .predicted import Answer, answers_of
 from .problems import Problem
 from .rows import QuestionReader, RowReader
-from .settings import ModelSettings, Recipe
+from .settings import ModelSettings, Setup
 
 EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
@@ -92,14 +91,14 @@ class ServedModel:
     """
 
     def __init__(self, settings: ModelSettings, model: Model | None = None, seq: int = 0) -> None:
-        self.recipe = Recipe(settings)
+        self.setup = Setup(settings)
         self.settings, self.seq = settings, seq
         self.early: Early | None = None
         self._aside: list[tuple[Example, str]] = []
         self._answering: StreamPredictor | None = None
         if model is None:
-            self.early = Early() if self.recipe.undecided or settings.auto else None
-            self.estimator = self.recipe.estimator()
+            self.early = Early() if self.setup.undecided or settings.auto else None
+            self.estimator = self.setup.estimator()
             self._begin(standardized=False)
         else:
             self.estimator = model.estimator
@@ -182,12 +181,12 @@ class ServedModel:
             return False, ()
         if not self.settings.auto:
             return has_numbers(self._first_batch(examples, standardized=True)), ()
-        trial = self.recipe.learner(self.recipe.reading())
+        trial = self.setup.learner(self.setup.reading())
         trial.prepare([self._first_batch(examples, standardized=False)])
         return False, tuple(trial.learner.names)
 
     def _first_batch(self, examples: Sequence[Example], standardized: bool) -> Batch:
-        reader = RowReader(self.recipe.reading(standardized), self.settings.dtype, self.settings.multilabel)
+        reader = RowReader(self.setup.reading(standardized), self.settings.dtype, self.settings.multilabel)
         return reader.batch([example.line for example in examples])
 
     def _learn(self, examples: Sequence[Example]) -> None:
@@ -255,7 +254,7 @@ class ServedModel:
 
     def _begin(self, standardized: bool) -> None:
         """Begin without any rows learned."""
-        stream = self.recipe.learner(self.recipe.reading(standardized), standardized)
+        stream = self.setup.learner(self.setup.reading(standardized), standardized)
         if self.settings.auto and self.early is not None and self.early.examples:
             stream.prepare([self._first_batch(self.early.examples, standardized)])
         self._take(stream)
@@ -263,8 +262,7 @@ class ServedModel:
     def _continue(self, model: Model) -> None:
         reading = ReaderOptions.from_dict(model.source)
         reading = reading if reading.format == OBJECTS else reading.of_objects()
-        table = ClassTable(model.classes, model.learner.task.multilabel, model.source.get("closed", False))
-        self._take(StreamLearner(model.learner, table, model.multiclass, model.features, reading))
+        self._take(model.stream_learner(reading))
 
     def _take(self, stream: StreamLearner) -> None:
         assert stream.reading is not None

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, Literal
 
 import msgspec
 
 from ..covariances.settings import Settings
-from ..covariances.table import kind_of, with_classes
 from ..data.classes import ClassTable, class_named
 from ..data.features import Features
 from ..data.formats.table import OBJECTS
 from ..data.reading import DEFAULT_LABEL, ReaderOptions
-from ..learner.learner import Learner
+from ..learner.recipe import Recipe
 from ..learner.streams import StreamLearner
 from ..learner.tables import default_view
 from ..rules import make_rule
@@ -71,7 +71,10 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     file: str | None = None
 
 
-class Recipe:
+OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__) - {"rule"}
+
+
+class Setup:
     """Checked settings: makes the untrained learner of a model, and says how its rows are read.
 
     Parameters
@@ -117,14 +120,9 @@ class Recipe:
         if settings.auto:
             return StreamLearner(new_stack(len(table), dtype=settings.dtype), table, None, features, reading)
         view = default_view(True) if standardized else self.view
-        chosen = Settings(
-            make_rule(settings.rule, **settings.rule_parameters), settings.covariance, forget=settings.forget,
-            prior_variance=settings.prior_variance, min_variance=settings.min_variance, average=settings.average,
-            fit_intercept=settings.fit_intercept, projection=settings.projection, dtype=settings.dtype,
-        )  # fmt: skip
-        chosen = with_classes(chosen, settings.multiclass, len(table), settings.multilabel)
-        learner = Learner(chosen, len(table), view=view)
-        return StreamLearner(learner, table, settings.multiclass, features, reading)
+        rule = make_rule(settings.rule, **settings.rule_parameters)
+        chosen = {name: getattr(settings, name) for name in OF_LEARNERS}
+        return Recipe.of(rule, view, settings.multiclass, **chosen).stream_learner(table, features, reading)
 
     def estimator(self) -> dict[str, Any]:
         """Return the entries of the model file that are not the learner's."""
@@ -146,7 +144,6 @@ class Recipe:
             raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
         if settings.auto and (settings.rule, settings.covariance) != (_default("rule"), _default("covariance")):
             raise ValueError("auto chooses its learners; leave out rule and covariance")
-        kind_of(settings.covariance).require("stream")
 
     @property
     def label(self) -> str:

@@ -8,9 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from ..covariances.settings import Settings
-from ..covariances.table import with_classes
-from ..learner.learner import Learner
+from ..learner.recipe import Recipe
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
 from ..views.columns import MISSING, ZERO, Columns
@@ -19,7 +17,7 @@ from ..views.pairs import Pairs
 from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
-from .members import ROWS_TO_CHOOSE, Member, Recipe
+from .members import ROWS_TO_CHOOSE, Plan, plan
 from .naive_bayes import NaiveBayes
 from .stack import Stack
 
@@ -86,7 +84,7 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     return Seen(d, int(numbers), float(plain), bool(alike))
 
 
-def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Recipe]:
+def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Plan]:
     """Return the members for rows like the first ones of a matrix, in which there are so many classes.
 
     A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
@@ -119,7 +117,7 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
         if few_classes:
             found.append(made(AROW(r=0.3), f"{before}nb"))
         found += [
-            Recipe("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),
+            Plan("naive Bayes", lambda n_classes, n_features, columns: NaiveBayes(n_classes, n_features)),
             made(AROW(r=0.3), f"{before}idf"),
         ]
     if d <= MAX_FULL:
@@ -161,19 +159,10 @@ def _alike(values: np.ndarray, used: np.ndarray) -> bool:
 def _gaussian(
     rule: Rule, view: str | View | list[View | None], prior_variance: float = 1.0, *, dtype: str,
     name: str | None = None, correlated: bool = False,
-) -> Recipe:  # fmt: skip
+) -> Plan:  # fmt: skip
     covariance = "shared" if correlated else "diag"
-    settings = Settings(rule, covariance, prior_variance=prior_variance, dtype=dtype)
     seen = [part for part in view if part is not None] if isinstance(view, list) else view
     shown = name or str(view)
     how = " with all covariances" if correlated else ""
-    return recipe(settings, make_view(seen), f"{rule.name}{how} on {shown}")
-
-
-def recipe(settings: Settings, view: View | None, name: str, multiclass: str | None = None) -> Recipe:
-    """Return the recipe of a learner with these settings, whose task follows from the number of classes."""
-
-    def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        return Learner(with_classes(settings, multiclass, n_classes), n_classes, n_features, view=view, columns=columns)
-
-    return Recipe(name, make, multiclass)
+    others = {"prior_variance": prior_variance, "dtype": dtype}
+    return plan(Recipe(rule, covariance, view=make_view(seen), others=others), f"{rule.name}{how} on {shown}")

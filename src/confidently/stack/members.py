@@ -14,6 +14,7 @@ from ..covariances.examples import Examples, Progressive
 from ..covariances.state import Shapes, State
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
+from ..learner.recipe import Recipe
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import View
@@ -31,7 +32,7 @@ GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
 Member = Learner | NaiveBayes
 
 
-class Recipe(NamedTuple):
+class Plan(NamedTuple):
     """How a member of a stack is made.
 
     Attributes
@@ -49,7 +50,16 @@ class Recipe(NamedTuple):
     multiclass: str | None = None
 
 
-Choose = Callable[[_core.Matrix, Columns, int], list[Recipe]]
+def plan(recipe: Recipe, name: str) -> Plan:
+    """Return how to make a learner, whose task follows from the number of classes."""
+
+    def make(n_classes: int, n_features: int, columns: Columns) -> Member:
+        return recipe.learner(n_classes, n_features=n_features, columns=columns)
+
+    return Plan(name, make, recipe.multiclass)
+
+
+Choose = Callable[[_core.Matrix, Columns, int], list[Plan]]
 
 
 class Members:
@@ -57,10 +67,10 @@ class Members:
 
     Parameters
     ----------
-    recipes : sequence of Recipe, optional
+    plans : sequence of Plan, optional
         The members; by default ``choose`` says which.
     choose : callable, optional
-        Returns the recipes, from the first rows, the columns and the number of classes.
+        Returns the plans, from the first rows, the columns and the number of classes.
     n_classes, n_features : int
         Both may grow later.
     columns : Columns, optional
@@ -83,7 +93,7 @@ class Members:
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
-        self, recipes: Sequence[Recipe] = (), choose: Choose | None = None,
+        self, plans: Sequence[Plan] = (), choose: Choose | None = None,
         n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
     ) -> None:  # fmt: skip
         self.n_classes, self.n_features, self.dtype, self._choose = n_classes, n_features, dtype, choose
@@ -92,14 +102,14 @@ class Members:
         self.names: list[str] = []
         self.multiclass: list[str | None] = []
         self.state: State = {}
-        if recipes:
-            self._take(recipes)
+        if plans:
+            self._take(plans)
 
-    def _take(self, recipes: Sequence[Recipe]) -> None:
-        self.members = [recipe.make(self.n_classes, self.n_features, self._columns) for recipe in recipes]
-        self.names, self.multiclass = [recipe.name for recipe in recipes], [recipe.multiclass for recipe in recipes]
-        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(len(recipes)).items()}
-        self.state[WEIGHTS][:] = 1.0 / len(recipes)
+    def _take(self, plans: Sequence[Plan]) -> None:
+        self.members = [plan.make(self.n_classes, self.n_features, self._columns) for plan in plans]
+        self.names, self.multiclass = [plan.name for plan in plans], [plan.multiclass for plan in plans]
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(len(plans)).items()}
+        self.state[WEIGHTS][:] = 1.0 / len(plans)
 
     def __copy__(self) -> Self:
         """Return a stack that may grow and learn features without this one."""

@@ -6,9 +6,7 @@ from functools import partial
 
 from .. import _core
 from ..covariances.names import DIAGONAL
-from ..covariances.settings import Settings
-from ..learner.learner import Learner
-from ..learner.regression_settings import MAX_FULL, automatic_covariance, regression_settings
+from ..learner.recipe import MAX_FULL, Recipe, automatic_covariance
 from ..rules import Ridge
 from ..views.columns import Columns
 from ..views.cosines import Cosines
@@ -19,7 +17,7 @@ from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
 from .choice import MANY, MAX_PAIRS, PAIR_TERMS, look
-from .members import Member, Recipe
+from .members import Plan, plan
 from .number_stack import NumberStack
 
 MAX_FULL_TERMS = 600  # products up to which their correlations are learned
@@ -29,7 +27,7 @@ COSINES = 400
 KERNELS = (("wide", 0.1, 10.0), ("medium", 0.5, 100.0), ("narrow", 2.0, 1000.0))
 
 
-def choose_numbers(X: _core.Matrix, columns: Columns, n_classes: int = 1, dtype: str = "float64") -> list[Recipe]:
+def choose_numbers(X: _core.Matrix, columns: Columns, n_classes: int = 1, dtype: str = "float64") -> list[Plan]:
     """Return the members for rows like the first ones of a matrix; there are no classes.
 
     Ridge regression on the rows as they are. For tables, also on products of two standardized columns, if there are
@@ -62,18 +60,8 @@ def new_number_stack(n_features: int = 0, columns: Columns | None = None, dtype:
     return NumberStack((), choose, n_features=n_features, columns=columns, dtype=dtype)
 
 
-def number_recipe(settings: Settings, view: View | None, name: str) -> Recipe:
-    """Return the recipe of a regression with these settings."""
-
-    def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        return Learner(settings, n_classes, n_features, view=view, columns=columns)
-
-    return Recipe(name, make)
-
-
 def _ridge(
     seen: str, view: View | list[View] | None, covariance: str, prior_variance: float = 1.0, dtype: str = "float64"
-) -> Recipe:
-    made = make_view(view)
-    settings, made = regression_settings(Ridge(), covariance, True, made, 1, prior_variance=prior_variance, dtype=dtype)
-    return number_recipe(settings, made, f"ridge on {seen}")
+) -> Plan:
+    others = {"prior_variance": prior_variance, "dtype": dtype}
+    return plan(Recipe(Ridge(), covariance, view=make_view(view), others=others), f"ridge on {seen}")

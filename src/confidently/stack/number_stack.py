@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ..tasks.table import NUMBERS
 from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
 from ..tasks.task import Task
 from ..views.view import COUNTED
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Recipe, threads_for, weights_in_order
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Plan, threads_for, weights_in_order
 
 PRODUCTS, CALIBRATION = "mixture.products", "calibration"
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
@@ -47,8 +47,8 @@ class NumberStack(Members):
             raise ValueError(f"a stack predicts one number per row, got {n_classes}; use one per number")
         super().__init__(recipes, choose, n_classes, **others)
 
-    def _take(self, recipes: list[Recipe]) -> None:  # type: ignore[override]
-        super()._take(recipes)
+    def _take(self, plans: Sequence[Plan]) -> None:
+        super()._take(plans)
         self.state[CALIBRATION][:] = INITIAL_TARGET
 
     @staticmethod

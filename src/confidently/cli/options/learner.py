@@ -13,10 +13,11 @@ from .sections import LEARNER, in_section
 from .view import VIEW_OPTIONS
 
 if TYPE_CHECKING:
+    from ...data.classes import ClassTable
     from ...data.features import Features
     from ...data.reading import ReaderOptions
+    from ...learner.recipe import Recipe
     from ...learner.streams import StreamLearner
-    from ...models.model import Model
     from ...rules.rule import Rule
     from ...views.view import View
 
@@ -128,10 +129,16 @@ def chosen_calibration(options: dict[str, Any]) -> str | None:
     return None if options["calibration"] == "none" else "progressive"
 
 
+def chosen_recipe(options: dict[str, Any], rule: Rule, view: View | None) -> Recipe:
+    """Return the recipe of a learner that the options choose."""
+    from ...learner.recipe import Recipe
+
+    return Recipe.of(rule, view, options["multiclass"], forget=options["forget"], **chosen_settings(options))
+
+
 def new_stream_learner(
-    options: dict[str, Any], rule: Rule, classes: list[int | str], multilabel: bool, features: Features | None,
-    reading: ReaderOptions, view: View | None,
-) -> StreamLearner:  # fmt: skip
+    recipe: Recipe, table: ClassTable, features: Features | None, reading: ReaderOptions, n_columns: int = 0
+) -> StreamLearner:
     """Return an untrained learner.
 
     Raises
@@ -139,21 +146,10 @@ def new_stream_learner(
     click.UsageError
         If the options do not fit together.
     """
-    from ...covariances.settings import Settings
-    from ...covariances.table import kind_of, with_classes
-    from ...data.classes import ClassTable
-    from ...learner.learner import Learner
-    from ...learner.streams import StreamLearner
-
-    table = ClassTable(classes, multilabel, closed=bool(classes))
     try:
-        kind_of(options["covariance"]).require("stream")
-        settings = Settings(rule, forget=options["forget"], **chosen_settings(options))
-        settings = with_classes(settings, options["multiclass"], len(table), multilabel)
-        learner = Learner(settings, len(table), view=view)
+        return recipe.stream_learner(table, features, reading, n_columns)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
-    return StreamLearner(learner, table, options["multiclass"], features, reading)
 
 
 def new_stack(
@@ -196,18 +192,6 @@ def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:
     ]  # fmt: skip
     if given:
         raise click.UsageError(f"--auto chooses its learners; omit {', '.join(given)}")
-
-
-def continued_learner(model: Model) -> StreamLearner:
-    """Return the learner of a model, to continue its training."""
-    from ...data.classes import ClassTable
-    from ...data.reading import ReaderOptions
-    from ...learner.streams import StreamLearner
-
-    multilabel = model.learner.task.multilabel
-    table = ClassTable(model.classes, multilabel, model.source.get("closed", False))
-    reading = ReaderOptions.from_dict(model.source) if model.source else None
-    return StreamLearner(model.learner, table, model.multiclass, model.features, reading)
 
 
 def chosen_classes(text: str | None) -> list[int | str]:

@@ -12,17 +12,10 @@ from ...rules import REGRESSION_RULES, RULES
 from ..headers import kind_of_model
 from .arguments import add_options, is_given, listed
 from .files import CHECKPOINT
-from .learner import chosen_settings
 from .reading import chosen_reading
 from .sections import LEARNER, in_section
 
 if TYPE_CHECKING:
-    from ...data.features import Features
-    from ...data.reading import ReaderOptions
-    from ...learner.streams import StreamLearner
-    from ...models.model import Model
-    from ...rules.rule import Rule
-    from ...views.view import View
     from ..output.progress import Quiet
 
 CLASS_RULE, REGRESSION_RULE = "arow", "ridge"  # by default
@@ -105,51 +98,3 @@ def put_defaults(options: dict[str, Any], regression: bool) -> None:
     if regression and options["auto"] and (options["workers"] is not None or options["scheduler"] is not None):
         raise click.UsageError("--auto of numbers trains in one process; omit --workers and --scheduler")
     options["regression"] = True if regression else options["regression"]
-
-
-def new_regression(
-    options: dict[str, Any], rule: Rule, features: Features | None, reading: ReaderOptions, view: View | None
-) -> StreamLearner:
-    """Return an untrained learner that predicts one number per row.
-
-    Raises
-    ------
-    click.UsageError
-        If the options do not fit together.
-    """
-    from ...covariances.table import kind_of
-    from ...learner.learner import Learner
-    from ...learner.regression_settings import one_output, regression_settings
-    from ...learner.streams import StreamLearner
-    from ...rules.regression import RegressionRule
-
-    given = chosen_settings(options)
-    covariance, fit_intercept = given.pop("covariance"), given.pop("fit_intercept")
-    assert isinstance(rule, RegressionRule)
-    try:
-        kind_of(covariance).require("stream")
-        forget = options["forget"]
-        settings, view = regression_settings(rule, covariance, fit_intercept, view, 1, forget=forget, **given)
-        learner = Learner(settings, 1, view=view)
-    except (TypeError, ValueError) as error:
-        raise click.UsageError(str(error)) from None
-    return StreamLearner(learner, one_output(), None, features, reading)
-
-
-def new_number_stack(options: dict[str, Any], features: Features | None, reading: ReaderOptions) -> StreamLearner:
-    """Return a stack of regressions, which the first rows will choose."""
-    from ...learner.regression_settings import one_output
-    from ...learner.streams import StreamLearner
-    from ...stack.number_choice import new_number_stack
-
-    return StreamLearner(new_number_stack(dtype=options["dtype"]), one_output(), None, features, reading)
-
-
-def continued_regression(model: Model) -> StreamLearner:
-    """Return the learner of a regression model, to continue its training."""
-    from ...data.reading import ReaderOptions
-    from ...learner.regression_settings import one_output
-    from ...learner.streams import StreamLearner
-
-    reading = ReaderOptions.from_dict(model.source) if model.source else None
-    return StreamLearner(model.learner, one_output(), None, model.features, reading)

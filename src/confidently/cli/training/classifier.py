@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
-from ...data.classes import check_classes
+from ...data.classes import ClassTable, check_classes
 from ...data.expected_columns import ExpectedColumns
 from ...data.features import Features
 from ...data.selection import cut_at
@@ -17,7 +17,7 @@ from ..inputs import BadInput
 from ..options.learner import (
     chosen_calibration,
     chosen_classes,
-    continued_learner,
+    chosen_recipe,
     new_stack,
     new_stream_learner,
 )
@@ -79,9 +79,9 @@ class ClassifierTraining(TrainingLoop):
         if self.options["auto"]:
             self.learner = new_stack(self.options, self.classes, multilabel, features, self.reading)
         else:
-            self.learner = new_stream_learner(
-                self.options, self.rule, self.classes, multilabel, features, self.reading, self.view
-            )
+            table = ClassTable(self.classes, multilabel, closed=self.closed)
+            recipe = chosen_recipe(self.options, self.rule, self.view)
+            self.learner = new_stream_learner(recipe, table, features, self.reading)
 
     def resume(self, model: Model) -> None:
         self.learner = self.continued(model)
@@ -92,7 +92,7 @@ class ClassifierTraining(TrainingLoop):
 
     def continued(self, model: Model) -> StreamLearner:
         """Return the learner of a model, to continue its training."""
-        return continued_learner(model)
+        return model.stream_learner()
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
         options = self.options

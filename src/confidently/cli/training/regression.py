@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from ...covariances.names import AUTO
 from ...data.features import Features
 from ...data.selection import columns_of_first
-from ...learner.regression_settings import ROWS_TO_CHOOSE, automatic_covariance
+from ...learner.recipe import ROWS_TO_CHOOSE, one_output
+from ...learner.streams import StreamLearner
 from ...tasks.targets import Targets
 from ..inputs import BadInput
-from ..options.learner import chosen_calibration
+from ..options.learner import chosen_calibration, chosen_recipe, new_stream_learner
 from ..options.reading import chosen_raw_reading
-from ..options.regression import continued_regression, new_number_stack, new_regression
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
@@ -24,7 +24,6 @@ from .classifier import ClassifierTraining
 if TYPE_CHECKING:
     from ...data import Batch
     from ...distributed.sources import Survey
-    from ...learner.streams import StreamLearner
     from ...models.model import Model
     from ...models.regression import RegressionModel
 
@@ -37,33 +36,31 @@ class RegressionTraining(ClassifierTraining):
     targets: ClassVar[bool] = True
 
     def new(self) -> None:
-        options = self.options
+        options, self.closed = self.options, False
         if options["auto"]:
-            self._begin_stack()
-            return
-        self.view, self.reading, _ = chosen_view_and_reading(options, self.paths, standardize=False)
-        self.rule, self.closed = chosen_rule(options), False
-        self.undecided = options["covariance"] == AUTO
+            self.view, self.reading = None, chosen_raw_reading(options, self.paths)
+            self.estimator: dict[str, Any] = {"members": "auto", "passes": 1, "shuffle": "auto", "random_state": 0}
+        else:
+            self.view, self.reading, _ = chosen_view_and_reading(options, self.paths, standardize=False)
+            self.rule = chosen_rule(options)
+            self.estimator = {
+                "covariance": options["covariance"], "calibration": chosen_calibration(options),
+                "one_dimensional": True, "passes": 1, "shuffle": False, "random_state": None,
+            }  # fmt: skip
+        self.undecided = not options["auto"] and options["covariance"] == AUTO
         self.start_regression(0)
-        self.estimator: dict[str, Any] = {
-            "covariance": options["covariance"], "calibration": chosen_calibration(options), "one_dimensional": True,
-            "passes": 1, "shuffle": False, "random_state": None,
-        }  # fmt: skip
-
-    def _begin_stack(self) -> None:
-        """Begin with a stack, whose members have views of their own."""
-        self.view, self.reading = None, chosen_raw_reading(self.options, self.paths)
-        self.closed = self.undecided = False
-        features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        self.learner = new_number_stack(self.options, features, self.reading)
-        self.estimator = {"members": "auto", "passes": 1, "shuffle": "auto", "random_state": 0}
 
     def start_regression(self, n_columns: int) -> None:
         """Begin with an untrained learner for rows with so many columns."""
         features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        covariance = automatic_covariance(n_columns) if self.undecided else self.options["covariance"]
-        options = self.options | {"covariance": covariance}
-        self.learner = new_regression(options, self.rule, features, self.reading, self.view)
+        if self.options["auto"]:
+            from ...stack.number_choice import new_number_stack
+
+            stack = new_number_stack(dtype=self.options["dtype"])
+            self.learner = StreamLearner(stack, one_output(), None, features, self.reading)
+        else:
+            recipe = chosen_recipe(self.options, self.rule, self.view)
+            self.learner = new_stream_learner(recipe, one_output(), features, self.reading, n_columns)
 
     def resume(self, model: Model) -> None:
         super().resume(model)
@@ -72,7 +69,7 @@ class RegressionTraining(ClassifierTraining):
     def continued(self, model: Model) -> StreamLearner:
         if (n := model.learner.n_classes) > 1:
             raise BadInput(f"the model predicts {n} numbers per row; continue its training in Python")
-        return continued_regression(model)
+        return super().continued(model)
 
     def prepared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         if not self.undecided:
