@@ -1,9 +1,7 @@
 """The table of covariances: each capability equals the reference implementation or is rejected with its reason, and the
 rest of the package compares no names of covariances."""
 
-import ast
 from copy import deepcopy
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,9 +20,9 @@ from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
 from confidently.models.model import Model
 from confidently.tasks import calibration
+from tests.compared_names import compared_names
 from tests.twins.reference import ReferenceLearner
 
-PACKAGE = Path(confidently.__file__).parent
 D, R = 4, 0.5
 NAMES = {*COVARIANCES, "identity"}
 
@@ -220,27 +218,5 @@ def test_unknown_covariances_are_rejected(value):
         Learner(Settings("arow", value))
 
 
-def constants(side):
-    """Return a constant, or those of a literal tuple, list or set."""
-    parts = side.elts if isinstance(side, ast.Tuple | ast.List | ast.Set) else [side]
-    return {part.value for part in parts if isinstance(part, ast.Constant)}
-
-
-def compared_names():
-    """Yield every comparison with a covariance's name outside covariances/, as ``path:line``."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        if path.is_relative_to(PACKAGE / "covariances"):
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Compare):
-                sides = [node.left, *node.comparators]
-            elif isinstance(node, ast.MatchValue):
-                sides = [node.value]
-            else:
-                continue
-            if any(constants(side) & NAMES for side in sides):
-                yield f"{path.relative_to(PACKAGE)}:{node.lineno}"
-
-
 def test_no_covariance_is_compared_by_name_outside_their_folder():
-    assert list(compared_names()) == []
+    assert list(compared_names("covariances", NAMES)) == []

@@ -21,6 +21,7 @@ from ..rules.ranges import check_choice
 from ..stack.members import Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import Stack
+from ..tasks.table import BINARY
 from ..views.view import View
 from ..wording import counted
 from . import file
@@ -300,7 +301,7 @@ def check_view(view: View, packed: State) -> None:
 
 def _check_names(header: file.Header, features: Features | None) -> None:
     # the second of two classes may not have been seen yet; topic models know both
-    of_two = header.n_classes <= 2 if header.members else header.settings.get("task") == "binary"
+    of_two = header.n_classes <= 2 if header.members else header.settings.get("task") == BINARY.name
     unnamed = int(header.kind == Model.kind and of_two)
     if unnamed and header.n_classes != 2:
         raise ValueError(f"{header.n_classes} classes for a task of two")

@@ -85,7 +85,7 @@ def evaluate(
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)
     model = load_predictor(model_path, data)
-    if model.kind == "regression":
+    if model.learner.task.regression:
         if abstain is not None or risk_coverage:
             raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
         from ..output.regression import evaluate_regression

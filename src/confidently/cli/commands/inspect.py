@@ -83,9 +83,9 @@ def inspect(
         else:
             model = linear_type(model_path).load(model_path)
     stack = weighted_members(model.learner) is not None
-    if model.kind == "regression" and class_name is not None:
+    if model.learner.task.regression and class_name is not None:
         raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
-    if model.kind == "regression" and stack and row is not None and plot:
+    if model.learner.task.regression and stack and row is not None and plot:
         raise BadInput(f"{model_path} is a stack of regressions, of which a row is not drawn; omit --plot")
     if stack:
         _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
@@ -103,7 +103,7 @@ def inspect(
         raise BadInput(f"{model_path}: {error}") from None
     if row is None:
         _show_model(model, model_path, top, class_name, plot, as_json)
-    elif model.kind == "regression":
+    elif model.learner.task.regression:
         _show_number(model, model_path, row, top, plot, as_json)
     else:
         _show_row(model, row, top, class_name, plot, as_json)
@@ -182,7 +182,7 @@ def _inspect_stack(
         return
     from ...models.stack_explanation import explain_number_stack, explain_stack
 
-    if model.kind == "regression":
+    if model.learner.task.regression:
         number = explain_number_stack(model, _row(model, row))
         say(json.dumps(number_stack_explained(number, top)) if as_json else number_stack_text(number, top))
         return

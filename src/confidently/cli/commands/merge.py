@@ -77,7 +77,7 @@ def _loaded(paths: Sequence[str]) -> list[Model]:
         models = [linear_type(path).load(path) for path in paths]
     for path, model in zip(paths, models, strict=True):
         if model.kind != models[0].kind:
-            numbers, classes = (path, paths[0]) if model.kind == "regression" else (paths[0], path)
+            numbers, classes = (path, paths[0]) if model.learner.task.regression else (paths[0], path)
             raise BadInput(f"{numbers} predicts numbers and {classes} classes; merge models of one kind")
     return models
 
@@ -96,7 +96,7 @@ def _part(path: str, model: Model) -> dict[str, Any]:
     return {
         "model": path,
         "rows_seen": learner.n_seen,
-        **({} if model.kind == "regression" else {"mistakes": learner.mistakes}),
+        **({} if model.learner.task.regression else {"mistakes": learner.mistakes}),
         "updates": learner.updates,
         "features": learner.n_features,
     }

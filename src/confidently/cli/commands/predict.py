@@ -49,7 +49,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     from ..output.writers import write_predictions
 
     model = load_predictor(model_path, data)
-    regression = model.kind == "regression"
+    regression = model.learner.task.regression
     check_kind(options, regression)
     predictions: ClassifierPredictions | RegressionPredictions
     if regression:

@@ -209,7 +209,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
         "updates": learner.updates,
-        **(target_facts(learner) if model.kind == "regression" else of_classes),
+        **(target_facts(learner) if model.learner.task.regression else of_classes),
         "source": model.source,
         "estimator": model.estimator,
     }
@@ -340,7 +340,7 @@ def of_class(views: list[Any], name: str | None) -> list[Any]:
 
 def class_title(model: Model | TopicModel, name: Any) -> str:
     """Return the title of a class's weights."""
-    if model.kind == "regression":
+    if model.learner.task.regression:
         return "weights" if len(model.classes) == 1 else f"weights of output {shown(name)}"
     if model.learner.task.binary:
         return f"positive weights favor {shown(name)}, negative {shown(class_names(model)[0])}"

@@ -70,7 +70,7 @@ def members_text(model: Model, top: int, class_name: str | None) -> list[str]:
     found = member_views(model, top, MEMBERS_SHOWN)
     if not found:
         return ["No member has weights of features; --row explains a prediction."]
-    named_class = model.kind != "regression"
+    named_class = not model.learner.task.regression
     return [_member_text(name, view, named_class) for name, views in found for view in of_class(views, class_name)]
 
 
