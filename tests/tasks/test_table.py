@@ -86,7 +86,7 @@ def test_probabilities_rise_with_scores_and_decide_as_scores_do_before_training(
         assert (task.decided(scores, None, initial) == (scores > 0)).all()
     else:
         assert (task.decided(None, p, initial) == task.decided(scores, None, initial)).all()
-    likely = task.likely(scores, lambda: np.full(scores.shape, 0.5), rule_of(task))
+    likely = task.likely(scores, lambda: np.full(scores.shape, 0.5), rule_of(task).score_noise())
     assert likely.shape == (50, n) and (np.sign(likely[:, 1] - likely[:, 0]) == np.sign(p[:, 1] - p[:, 0])).all()
 
 

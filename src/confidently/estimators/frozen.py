@@ -9,7 +9,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from ..arrays import predicted_numbers
 from ..models.linear_form import LinearForm, Spread
 from ..tasks import calibration
 from ..views.view import View
@@ -63,37 +62,24 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return what the classifier predicts: classes, or in multilabel data an indicator matrix."""
-        form = self.form
-        if form.threshold is not None:
-            return (self.predict_proba(X) > form.threshold).astype(int)
-        by_probability = form.task.binary and form.calibration is not None
-        decision = self.predict_proba(X) if by_probability else self.decision_function(X)
-        if form.task.multilabel:
-            return (decision > 0).astype(int)
-        found: np.ndarray = self.classes_[predicted_numbers(decision)]
-        return found
+        form, task = self.form, self.form.task
+        by_probability = form.calibration is not None and task.decides_by_probability(form.calibration)
+        p = self.predict_proba(X) if by_probability else None
+        decided = task.decided(None if by_probability else self.decision_function(X), p, form.calibration)
+        return decided.astype(int) if task.multilabel else self.classes_[decided]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the classes, (n, n_classes); in multilabel data, of each label by itself."""
-        rows, form, spread = self._rows(X), self.form, self.form.spread
+        rows, form, task, spread = self._rows(X), self.form, self.form.task, self.form.spread
         scores = self._scores(rows)
-        if spread is None:
-            return calibration.softmax(scores, form.calibration) if form.task.several else self._calibrated(scores)
-        variances = score_variances(spread, rows)
-        if form.task.several and form.calibration is not None:
-            shrunk = calibration.moderated(scores, _of_the_best_two(scores, variances), spread.prior)
-            return calibration.softmax(shrunk, form.calibration)
-        if form.calibration is not None:
-            return self._calibrated(calibration.moderated(scores, variances, spread.prior))
-        p = calibration.posterior_probability(scores, variances, form.noise)
-        return calibration.both_classes(p) if form.task.binary else p
-
-    def _calibrated(self, scores: np.ndarray) -> np.ndarray:
-        found = self.form.calibration
-        assert found is not None  # which has a spread
-        if self.form.task.binary:
-            return calibration.sigmoid(scores[:, 0], found)
-        return calibration.sigmoids(scores, found)
+        if form.calibration is None:
+            assert spread is not None  # on which uncalibrated probabilities depend
+            return task.likely(self._shaped(scores), lambda: self._shaped(score_variances(spread, rows)), form.noise)
+        if spread is not None:
+            variances = score_variances(spread, rows)
+            variances = _of_the_best_two(scores, variances) if task.several else variances
+            scores = calibration.moderated(scores, variances, spread.prior)
+        return task.probabilities(self._shaped(scores), form.calibration)
 
     def _rows(self, X: Any) -> Any:
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)

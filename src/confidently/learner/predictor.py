@@ -168,7 +168,9 @@ class Predictor(Posterior):
         task, state = self.task, self.state["calibration"]
         if method is None:  # of the rule's likelihood; without one, of a classifier drawn from the posterior
             decision, variances = self._decision(X), task.variances_by_output
-            return decision, task.likely(decision, lambda: variances(self._variances(X)), self.settings.rule)
+            return decision, task.likely(
+                decision, lambda: variances(self._variances(X)), self.settings.rule.score_noise()
+            )
         if not task.moderates:
             decision = self._decision(X)
             return decision, task.probabilities(decision, state)

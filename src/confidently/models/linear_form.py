@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
-from ..tasks.calibration import INITIAL_LABEL, INITIAL_TEMPERATURE, label_threshold, mirrored
+from ..tasks.calibration import INITIAL_LABEL, INITIAL_TEMPERATURE, mirrored
 from ..tasks.task import Task
 
 
@@ -49,8 +49,6 @@ class LinearForm:
     calibration : array, optional
         Of :mod:`confidently.tasks.calibration`, for scores that are moderated unless labels are ranked jointly.
         Without one: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
-    threshold : float, optional
-        The probability above which labels are predicted; without one, those with a positive score.
     spread : Spread, optional
         Parameters of the variances, if probabilities depend on them; without them, scores are not moderated.
     noise : sequence of pairs of float
@@ -62,7 +60,6 @@ class LinearForm:
     task: Task
     classes: np.ndarray
     calibration: np.ndarray | None
-    threshold: float | None
     spread: Spread | None
     noise: tuple[tuple[float, float], ...]
 
@@ -88,14 +85,12 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
     learner.require("export")
     several, binary = settings.task.several, settings.task.binary
     found: np.ndarray | None = None
-    threshold = None
     if calibration is not None and several:
         found = state.copy()
     elif calibration is not None and binary:
         found = state.copy() if order.numbers[0] == 0 else mirrored(state)
     elif calibration is not None:
         found = order.columns(state.reshape(-1, len(INITIAL_LABEL)).T).T.ravel()
-        threshold = label_threshold(state)
     elif settings.task.likely_by_scores:
         found = np.array(INITIAL_TEMPERATURE)
     elif several:
@@ -108,7 +103,7 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
     moderated = calibration is not None and not settings.task.has_threshold
     spread = _spread(learner, order) if found is None or moderated else None
     coef, noise = mean[:, : learner.width], settings.rule.score_noise()
-    return LinearForm(coef, intercept, settings.task, order.classes, found, threshold, spread, noise)
+    return LinearForm(coef, intercept, settings.task, order.classes, found, spread, noise)
 
 
 def _spread(learner: Learner, order: ClassOrder) -> Spread:

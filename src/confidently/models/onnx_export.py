@@ -120,8 +120,9 @@ def _label(graph: Graph, form: LinearForm, scores: str, p: str) -> None:
     if form.task.several:
         number = graph.add("ArgMax", scores, axis=1, keepdims=0)
     else:
-        by_score = form.calibration is None or (form.task.multilabel and form.threshold is None)
-        least = 0.0 if by_score else form.threshold or 0.5
+        calibration = form.calibration
+        by_score = calibration is None or not form.task.decides_by_probability(calibration)
+        least = 0.0 if calibration is None or by_score else form.task.least_probability(calibration)
         positive = graph.add("Greater", scores if by_score else p, graph.constant(least))
         name = "label" if form.task.multilabel else ""
         number = graph.add("Cast", positive, name=name, to=TensorProto.INT64)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..rules.rule import Rule
 from . import calibration as progressive
 from .calibration import INITIAL_LINE, INITIAL_SIGMOID
-from .task import Task, Values
+from .task import Noise, Task, Values
 
 
 class Binary(Task):
@@ -50,5 +49,5 @@ class Binary(Task):
     def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
         return progressive.sigmoid(scores, calibration)
 
-    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
-        return progressive.both_classes(progressive.posterior_probability(mean, variance(), rule.score_noise()))
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
+        return progressive.both_classes(progressive.posterior_probability(mean, variance(), noise))

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..rules.rule import Rule
 from . import calibration as progressive
 from .calibration import INITIAL_SLOPE, INITIAL_TEMPERATURE
-from .task import Task, Values
+from .task import Noise, Task, Values
 
 
 class OneOfSeveral(Task):
@@ -38,7 +37,7 @@ class OneOfSeveral(Task):
     def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
         return progressive.softmax(scores, calibration)
 
-    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
         return progressive.posterior_probabilities(mean, variance())
 
 

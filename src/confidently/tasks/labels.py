@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..rules.rule import Rule
 from . import calibration as progressive
 from .calibration import INITIAL_LABEL, INITIAL_LINE
-from .task import Task, Values
+from .task import Noise, Task, Values
 
 
 class Labels(Task):
@@ -44,21 +43,26 @@ class Labels(Task):
         return progressive.label_threshold(calibration) is not None
 
     def decided(
-        self, scores: np.ndarray | None, probabilities: np.ndarray | None, calibration: np.ndarray
+        self, scores: np.ndarray | None, probabilities: np.ndarray | None, calibration: np.ndarray | None
     ) -> np.ndarray:
         """Return booleans, (n, labels): probabilities above half of the progressive F1, or scores above 0."""
         if probabilities is None:
             assert scores is not None
-            relevant: np.ndarray = scores > 0
-            return relevant
-        relevant = probabilities > progressive.label_threshold(calibration)
+            return scores > 0
+        assert calibration is not None  # which probabilities are of
+        relevant: np.ndarray = probabilities > self.least_probability(calibration)
         return relevant
+
+    def least_probability(self, calibration: np.ndarray) -> float:
+        threshold = progressive.label_threshold(calibration)
+        assert threshold is not None  # as decides_by_probability says
+        return threshold
 
     def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
         return progressive.sigmoids(scores, calibration)
 
-    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
-        return progressive.posterior_probability(mean, variance(), rule.score_noise())
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
+        return progressive.posterior_probability(mean, variance(), noise)
 
 
 class RankedLabels(Labels):

@@ -9,6 +9,7 @@ import numpy as np
 from ..rules.rule import Rule
 from . import calibration as progressive
 from .joint import OneOfSeveral
+from .task import Noise
 
 
 class Softmax(OneOfSeveral):
@@ -26,5 +27,5 @@ class Softmax(OneOfSeveral):
             )
         super().check_rule(rule)
 
-    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
         return progressive.softmax(mean)

@@ -20,6 +20,7 @@ from ..rules.ranges import Range
 from ..rules.rule import Rule
 from .targets import Prediction, Targets
 
+Noise = Sequence[tuple[float, float]]
 Values = Iterator[tuple[str, np.ndarray, Range]]
 
 
@@ -187,8 +188,12 @@ class Task:
         """Whether decisions need calibrated probabilities; those about three or more classes are the same without."""
         return False
 
+    def least_probability(self, calibration: np.ndarray) -> float:
+        """Return the probability above which one of two classes, or a label, is predicted."""
+        return 0.5
+
     def decided(
-        self, scores: np.ndarray | None, probabilities: np.ndarray | None, calibration: np.ndarray
+        self, scores: np.ndarray | None, probabilities: np.ndarray | None, calibration: np.ndarray | None
     ) -> np.ndarray:
         """Return class numbers, (n,), or booleans for labels, (n, labels), by probabilities if given."""
         found = scores if probabilities is None else probabilities
@@ -199,7 +204,7 @@ class Task:
         """Return the probability of every class or label of scores by output, which are moderated."""
         raise NotImplementedError
 
-    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], rule: Rule) -> np.ndarray:
+    def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
         """Return probabilities by the rule's likelihood, or without one those of a classifier drawn from the Gaussian.
 
         Parameters
@@ -208,7 +213,8 @@ class Task:
             Scores by output.
         variance : callable
             Returns their variances.
-        rule : Rule
+        noise : sequence of pairs of float
+            The weights and variances of the rule's noise (:meth:`confidently.rules.rule.Rule.score_noise`).
         """
         raise NotImplementedError
 
