@@ -17,7 +17,6 @@ from ..rules.rule import Rule
 from ..tasks.table import task_of_numbers
 from ..views.center import Center
 from ..views.columns import Columns
-from ..views.table import make_view
 from ..views.view import View
 from ..wording import counted
 from .learner import Learner
@@ -115,6 +114,8 @@ class Recipe:
         centered = self.fit_intercept and kind.couples_features and not kind.keeps_examples and rule.squared_loss
         centered = centered and (view is None or view.keeps_columns)
         if centered and not own_centers:
+            from ..views.table import make_view  # imported here to save start-up time
+
             view = make_view([*(() if view is None else view.views), Center()])
         task = task_of_numbers(self.fit_intercept, centered)
         return Settings(rule, kind.name, task, fit_intercept=self.fit_intercept and not centered, **self.others), view
