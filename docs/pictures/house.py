@@ -28,7 +28,7 @@ STYLE = """
     .box { fill: #161b22; stroke: #8b949e } .axis { fill: #0c2d6b; stroke: #58a6ff }
     .name { fill: #e6edf3 } .line { fill: #9da7b1 } .arrow { stroke: #6e7681 }
   }"""
-AXES = ("rules", "covariances", "views")
+AXES = ("rules", "covariances", "views", "tasks")
 
 
 def folders() -> dict[str, str]:

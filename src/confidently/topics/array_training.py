@@ -102,7 +102,7 @@ class ArrayTraining:
         """Return the classes or labels, and a sign per document, model and classifier."""
         multilabel = is_multilabel(y)
         before = None if self.before is None else self.before[1].by_number
-        if self.before is not None and multilabel != self.before[0].multilabel:
+        if self.before is not None and multilabel != self.before[0].task.multilabel:
             raise ValueError("y changed between one class per row and an indicator matrix of labels")
         if multilabel:
             y = y if self.before is None else self.before[1].labels_by_number(y)
