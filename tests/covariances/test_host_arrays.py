@@ -10,8 +10,7 @@ from scipy.linalg import solve_triangular
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from confidently.covariances import threads
-from confidently.covariances.block_update import BlockUpdate
-from confidently.covariances.host_arrays import NumpyArrays
+from confidently.covariances.host_arrays import BlockUpdate, NumpyArrays
 from confidently.covariances.settings import Settings
 from confidently.covariances.threads import Crew, crew, one_blas_thread
 from confidently.data.memory.matrix import as_matrix

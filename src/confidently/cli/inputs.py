@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import click
 
-from .headers import kind_of_model
-
 if TYPE_CHECKING:
     from ..data import ReaderOptions, Stream
     from ..models.model import Model
     from ..topics.model import TopicModel
+
+
+DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # reported when the model is loaded
+MODEL = b'{"__metadata__":{'  # how a model file begins, after a size in eight bytes
 
 
 class BadInput(click.ClickException):
@@ -32,6 +35,26 @@ def reported() -> Iterator[None]:
         yield
     except (DataError, ModelFileError) as error:
         raise BadInput(str(error)) from error
+
+
+def kind_of_model(path: str) -> str | None:
+    """Return the kind of a model file, without reading its arrays; ``None`` if it has none."""
+    try:
+        kind: str | None = _header(path).get("kind")
+    except DAMAGED:
+        return None
+    return kind
+
+
+def _header(path: str) -> dict[str, Any]:
+    if not os.path.isfile(path):  # a pipe can be read only once
+        raise ValueError(path)
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        if not file.peek(len(MODEL)).startswith(MODEL):
+            raise ValueError(path)
+        header: dict[str, Any] = json.loads(json.loads(file.read(size))["__metadata__"]["confidently"])
+        return header
 
 
 Kind = Literal["linear", "regression", "topics"]

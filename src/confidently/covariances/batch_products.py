@@ -27,10 +27,9 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .block_update import BlockUpdate
 from .devices import namespace
 from .examples import Examples, Progressive
-from .host_arrays import scipy_blas
+from .host_arrays import BlockUpdate, scipy_blas
 from .open_block import OpenBlock
 from .settings import Settings
 from .state import State

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .block_update import BlockUpdate, Product
-from .host_arrays import NumpyArrays
+from .host_arrays import BlockUpdate, NumpyArrays, Product
 from .threads import Crew
 
 

@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _core
-from .block_update import BlockUpdate, Product
 from .threads import WORTHWHILE, Crew, Task
 
 ALIGNED = 16  # columns: where strips begin
+Product = tuple[Any, Any, Any]  # left, right and where their product goes
+
+
+class BlockUpdate(NamedTuple):
+    """The updates of one covariance by n directions z, as arrays of the host, apart from G.
+
+    With Q = (I + lower)^-1 (G[plus] - G[minus]), the mean changes by mean @ Q, and the covariance loses the Gram matrix
+    of the rows size * Q.
+    """
+
+    G: Any  # positions x D, on the device
+    plus: np.ndarray
+    minus: np.ndarray | None
+    lower: np.ndarray  # (n, n), strictly lower
+    mean: np.ndarray  # (m, n)
+    size: np.ndarray  # (n,)
 
 
 class NumpyArrays:

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .block_update import BlockUpdate
 from .examples import Block, Examples, Progressive
-from .host_arrays import NumpyArrays
+from .host_arrays import BlockUpdate, NumpyArrays
 from .kernel_functions import KernelFunction
 from .kernel_support import ROWS, append_rows, csr_rows, shapes
 from .settings import Settings

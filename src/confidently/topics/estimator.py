@@ -24,10 +24,9 @@ from ..data.memory.labels import check_labels, plain, plain_class_weight, traini
 from ..wording import counted
 from .array_training import ArrayTraining
 from .bags import Bags
-from .collapse import CollapseWarning as CollapseWarning
-from .collapse import collapse_message
 from .inputs import bags_of, check_counts
-from .learner import TopicLearner
+from .learner import CollapseWarning as CollapseWarning
+from .learner import TopicLearner, collapse_message
 from .model import TopicModel
 from .views import relevances
 

@@ -24,6 +24,11 @@ from .state import SCORED, TOPIC_COUNTERS, check_values, new_state
 # Documents per call of the core, between two reports of progress; rounded up to whole batches.
 DOCUMENTS_PER_CALL = 512
 MAX_THREADS = 1024
+MIN_PREDICTIONS = 100  # fewer may all be of one class by chance
+
+
+class CollapseWarning(UserWarning):
+    """A warning that all documents are predicted to be of one class, whatever their topics."""
 
 
 class TopicLearner:
@@ -249,3 +254,14 @@ def _blocks(first: int, last: int, size: int) -> Iterator[tuple[int, int]]:
     """Consecutive blocks of a size, the last of which may be smaller."""
     for start in range(first, last, size):
         yield start, min(start + size, last)
+
+
+def collapse_message(scores: np.ndarray, multilabel: bool) -> str | None:
+    """Return a message if the scores predict the same for all documents, which are too many for chance."""
+    predicted = scores > 0 if multilabel or scores.ndim == 1 else scores.argmax(axis=1)
+    if len(predicted) < MIN_PREDICTIONS or (predicted != predicted[0]).any():
+        return None
+    return (
+        f"all {len(predicted)} documents are predicted to be of one class; if that is wrong, use a larger step_size, "
+        "fewer topics or, with averaging, n_inner of 2 or more"
+    )

@@ -9,7 +9,7 @@ import click
 
 from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
-from ..headers import kind_of_model
+from ..inputs import kind_of_model
 from .arguments import add_options, is_given, listed
 from .files import CHECKPOINT
 from .reading import chosen_reading

@@ -18,10 +18,9 @@ from ...data import Batch
 from ...data.classes import ClassTable, check_classes
 from ...data.features import Features
 from ...data.selection import in_blocks
-from ...topics.collapse import collapse_message
 from ...topics.documents import DocumentReader, Documents, block_size
 from ...topics.inputs import DEFAULTS, chosen_settings
-from ...topics.learner import TopicLearner
+from ...topics.learner import TopicLearner, collapse_message
 from ...topics.model import TopicModel
 from ...topics.settings import MAX_SEED, TopicSettings
 from ..inputs import BadInput
