@@ -88,12 +88,12 @@ def read_cb_adf(path: str | os.PathLike[str], bits: int = 18) -> Iterator[Logged
     """Yield the decisions of a file of VW's text for ``--cb_adf`` and ``--cb_explore_adf``.
 
     A blank line ends a decision. Its first line may be ``shared |features``; each other line is an action,
-    ``[label] |features``, and at most one has a label ``action:cost:probability``, whose number counts for nothing.
+    ``[label] |features``, and at most one has a label ``action:cost:probability``, whose action number is ignored.
 
     Parameters
     ----------
     path : path
-        A file, also a compressed one.
+        A file, which may be compressed.
     bits : int
         Features are hashed into 2^bits columns, 1 to 30, with VW's namespaces and values.
 
@@ -131,7 +131,7 @@ def read_cb_adf(path: str | os.PathLike[str], bits: int = 18) -> Iterator[Logged
     current: list[tuple[int, bytes]] = []
 
     def flush(n: int) -> Iterator[LoggedActions]:
-        """Parse the first n lines that wait, those of the decisions in ``done``."""
+        """Parse the first n waiting lines, those of the decisions in ``done``."""
         nonlocal first
         text = b"".join(waiting[:n])
         try:
@@ -177,7 +177,7 @@ def read_cb_adf(path: str | os.PathLike[str], bits: int = 18) -> Iterator[Logged
 
 
 def _hashed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return numbers of which each bit depends on all bits of the given ones."""
+    """Return numbers in which every bit depends on all bits of the given ones."""
     found = numbers + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in MIXING:
         found = (found ^ (found >> np.uint64(shift))) * np.uint64(factor)

@@ -1,4 +1,4 @@
-"""Checks of what a bandit is given: its arms, and their features."""
+"""Checks of a bandit's arms and of their features."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from ..data.memory.matrix import as_matrix
 
-ARMS = (str, int, float)  # types of arms and of ids, which files can hold
+ARMS = (str, int, float)  # types of arms and ids that files can hold
 
 
 def checked_arms(arms: Sequence[Any]) -> list[Any]:

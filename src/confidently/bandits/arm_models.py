@@ -34,7 +34,7 @@ class ArmModels(ABC):
 
     @abstractmethod
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
-        """Train on decisions for contexts in their order, with their rewards; an error leaves all as it was."""
+        """Train on decisions for contexts in their order, with their rewards; an error changes nothing."""
 
     @abstractmethod
     def add(self, features: Any = None) -> None:
@@ -42,7 +42,7 @@ class ArmModels(ABC):
 
     @abstractmethod
     def remove(self, arm: int) -> None:
-        """Forget an arm; the numbers of those after it decrease by one."""
+        """Remove an arm; the numbers of those after it decrease by one."""
 
     @abstractmethod
     def parts(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -77,7 +77,7 @@ class PerArm(ArmModels):
         touched, learned = np.unique(arms), dict[int, Any]()
         for arm in touched.tolist():
             rows, estimator = np.flatnonzero(arms == arm), self.estimators[arm]
-            if estimator is None or len(touched) > 1:  # one alone takes back what it has learned before an error
+            if estimator is None or len(touched) > 1:  # a single one undoes what it learned before an error
                 estimator = self.model.copied(self.prior if estimator is None else estimator)
             self.model.learn(estimator, X if len(rows) == X.shape[0] else X[rows], rewards[rows])
             learned[arm] = estimator

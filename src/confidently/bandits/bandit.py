@@ -37,7 +37,7 @@ class ContextualBandit:
     Parameters
     ----------
     arms : sequence of str, int or float
-        At least one; arms come and go by :meth:`add_arm` and :meth:`remove_arm`.
+        At least one; :meth:`add_arm` and :meth:`remove_arm` change them.
     policy : str or Policy, default="lin_ucb"
         A name in ``confidently.bandits.POLICIES`` or a policy such as ``LinUCB(alpha=0.5)``.
     model : OnlineClassifier or OnlineRegressor, optional
@@ -56,8 +56,8 @@ class ContextualBandit:
     arms : list
         In the order of the columns of :meth:`propensities` and :meth:`predict_expectations`.
     log : list of Decision
-        All decisions of :meth:`decide`, the first one first. Its owner may shorten it: rewards find the decisions that
-        wait for them without it.
+        All decisions of :meth:`decide`, the first one first. You may shorten it: rewards find the decisions that wait
+        for them without it.
 
     Notes
     -----
@@ -114,8 +114,8 @@ class ContextualBandit:
         Raises
         ------
         ValueError, TypeError
-            If the context has another number of columns than those before or values that are not finite, or a decision
-            with this id waits for its reward.
+            If the context has a different number of columns than earlier ones or values that are not finite, or a
+            decision with this id waits for its reward.
         """
         X = self._rows(as_one_row(context), 1)
         id = self._n_decisions if id is None else id
@@ -137,7 +137,7 @@ class ContextualBandit:
     def reward(self, id: Any, value: float) -> None:
         """Give the reward of a decision, at any time after it, and learn from it.
 
-        An arm that was removed since learns nothing; the log has the reward nevertheless.
+        If the arm was removed since, nothing is learned; the log records the reward anyway.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class ContextualBandit:
     # --- training ------------------------------------------------------------------------------------------------
 
     def fit(self, decisions: Sequence[Any], rewards: Any, contexts: Any = None) -> Self:
-        """Train from scratch on decisions of the past; the log stays.
+        """Train from scratch on past decisions; the log is kept.
 
         Parameters and errors are those of :meth:`partial_fit`.
         """
@@ -232,12 +232,12 @@ class ContextualBandit:
     # --- arms ----------------------------------------------------------------------------------------------------
 
     def add_arm(self, arm: Any, features: Any = None) -> None:
-        """Add an arm, about which nothing is known except, in a shared model, by its features.
+        """Add an arm, which starts at the prior; a shared model scores it by its features at once.
 
         Raises
         ------
         ValueError, TypeError
-            If there is such an arm, or its features are missing, not wanted or not as those of the others.
+            If the arm exists, or its features are missing, unexpected or unlike those of the other arms.
         """
         checked_arms([*self.arms, arm])
         if (features is None) != (self._arm_features is None):
@@ -259,12 +259,12 @@ class ContextualBandit:
         self.arms.append(arm)
 
     def remove_arm(self, arm: Any) -> None:
-        """Remove an arm with all that was learned about it alone.
+        """Remove an arm and what was learned about it alone.
 
         Raises
         ------
         ValueError
-            If there is no such arm, or no other.
+            If the arm is unknown, or the only one.
         """
         if arm not in self.arms:
             raise ValueError(f"unknown arm {arm!r}; expected one of {shown(self.arms)}")
@@ -347,7 +347,7 @@ class ContextualBandit:
         return self._ready(X).scores(X)
 
     def _ready(self, X: Any) -> ArmModels:
-        """Return the models, which are made when the number of features is known first."""
+        """Return the models, which are created once the number of features is known."""
         if self._models is None:
             self._models = self._new_models(X.shape[1])
         return self._models

@@ -1,4 +1,4 @@
-"""Confidence bounds of means by betting, which need no bound of the terms and hold for every number of them."""
+"""Confidence bounds of means by betting: they need no bound of the terms and hold for any number."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Decision:
     Attributes
     ----------
     id : str, int or float
-        By which the reward is given later.
+        Identifies the decision when its reward is given.
     arm : str, int or float
         The chosen arm.
     propensity : float

@@ -19,7 +19,7 @@ FIRST_ROOM = 4  # matrices for arms that were tried; doubled when they are used 
 
 
 def has_matrices(model: RewardModel, estimator: Any) -> bool:
-    """Return whether the models of arms with such an estimator are those of :class:`DenseArms`."""
+    """Return whether :class:`DenseArms` can hold the models of arms with this estimator."""
     learner = estimator.learner_
     kind = kind_of(learner.settings.covariance)
     dense = kind.couples_features and not kind.keeps_examples  # one vector of weights: "shared" is then "full"
@@ -28,7 +28,7 @@ def has_matrices(model: RewardModel, estimator: Any) -> bool:
 
 
 class DenseArms(ArmModels):
-    """One linear model with a full covariance per arm, the same as :class:`PerArm` has.
+    """One linear model with a full covariance per arm, as in :class:`PerArm`.
 
     Means (arms x n) and covariances (arms x n x n) of the arms that were tried are in two arrays; the others have the
     prior.
@@ -86,7 +86,7 @@ class DenseArms(ArmModels):
         raise out_of_range("float64")
 
     def _begin(self, arms: NDArray[np.intp]) -> None:
-        """Give arms a place, with the prior."""
+        """Add arms to the arrays, at the prior."""
         places = np.arange(self.used, self.used + len(arms), dtype=np.int32)
         self.used += len(arms)
         if self.used > len(self.state["mean"]):

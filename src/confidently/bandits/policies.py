@@ -18,7 +18,7 @@ SHARE = Range(0.0, 1.0, closed_low=True, closed_high=True)
 
 
 class Policy(Parametric):
-    """Base of all policies: functions of the Gaussians over the arms' scores, which know neither arms nor models."""
+    """Base of all policies: functions of the Gaussians over the arms' scores, and of nothing else."""
 
     source: ClassVar[str]
 
@@ -65,7 +65,7 @@ class Policy(Parametric):
         return found[0] if m.ndim == 1 else found
 
     def _index(self, mean: Floats, variance: Floats) -> Floats:
-        """Return the number of each arm of which the largest one decides."""
+        """Return a number per arm; the arm with the largest one is chosen."""
         return mean
 
     def _propensities(self, mean: Floats, variance: Floats) -> Floats:
@@ -202,7 +202,7 @@ def _shared(index: Floats) -> Floats:
 
 
 def _largest(index: Floats, random: np.random.Generator) -> NDArray[np.intp]:
-    """Return the place of the largest number of each row, one of equal ones at random."""
+    """Return the position of the largest number of each row, one of equal ones at random."""
     best: NDArray[np.intp] = index.argmax(axis=1)
     several = (index == np.take_along_axis(index, best[:, None], axis=1)).sum(axis=1) > 1
     for row in np.flatnonzero(several):

@@ -48,7 +48,7 @@ def replay(
 ) -> Replayed:
     """Let a bandit decide on logged contexts; where it chooses the logged arm, it gets the reward and learns.
 
-    The rounds that count are distributed as if the bandit had run by itself, if the log is of a policy that chose
+    The rounds that count are distributed as if the bandit had run alone, if the log is of a policy that chose
     uniformly at random. For other policies, pass their propensities: a round with propensity p then counts with
     probability min(pscore)/p.
 

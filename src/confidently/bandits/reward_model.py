@@ -1,4 +1,4 @@
-"""What a bandit needs of an estimator: Gaussians over scores, training on rewards, and expected rewards."""
+"""What a bandit needs from an estimator: Gaussians over scores, training on rewards, and expected rewards."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RewardModel:
     Parameters
     ----------
     estimator : OnlineClassifier or OnlineRegressor
-        For rewards 0 and 1, or for any number. It is cloned, so that one that was fitted begins at its prior.
+        For rewards 0 and 1, or for any number. It is cloned, so a fitted one starts from its prior.
 
     Raises
     ------
@@ -39,7 +39,7 @@ class RewardModel:
     A regressor takes the mean of its targets as known. The reward of an arm that was hardly tried is not, so the
     intercept is here the weight of a column of ones, with the prior of the other weights.
 
-    ``view="auto"`` of a classifier is None: the prior is asked before any context is known.
+    ``view="auto"`` of a classifier is None: the prior is needed before any context is known.
     """
 
     def __init__(self, estimator: Any) -> None:

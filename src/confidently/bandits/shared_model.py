@@ -1,4 +1,4 @@
-"""One model of all arms, which are told apart by features of their own."""
+"""One model of all arms, which differ in features of their own."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class SharedModel(ArmModels):
     def scores(self, X: Any) -> tuple[Floats, Floats]:
         mean, variance = np.empty((X.shape[0], self.n_arms)), np.empty((X.shape[0], self.n_arms))
         one = np.zeros(self.n_arms, dtype=np.intp)
-        for i in range(X.shape[0]):  # a context at a time, since its rows for all arms take memory
+        for i in range(X.shape[0]):  # one context at a time, since its rows for all arms take memory
             mean[i], variance[i] = self.model.scores(self.estimator, crossed(X[[i]][one], self.features))
         return mean, variance
 

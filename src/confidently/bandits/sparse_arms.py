@@ -19,19 +19,19 @@ FIRST_ROOM = 4  # arms in the list of a feature when the first one arrives; doub
 
 
 def has_index(model: RewardModel, estimator: Any) -> bool:
-    """Return whether the models of arms with such an estimator are those of :class:`SparseArms`."""
+    """Return whether :class:`SparseArms` can hold the models of arms with this estimator."""
     return kind_of(estimator.learner_.settings.covariance).is_diagonal and model.has_plain_steps(estimator)
 
 
 class SparseArms(ArmModels):
-    """One linear model with a diagonal covariance per arm, the same as :class:`PerArm` has.
+    """One linear model with a diagonal covariance per arm, as in :class:`PerArm`.
 
     For every feature there is a list of the arms that were trained on it, with the mean and variance of their weights.
     The scores of all arms are sums over the lists of the features of the context::
 
         mean_a = sum_j x_j mu_ja,      variance_a = prior |x|^2 + sum_j x_j^2 (sigma2_ja - prior)
 
-    so that arms that never met a feature cost nothing.
+    so that arms cost nothing for features that they were never trained on.
     """
 
     kind = "index"
