@@ -16,7 +16,7 @@ from .view import Arrays, Labelled, Placed, SeenRows, Shapes, View
 
 
 class Chain(View):
-    """Views one after the other: each makes its row of the row that the one before has made.
+    """Views applied in order: each takes the row that the one before has made.
 
     Only the last may make other columns than it is given (``pairs``, ``cosines``), and none occurs twice.
     """

@@ -22,8 +22,8 @@ class Columns:
     kind : int8 array
         :data:`PLAIN`, :data:`MISSING` or :data:`ZERO`, by column.
     names : iterable, optional
-        Their names, or numbers that stand for them, to be read more than once; columns without names are called by
-        their numbers, from 0.
+        Their names, or numbers that stand for them; iterated more than once. Columns without names are named by their
+        numbers, from 0.
     """
 
     kind: np.ndarray

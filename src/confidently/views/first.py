@@ -16,7 +16,7 @@ PLACE, SIZE, KEPT = "first.place", "first.size", "first.kept"
 
 
 class First(View):
-    """The first n columns that rows brought; later ones are left out.
+    """The first n columns that appeared; later ones are left out.
 
     For learners whose cost grows with the square of the columns, such as those of a full covariance, on streams that
     bring new columns now and then.

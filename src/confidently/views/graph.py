@@ -15,7 +15,7 @@ class Graph(Protocol):
     Attributes
     ----------
     unseen : str, optional
-        Name of the sum of squares of what a row of the view has without a weight so far, shape (n, 1).
+        Name of the sum of squares of the terms of a row that have no weight yet, shape (n, 1).
     """
 
     unseen: str | None

@@ -29,10 +29,10 @@ class Pairs(View):
     x/||x|| becomes [x_i; x_i^2; sqrt(2) x_i x_j for i < j]/sqrt(2): a linear learner of these terms is a quadratic one
     of the features. For rows of at most a few dozen numbers and categories; of longer ones, pair chosen columns.
 
-    Every term is a column of its own, without hashing. Terms are numbered as rows bring them in training, so that the
-    learner has weights only for those that occur: a feature whose value is 0 does not, nor does a row of weight 0
-    count. A term that has not occurred counts towards a row's length, and its weight has mean 0 and the prior variance,
-    with which it adds to the variance of a prediction.
+    Every term is a column of its own, without hashing. Terms are numbered in the order in which training brings them,
+    so the learner has weights only for terms that occur. A feature with the value 0 does not occur, and a row of weight
+    0 does not count. A term that has not occurred counts towards a row's length, and its weight has mean 0 and the
+    prior variance, with which it adds to the variance of a prediction.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class Pairs(View):
         return arrays
 
     def _meet(self, arrays: Arrays, rows: Labelled, done: int, add: bool) -> int:
-        """Return the first row from ``done`` on with a term that has no number, which terms get while there is room."""
+        """Return the first row from ``done`` on that has a term without a number, while there is room for terms."""
         return _core.meet_pairs(
             arrays, rows.X, rows.order, rows.first, rows.n, rows.labels, rows.weight, rows.class_weight, done,
             self.max_terms, add,

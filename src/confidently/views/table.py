@@ -22,7 +22,7 @@ VIEWS: dict[str, type[View]] = {
     cls.name: cls for cls in (Unit, Standard, Center, Idf, NaiveBayesScale, Pairs, Cosines, First)
 }
 NONE = "none"
-AUTO = "auto"  # instead of a view: what the rows are seen by is chosen by the first of them
+AUTO = "auto"  # instead of a view: the first rows choose it
 
 
 def make_view(view: str | View | Sequence[str | View] | None, **parameters: Any) -> View | None:
