@@ -106,7 +106,7 @@ class DocumentReader:
         Raises
         ------
         DataError
-            For values that are not counts, or a label that is none of a closed set of classes.
+            For values that are not counts, or a label outside a closed set of classes.
         """
         class_numbers = np.empty(0, dtype=np.int64)  # of the labels of this stream
         for batch in batches:

@@ -453,7 +453,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file; :func:`confidently.load` reads it.
 
-        The file appears only when it is complete. Training that continues from it gives bit for bit the model of
+        The file appears only when it is complete. Training that continues from it gives the same model, bit for bit, as
         uninterrupted training.
         """
         check_is_fitted(self)

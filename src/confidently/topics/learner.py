@@ -115,7 +115,7 @@ class TopicLearner:
             raise
 
     def _changed(self, touched: np.ndarray) -> State:
-        """Return what learning documents of these words changes; copying all words would take longer than learning."""
+        """Return the arrays that documents of these words change; copying all words would take longer than training."""
         return {**self.state, "words": self.state["words"][touched]}
 
     def _restore(self, touched: np.ndarray, before: State) -> None:
