@@ -1,4 +1,4 @@
-"""Warnings about data that can be read but are perhaps not meant as they are read."""
+"""Warnings about data that can be read but may not be meant as they are read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MIN_ROWS = 10  # of the first batch, one of which should have a feature that the
 
 
 def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
-    """Warn of columns of the first batch that are read as categories and look like dates, text or names of the rows."""
+    """Warn of columns of the first batch that are read as categories but look like dates, text or ids."""
     if len(batch) < MIN_TEXT_ROWS or batch.new_features is None:
         return
     names = batch.new_features.names

@@ -1,6 +1,6 @@
-"""Warnings about columns of numbers that are perhaps no features: ids, timestamps, and a column that swamps the others.
+"""Warnings about columns of numbers that may not be features: ids, timestamps, and one that swamps the others.
 
-The first rows are looked at only, and of them mostly the very first, so that the advice costs little.
+Only the first rows are examined, and mostly the very first of them, so that the advice costs little.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ UNITS = (1, 10**3, 10**6, 10**9)  # of timestamps, per second
 
 
 class _Rows(Protocol):
-    """Rows whose columns can be looked at one by one."""
+    """Rows whose columns can be examined one by one."""
 
     def first(self) -> tuple[int, _core.Matrix]:
         """Return how many columns there are, or 0 if only the rows show it, and the very first rows."""
@@ -83,13 +83,13 @@ class _SparseRows:
 
 
 def warn_of_array_columns(X: Any, names: Sequence[str] | None, viewed: bool) -> None:
-    """Warn of columns of a matrix of rows that are perhaps no features.
+    """Warn of columns of a matrix of rows that may not be features.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     names : sequence of str, optional
-        Of the columns, which by default are called by their numbers, from 0.
+        Names of the columns; by default their numbers, from 0.
     viewed : bool
         Whether a view makes the rows that the learner sees, so that no column of ``X`` can swamp the others.
     """
@@ -99,12 +99,12 @@ def warn_of_array_columns(X: Any, names: Sequence[str] | None, viewed: bool) -> 
 
 
 def _name_of(names: Sequence[str] | None, column: int) -> str:
-    """Return what a column of a matrix is called in messages."""
+    """Return the name of a column of a matrix in messages."""
     return str(column) if names is None else repr(names[column])
 
 
 def warn_of_batch_columns(batches: Iterable[Batch], reading: ReaderOptions | None, viewed: bool) -> Iterator[Batch]:
-    """Yield the same batches; warn of columns of the first one that are perhaps no features."""
+    """Yield the same batches; warn of columns of the first one that may not be features."""
     for number, batch in enumerate(batches):
         if number == 0 and len(batch) >= MIN_ROWS:
             tabular = reading is not None and reading.file_format.columns
@@ -125,7 +125,7 @@ def _features_of_dates(batch: Batch, reading: ReaderOptions | None) -> list[int]
 
 
 def _name_in(batch: Batch, reading: ReaderOptions | None, column: int) -> str:
-    """Return what a column of the first batch is called in the data."""
+    """Return the name of a column of the first batch in the data."""
     if batch.new_features is None:
         return str(column + (0 if reading is None else reading.first_index))
     (name,) = batch.new_features.names.take(np.array([column]))

@@ -1,4 +1,4 @@
-"""The columns that a model was trained on, to which those of further data are compared."""
+"""The columns that a model was trained on, and how those of later data differ."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .similar import similar
 from .warning import warn
 
 MIN_ROWS = 10  # of JSON lines, one of which should have a key that is known
-MIN_PRESENT = 0.5  # of the first rows of JSON lines must have a key that is called new: words as keys are always new
+MIN_PRESENT = 0.5  # of the first rows of JSON lines must have a key that is reported as new
 ENDS = re.compile("[=:.]")  # of a column's name in that of a feature
 MARKS = re.compile("[=:]")  # between a column and a category or an n-gram in it; numbers have none
 

@@ -28,7 +28,7 @@ class LabelKind(NamedTuple):
     Attributes
     ----------
     fraction : float, optional
-        The first that is a number and not an integer, if all are numbers.
+        The first label that is not an integer, if all are numbers.
     integers : int
         How many different integers there are, if all labels are integers.
     """
@@ -40,8 +40,8 @@ class LabelKind(NamedTuple):
 def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
     """Return what the labels of the first 1,000 rows of the first file are.
 
-    A class is an integer or a string, so numbers that are not integers can only be targets of a regression. A file with
-    the same integers may hold classes or counts, which only its owner knows.
+    A class is an integer or a string, so numbers that are not integers can only be targets of a regression. A file of
+    integers may hold classes or counts; the labels do not show which.
     """
     path = paths[0]
     if is_cache(path):
@@ -80,7 +80,7 @@ def _labels_only(reading: ReaderOptions) -> ReaderOptions:
 def _kind_of(batches: Iterable[Batch]) -> LabelKind:
     rows, integers = 0, set[float]()
     for batch in batches:
-        if batch.targets is None:  # no row of it has a label, which reading says
+        if batch.targets is None:  # no row of it has a label; reading reports that
             continue
         first = batch.targets[: ROWS_TO_INFER - rows]
         numbers = first.tolist()

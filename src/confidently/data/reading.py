@@ -82,10 +82,10 @@ class ReaderOptions:
         rows show are added. Parquet and Feather: those of the first file. JSON lines: those of a table of which a model
         has learned, in which strings are read as cells.
     mixed : tuple of str
-        CSV and TSV: those of them in whose first rows there are also numbers in other forms, which are categories. In
-        the others such a cell is an error.
+        CSV and TSV: the columns of ``numbers`` whose first rows also have numbers in other forms, which become
+        categories. In the other columns such a cell is an error.
     header : tuple of str, optional
-        The columns of features in the first file, in formats with a header; ``None``: not looked at yet.
+        The columns of features in the first file, in formats with a header; ``None``: not examined yet.
     analyzer : {"word", "char"}
         Unit of the n-grams.
     ngrams : (int, int)

@@ -1,4 +1,4 @@
-"""What one call asks of a reader, as opposed to how rows are read (:mod:`confidently.data.reading`)."""
+"""What one call requests from a reader, as opposed to how rows are read (:mod:`confidently.data.reading`)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ReadRequest(NamedTuple):
     first_row : int
         Number of rows to leave out at the beginning; labels and features are numbered as if they were read.
     expected : ExpectedColumns, optional
-        The columns of features that there should be.
+        The columns of features that the model expects.
     parsers : int, optional
         Threads that parse lines; 0: nothing is read ahead.
     strict : bool

@@ -104,7 +104,7 @@ class Stream:
         return self
 
     def first(self) -> Batch | None:
-        """Return the first batch in the order of the data, which is still to be read; ``None`` if there is no row."""
+        """Return the first batch in the order of the data, and keep it for reading; ``None`` if there is no row."""
         batch = next(self.batches, None)
         if batch is not None:
             self.batches = chain([batch], self.batches)
@@ -211,8 +211,8 @@ def open_stream(
     format : str, optional
         One of ``confidently.data.FORMATS``; by default inferred from the files' suffixes, otherwise svmlight.
     multilabel : bool, optional
-        Whether rows have any number of labels. By default they have if one of the first 1,000 rows has several; then a
-        row without a label is one with none of them, and otherwise an error.
+        Whether rows have any number of labels. By default they do if one of the first 1,000 rows has several. A row
+        without a label then has none of them; otherwise it is an error.
     ignore_labels : bool
         Do not read labels, for prediction.
     targets : bool
@@ -222,8 +222,8 @@ def open_stream(
     chunk_bytes : int
         Bytes read at a time, which determine the size of batches.
     on_error : "stop", "skip" or int
-        Action on an invalid row: raise, skip it, or skip at most so many rows and then raise. The stream counts skipped
-        rows. With "skip" or a number, rows have one label each unless ``multilabel`` is true.
+        Action on an invalid row: raise, skip it, or skip at most that many rows and then raise. The stream counts
+        skipped rows. With "skip" or a number, rows have one label each unless ``multilabel`` is true.
     classes : sequence of str
         All allowed labels; empty: any.
     keep : sequence of str
@@ -323,7 +323,7 @@ def cached_reading(paths: Sequence[str | os.PathLike[str]], reading: ReaderOptio
 
 
 def _reader_of(file_format: Format) -> Callable[..., Iterator[Batch]]:
-    """The function that reads a format; its module is imported only now, because pyarrow takes its time to load."""
+    """The function that reads a format; its module is imported only now, because pyarrow loads slowly."""
     module, _, function = file_format.reader.partition(":")
     reader: Callable[..., Iterator[Batch]] = getattr(import_module(f"{__package__}.formats.{module}"), function)
     return reader

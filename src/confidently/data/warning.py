@@ -1,4 +1,4 @@
-"""The warning about data that can be read but are perhaps not meant as they are read."""
+"""The warning about data that may not be meant as they are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import warnings
 
 
 class DataWarning(UserWarning):
-    """Data can be read, but are perhaps not meant as they are read."""
+    """Data can be read, but may not be meant as they are read."""
 
 
 def warn(text: str) -> None:

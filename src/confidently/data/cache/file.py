@@ -67,7 +67,7 @@ class CacheWriter:
     def __init__(self, path: str | os.PathLike[str], header: dict[str, Any]) -> None:
         self.path = Path(path).resolve()
         self.partial = self.path.with_name(self.path.name + PARTIAL)
-        # without a buffer, whose memory might be refused while the file may still be that of another process
+        # without a buffer: memory for one might be refused while the file may still be that of another process
         self.file: io.FileIO | io.BufferedWriter = open(self.partial, "ab", buffering=0)  # noqa: SIM115 (it stays open)
         try:
             _lock(self.file.fileno(), self.path)

@@ -1,4 +1,4 @@
-"""Which files are caches, and the data that a cache was made from: what trainings without a cache need of caches."""
+"""Which files are caches, and the data that a cache was made from, as training without a cache asks."""
 
 from __future__ import annotations
 

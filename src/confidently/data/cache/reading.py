@@ -92,7 +92,7 @@ class Cache(CacheFile):
             raise ValueError(f"expected {counted(self.rows, 'row')}, got {rows:,}")
 
     def matches(self, origin: Origin, reading: ReaderOptions, keep: Sequence[str] = ()) -> bool:
-        """Return whether reading the origin in this way would return these rows."""
+        """Return whether reading the origin with these options would return these rows."""
         same = origin.multilabel in (self.origin.multilabel, self.multilabel)
         return (
             origin.lasting and reading.as_dict() == self.reading.as_dict() and list(keep) == self.keep and same

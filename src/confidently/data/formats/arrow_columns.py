@@ -116,7 +116,7 @@ def date_column(which: int, array: pa.Array, part: str, use: _core.Use) -> _core
     elif part == "hour":
         found = (second.astype(np.float64) + fraction) / SECONDS_PER_HOUR
     else:
-        found = ((days + 3) % 7 + 1).astype(np.float64)  # 1970 began on a Thursday
+        found = ((days + 3) % 7 + 1).astype(np.float64)  # January 1, 1970 was a Thursday
     if use == _core.Use.category:
         whole = pa.array(np.floor(found).astype(np.int64), mask=array.is_null().to_numpy(zero_copy_only=False))
         whole = whole.cast(pa.large_string())

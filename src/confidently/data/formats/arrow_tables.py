@@ -127,7 +127,7 @@ def _parsed(
         described += _described(leaf, use)
         if use.kept:
             kept.append(_Described(_core.ColumnUse(leaf.name, _core.Use.none, use.kept), leaf.name))
-    if not wanted:  # metadata alone would be believed how many rows there are
+    if not wanted:  # otherwise the number of rows would be taken from metadata alone
         raise DataError(f"{name} has no columns to read, apart from those that are dropped and the label")
     described += kept
     reader.describe([column.use for column in described])

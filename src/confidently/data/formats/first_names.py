@@ -19,7 +19,7 @@ from ..warning import warn
 from .files import Path
 
 ROWS_TO_CHECK = 1000
-MIN_ROWS = 10  # of data to predict, one of which should have a column that the model reads in a way of its own
+MIN_ROWS = 10  # of data to predict, one of which should have a column that an option of the model names
 NAMESPACE = re.compile(r"\|([^\s|:]*)")
 
 
@@ -38,7 +38,7 @@ def check_chosen_names(path: Path, reading: ReaderOptions) -> None:
 
 
 def check_requested_names(path: Path, reading: ReaderOptions, request: ReadRequest) -> None:
-    """Check the names that one call adds; to predict, warn of columns that the model reads in a way of its own.
+    """Check the names that one call adds; to predict, warn of columns with reading options of their own.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def check_requested_names(path: Path, reading: ReaderOptions, request: ReadReque
 
 
 def _kinds(reading: ReaderOptions) -> dict[str, str]:
-    """Return the columns that are read in a way of their own, with the options that name them."""
+    """Return the columns with reading options of their own, and these options."""
     kinds = dict.fromkeys(reading.text, "text") | dict.fromkeys(reading.category, "category")
     kinds |= dict.fromkeys(reading.dates, "dates") | dict.fromkeys(reading.units, "units")
     return kinds

@@ -76,9 +76,9 @@ class _Column(NamedTuple):
 
 
 def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool = True) -> ReaderOptions:
-    """Return the options with what the first file says about its columns, unless it was looked at before.
+    """Return the options with what the first file shows about its columns, unless it was examined before.
 
-    Text does not say what its cells are. So each column is judged by its cells in the first 1,000 rows, of which empty
+    Text does not declare types. So each column is judged by its cells in the first 1,000 rows, of which empty
     ones and NaN do not count:
 
     * If all are dates, it holds dates.
@@ -217,7 +217,7 @@ def _say(dates: list[_Column], numbers: list[_Column]) -> None:
 
 
 def _say_of_forms(formatted: list[_Column], label: list[_Column], reading: ReaderOptions) -> None:
-    """Say which columns have numbers that are read as categories, and what reads them as numbers."""
+    """Warn of columns of numbers that are read as categories, with the options that read them as numbers."""
     unknown = [column for column in formatted if column.form is None]
     if unknown:
         shown = [f"{column.name!r} ({column.cells.first_formatted.decode()})" for column in unknown]
@@ -252,7 +252,7 @@ def _is_no_set(column: _Column) -> bool:
 
 
 def _say_of_date_formats(columns: list[_Column]) -> None:
-    """Say which columns have dates that are read as categories, and what reads them as dates."""
+    """Warn of columns of dates that are read as categories, with the options that read them as dates."""
     found = dict[str, list[_Column]]()
     for column in columns:
         if formats := column.date_formats():

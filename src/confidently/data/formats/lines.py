@@ -15,7 +15,7 @@ from ..sources.source import plain_file, read_chunks
 from .files import Path, batches_of_files
 
 MAX_LINE_BYTES = 64 << 20  # bytes: a file without line ends must not fill the memory
-MAX_PARSERS = 4  # learning, in one thread, keeps up with no more
+MAX_PARSERS = 4  # one thread of training keeps up with no more parsers
 PIECES_AHEAD = 2  # in addition to those that are being parsed
 
 
@@ -105,11 +105,11 @@ def pieces(chunks: Iterable[Chunk]) -> Iterator[Piece]:
 
 
 def pieces_of_file(file: int, piece_bytes: int) -> Iterator[_core.LinePiece]:
-    """Yield the lines of an open regular file, which compiled code reads into memory that is used again."""
+    """Yield the lines of an open regular file, which compiled code reads into reused memory."""
     source = _core.LinePieces(file, piece_bytes)
     while (piece := source.next()) is not None:
         yield piece
-        del piece  # whose memory serves again
+        del piece  # whose memory is reused
 
 
 def parser_of(reading: ReaderOptions, request: ReadRequest, own_columns: bool) -> _core.LineReader:

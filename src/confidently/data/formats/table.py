@@ -1,4 +1,4 @@
-"""The formats that are read: one row per format, with everything that the rest of the package asks about it.
+"""The formats that are read: one row per format, with all that the rest of the package needs to know about it.
 
 The command line lists formats before it imports NumPy, so this module imports nothing but the standard library.
 """

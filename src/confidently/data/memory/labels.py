@@ -21,7 +21,7 @@ MISSING_TYPES = ("NoneType", "NAType", "NaTType")  # of values that stand for a 
 
 
 def check_labels(y: Any) -> None:
-    """Raise ``ValueError`` for labels that NumPy or scikit-learn would reject in their own terms.
+    """Raise ``ValueError`` for labels that NumPy or scikit-learn would reject with messages of their own.
 
     These are missing labels, rows with a list of labels, and strings mixed with numbers.
     """
@@ -53,7 +53,7 @@ def _are_lists_of_labels(values: list[Any]) -> bool:
 
 def is_multilabel(y: Any) -> bool:
     """Return whether y is an indicator matrix of labels rather than one class per row; otherwise ``ValueError``."""
-    plain = getattr(y, "ndim", 0) == 1 and y.dtype.kind in "biuU"  # type_of_target takes a while
+    plain = getattr(y, "ndim", 0) == 1 and y.dtype.kind in "biuU"  # type_of_target is slow
     kind = "multiclass" if plain else type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass", "multilabel-indicator"):
         raise ValueError(

@@ -12,7 +12,7 @@ KINDS = "biuU"  # of labels that need no look at their values
 
 
 def is_plain_matrix(X: Any) -> bool:
-    """Return whether ``X`` is an array or CSR matrix of real numbers with a row and a column at least."""
+    """Return whether ``X`` is an array or CSR matrix of real numbers with at least one row and one column."""
     kind = type(X)
     if kind is not np.ndarray and kind is not csr_matrix and kind is not csr_array:
         return False

@@ -46,7 +46,7 @@ class _Workers:
                 self._put(index, "item", work(item, self._turn_of(index)))
             except BaseException as error:
                 self._put(index, "error", error)
-            del taken, item  # the memory of which serves again while this thread waits
+            del taken, item  # whose memory is reused while this thread waits
 
     def _take(self) -> tuple[int, Any] | None:
         with self.taking:
@@ -71,7 +71,7 @@ class _Workers:
 
     @contextmanager
     def _turn_of(self, index: int) -> Iterator[None]:
-        """Enter in the order of items; after an error nothing follows."""
+        """Enter in the order of items; after an error none enters."""
         with self.changed:
             self.changed.wait_for(lambda: self.stopped or self.turn == index)
             if self.stopped:

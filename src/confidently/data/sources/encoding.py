@@ -12,7 +12,7 @@ UTF8 = "utf-8"  # the encoding that the compiled readers read and check
 
 
 def checked_encoding(name: str) -> str:
-    """Return the one name of an encoding of text that has several.
+    """Return the canonical name of an encoding of text.
 
     Raises
     ------

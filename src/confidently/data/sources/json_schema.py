@@ -1,4 +1,4 @@
-"""JSON that comes from files, checked against types: what is not as its reader expects is one ``ValueError``.
+"""JSON from files, checked against types: any deviation is one ``ValueError``.
 
 The types are those of annotations; ``Annotated[int, Interval(low, high)]`` bounds a number. Objects become dataclasses
 or typed dicts, and lists named tuples; other entries of an object are ignored. Numbers are finite, and strings can be

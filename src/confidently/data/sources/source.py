@@ -60,7 +60,7 @@ class _Pipe:
 
     def __init__(self, file: Any) -> None:
         self.file, self.ahead, self.peeking = file, bytearray(), True
-        self.at = 0  # what was peeked at may be peeked at once more
+        self.at = 0  # bytes that were peeked at may be peeked at again
 
     def __enter__(self) -> _Pipe:
         self.at = 0
@@ -97,7 +97,7 @@ def peek_chunks(path: str | os.PathLike[str], encoding: str) -> Generator[Chunk]
 
 @contextmanager
 def peeked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let what is read of a path within the context be read again after it, even from a pipe."""
+    """Let the bytes of a path that are read within the context be read again after it, even from a pipe."""
     if not is_uri(path) and size_of(path) is None:
         key = os.fspath(path)
         if key not in _PEEKED:
@@ -154,7 +154,7 @@ def plain_file(path: str | os.PathLike[str], encoding: str) -> Iterator[IO[bytes
 def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES, encoding: str = UTF8) -> Generator[Chunk]:
     """Yield the decompressed bytes of a file, a range of it, standard input (``"-"``) or a URI, as UTF-8 text.
 
-    Text of the default encoding is not decoded here: its bytes are what they are.
+    Text of the default encoding is not decoded here: its bytes stay as they are.
 
     Raises
     ------

@@ -51,7 +51,7 @@ def _check_folder(path: str | os.PathLike[str], folder: Path) -> None:
 
 
 def probe(path: str | os.PathLike[str]) -> None:
-    """Raise the ``OSError`` that :func:`new_file` would meet at its beginning, if any; leave nothing behind."""
+    """Raise the ``OSError`` that :func:`new_file` would raise when it begins, if any; leave nothing behind."""
     target = Path(path).resolve()
     temporary = _temporary(target)
     _create(temporary, target)
@@ -107,7 +107,7 @@ def _temporary(target: Path) -> Path:
 
 
 def _create(temporary: Path, target: Path) -> None:
-    """Create an empty file which no one may read who may not read the file that it will replace."""
+    """Create an empty file that can be read only by those who may read the file that it will replace."""
     mode = _mode(target)
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode))
 

@@ -18,7 +18,7 @@ ROWS_PER_GROUP = 2**14  # of Parquet and Feather
 class Table:
     """The columns of a table: label, weight and tag if rows have them, then one per feature.
 
-    Where it is ``safe``, a spreadsheet computes none of its names and texts.
+    If it is ``safe``, a spreadsheet takes none of its names and texts for formulas.
     """
 
     def __init__(self, rows: Rows, safe: bool = False) -> None:
