@@ -1,4 +1,4 @@
-"""The error that is left where only the most certain predictions are made."""
+"""The remaining error when only the most certain predictions are made."""
 
 from __future__ import annotations
 

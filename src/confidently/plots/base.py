@@ -1,4 +1,4 @@
-"""What all displays share: an Axes to draw on, and one style."""
+"""The base of all displays: an Axes to draw on, and one style."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ReliabilityDisplay(Display):
-    """Observed frequency of events against their predicted probability, in bins; the diagonal is perfect.
+    """Observed frequency of events against their predicted probability, in bins; perfect ones are on the diagonal.
 
     With three or more classes, each class of each row counts as one prediction.
 
