@@ -35,7 +35,7 @@ from .settings import Settings
 from .state import State
 from .threads import WORTHWHILE, Crew, crew
 
-TILE = 64  # rows of a product, at least; fewer make products slower, more make calls of one row slower
+TILE = 64  # the fewest rows of a product; fewer make products slower, more make calls of one row slower
 ROWS_PER_CALL = 4096  # of the core, where it makes all products; an interrupt waits for a call
 
 
@@ -185,7 +185,7 @@ class ProductLearner:
         """Write the weights and pending rows after the rows of the block so far; open another if it has ended."""
         before = self.block.pending
         self.state["weights"][:] = self.block.weights
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are rejected
             subtracted = self._update(self.block.updates)
         if not (np.abs(self.state["weights"]) <= _core.largest_weight(self.settings.dtype == "float32")).all():
             raise OverflowError("a weight is too large")

@@ -154,7 +154,7 @@ class Dense(WeightCovariance):
     def _embed(self, state: State, old_rows: int, rows: int, columns: int) -> None:
         """Copy the old matrices and pending rows into larger ones, at the positions of their weights.
 
-        Nothing that is pending is subtracted, since room may be made at any row, before the features are used.
+        Pending rows are not subtracted, since room may be made at any row, before the features are used.
         """
         old, pending, count = state["covariance"], state["pending"], state["pending_rows"]
         used = rows_in_use(state, old_rows)
@@ -218,7 +218,7 @@ class Dense(WeightCovariance):
         packed = normal_equations.packed(packed)
         in_order = [
             name for name in self.shapes(Size(n_features, 2)) if name in packed
-        ]  # however the learner came about
+        ]  # whether trained in place, grown or loaded
         return {name: packed[name] for name in (*in_order, *packed.keys() - in_order)}
 
     def unpacked(self, arrays: State, size: Size) -> State:
@@ -398,7 +398,7 @@ class Dense(WeightCovariance):
 
     def solve(self, state: State) -> None:
         """Compute Sigma and the mean again, from the normal equations."""
-        with crew():  # whose BLAS has one thread, since others would spin after so short a call
+        with crew():  # whose BLAS has one thread: others would spin after such a short call
             found = normal_equations.solve(state, self.settings.prior_variance)
         if found is not None:
             state["covariance"][0], state["weights"][:, 0] = found

@@ -10,7 +10,7 @@ from .threads import crew
 
 
 def rows_in_use(state: State | None, rows: int) -> int:
-    """Return how many rows of the weights the rows so far have used, of all; in states of earlier versions all."""
+    """Return how many rows of the weights are in use, out of all; in states of earlier versions, all of them."""
     counts = None if state is None else state.get("block.counts")
     return rows if counts is None or counts.shape != (2,) else min(max(int(counts[0]), 0), rows)
 

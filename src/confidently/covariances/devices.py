@@ -18,7 +18,7 @@ from .threads import Crew
 
 
 class DeviceArrays(ABC):
-    """Products one after the other, by operators that all packages have."""
+    """Products in sequence, by operators that all packages have."""
 
     @abstractmethod
     def put(self, array: np.ndarray) -> Any:

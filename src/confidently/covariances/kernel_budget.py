@@ -7,7 +7,7 @@ ends. With T the kernel of the rows, times the prior variance, and N = 1/zeta on
     P = (K + noise)^-1   of the kernel alone: what dropping rows does to the means
     c                    coefficients of the means: score = c' t(x)
 
-Dropped are the rows that matter least for the means, by c_j^2 / P_jj; the means are projected onto the others, and the
+The rows that matter least for the means, by c_j^2 / P_jj, are dropped; the means are projected onto the others, and the
 precision of the dropped rows is forgotten.
 """
 
@@ -28,7 +28,7 @@ from .support_rows import CsrArrays, SupportRows
 
 MIN_NOISE = 1e-6  # added to the diagonal, as a fraction of the largest kernel value: rows may be equal
 # An inverse is computed anew when the residual of a solution by it is above DRIFT, relative to the right side. One in
-# CHECK blocks is looked at, and P is kept for REFRESH blocks at least: with rows that are nearly equal, a new one is no
+# CHECK blocks is checked, and P is kept for at least REFRESH blocks: with rows that are nearly equal, a new one is no
 # more exact.
 DRIFT, CHECK, REFRESH = 1e-9, 4, 16
 LEAST_CAPACITY = 256  # slots to begin with
@@ -120,7 +120,7 @@ class KernelWithinBudget:
         return done, found
 
     def _learn_joint(self, block: Block, k: np.ndarray, own: np.ndarray, examples: Any) -> Any:
-        """Train where a row is a direction together with its class and the class that it is set against."""
+        """Train where a row is a direction together with its class and the rival class."""
         prior, parts, n = self.model.prior[0], self.model.parts, block.n
         k, own = prior * k, prior * own
         start = k.T @ (self.dual[:, 0] * self.signs)
@@ -146,7 +146,7 @@ class KernelWithinBudget:
         return done, found
 
     def _take(self, learner: int, learned: dict[str, Any], new: NewRows, prior: float) -> None:
-        """Take the updates of a learner over: means to coefficients, and what the new rows add to A."""
+        """Apply the updates of a learner: means to coefficients, and what the new rows add to A."""
         n, by, at = len(learned["plus"]), learned["factor"], new.at[learner]
         if by != 1.0:
             self.dual[:, :, learner] /= by

@@ -58,7 +58,7 @@ class KernelFunction:
             return np.zeros((a.shape[0], b.shape[0]))
         if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
             a, b = (x if not isinstance(x, np.ndarray) else _sparse(x) for x in (a, b))
-        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused below
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are rejected below
             if isinstance(a, np.ndarray) and self.settings.kernel == "rbf":
                 k = _rbf(a, b, **(self.settings.kernel_params or {}))
             else:
@@ -73,7 +73,7 @@ class KernelFunction:
 
 
 def _rbf(a: np.ndarray, b: np.ndarray, gamma: float) -> np.ndarray:
-    """Return what scikit-learn's function does, by the same operations; its checks cost more than they do."""
+    """Return the same as scikit-learn's function, by the same operations, without its checks, which cost more."""
     k: np.ndarray = a @ b.T
     k *= -2.0
     k += np.einsum("ij,ij->i", a, a)[:, None]

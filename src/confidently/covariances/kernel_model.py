@@ -27,7 +27,7 @@ from .settings import Settings
 from .state import Size, State
 from .threads import Crew
 
-ROWS_PER_QUERY = 256  # predicted at a time; their kernel with each other is computed for the sake of its diagonal
+ROWS_PER_QUERY = 256  # predicted at a time; their kernel with each other is computed only for its diagonal
 
 
 class KernelModel:
@@ -66,7 +66,7 @@ class KernelModel:
     def projections(self, k: np.ndarray) -> list[np.ndarray]:
         """Return each learner's p of rows at every class, support x (parts x rows), from the kernel support x rows.
 
-        The arrays are used again by the next call.
+        The next call reuses the arrays.
         """
         n = len(k)
         t = (self.signs[:, :, None] * k[:, None, :]).reshape(n, self.parts * k.shape[1])
@@ -126,7 +126,7 @@ class KernelModel:
         own = 0.5 * (own + own.T)
         ps = self.projections(k)
         positions = self.parts * n
-        with np.errstate(over="ignore", invalid="ignore"):  # the core refuses what is not finite
+        with np.errstate(over="ignore", invalid="ignore"):  # the core rejects numbers that are not finite
             gram = np.stack([np.kron(np.eye(self.parts), self.prior[learner] * own) for learner in range(len(ps))])
             if self.settings.rule.learns_precision:
                 roots = np.sqrt(self.state["gained"])[:, :, None]

@@ -1,4 +1,4 @@
-"""The names of the covariances over weights, from the compiled core: what lists them need not import NumPy."""
+"""The names of the covariances over weights, from the compiled core: listing them does not import NumPy."""
 
 from __future__ import annotations
 

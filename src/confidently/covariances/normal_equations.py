@@ -1,8 +1,8 @@
-"""Least squares with a matrix: the normal equations beside the covariance, from which it is computed again at times.
+"""Least squares with a matrix: the normal equations beside the covariance, from which it is recomputed at times.
 
 Sigma is updated row by row, which predictions during training need. Where columns have very different units, the prior
-is weak for some of them, and the first rows make variances fall by many orders of magnitude: digits cancel. The normal
-equations lose none::
+is weak for some of them, and the first rows reduce variances by many orders of magnitude, so digits cancel. The normal
+equations lose no digits::
 
     precision = sum_t zeta_t x_t x_t',     shift = sum_t zeta_t x_t y_t
 
@@ -18,7 +18,7 @@ held.rows      (h, F') float64          rows that are still to be added, the fea
 held.evidence  (h, 1 + K) float64       zeta, and the targets less their offset
 =============  =======================  ==========================================================================
 
-Rows are added some at a time, the same ones together however they are cut into calls.
+Rows are added in groups, which are the same however the rows are cut into calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The block of rows that the next rows continue: blocks begin and end where the rows say, wherever a call ends.
+"""The block that the next rows continue: the rows determine where blocks begin and end, wherever a call ends.
 
 A dense covariance learns rows in blocks (:mod:`confidently.covariances.batch_products`). Its weights and pending rows
 are those after the last row at any time. What else the rest of the block needs are entries of the state:

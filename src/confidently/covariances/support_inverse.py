@@ -28,7 +28,7 @@ class SupportInverse:
         self.matrix[np.ix_(slots, slots)] = np.tril(found) + np.tril(found, -1).T
 
     def times(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows @ inverse, in an array that the next call uses again."""
+        """Return rows @ inverse, in an array that the next call reuses."""
         out = self.arrays.empty(f"times {id(self)}", rows.shape, rows.dtype)
         self.arrays.multiply([(rows, self.matrix, out)])
         return out
@@ -46,7 +46,7 @@ class SupportInverse:
         Raises
         ------
         numpy.linalg.LinAlgError
-            If rounding has made a block indefinite. The inverse must then be made anew.
+            If rounding has made a block indefinite. The inverse must then be computed from scratch.
         """
         left, right = [], []
         if len(dropped):

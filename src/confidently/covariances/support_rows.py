@@ -1,4 +1,4 @@
-"""The support rows of a kernel learner while it trains within a budget, each in a slot that is used again."""
+"""The support rows of a kernel learner while it trains within a budget, each in a slot that is reused."""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str
     ----------
     rule : Rule
     covariance : str
-        What the user has chosen, or a learner of two classes has.
+        The choice of the user, or the covariance of a learner of two classes.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
-        What the user has chosen. Without a choice, the task is the rule's own, and a covariance of all weights gives
-        way to one that the classes share.
+        What the user has chosen. Without a choice, the task is the rule's own, and a covariance of all weights is
+        replaced by one that the classes share.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """Threads for products of matrices: the package's own, each with a BLAS that has one thread.
 
 The threads of a BLAS wait for each other by spinning. NumPy and SciPy may each bring a BLAS with as many threads as
-there are processors: they take the processors from one another, and from all other processes, so that products of 500
-columns took ten times as long as in one thread. While a :class:`Crew` is open, every BLAS has one thread. Products that
-are large enough are divided among the threads of the crew, which sleep while they wait.
+there are processors: they compete for the processors with each other and with all other processes, so that products of
+500 columns took ten times as long as in one thread. While a :class:`Crew` is open, every BLAS has one thread. Products
+that are large enough are divided among the threads of the crew, which sleep while they wait.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Crew:
         finally:
             waiting.clear()
             for other in others:
-                if not other.cancel():  # one that has not begun yet has nothing left to do
+                if not other.cancel():  # a thread that has not begun yet has nothing left to do
                     other.result()
 
     def _start(self, waiting: deque[Task], n: int) -> list[Future[None]]:
@@ -134,7 +134,7 @@ def _set_threads(libraries: list[tuple[Any, int]], all_to: int | None = None) ->
             library.set_num_threads(all_to or threads)
             done = getattr(library, "clear_controlling_thread", None)
     if done is not None:
-        done()  # threadpoolctl lets one thread only set a limit of the process, until that thread says that it is done
+        done()  # threadpoolctl lets only one thread set a limit of the process, until that thread has finished
 
 
 def _limit_helper() -> None:

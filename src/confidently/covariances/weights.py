@@ -201,7 +201,7 @@ class WeightCovariance(Covariance):
         return self.scaled(state, np.broadcast_to(self.settings.prior_variance * state["folded"], columns))
 
     def scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
-        """What stored variances of shape (..., columns) mean: times their learner's scale, not below the floor."""
+        """What stored variances of shape (..., columns) mean: times their learner's scale, at least the lower bound."""
         settings = self.settings
         found: np.ndarray = np.maximum(stored * state["scale"], settings.floor)
         return found
