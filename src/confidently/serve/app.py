@@ -55,7 +55,7 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
     Parameters
     ----------
     engine : Engine
-        Started before the first request that needs it; until then ``/readyz`` says so.
+        Started before the first request that needs it; until then ``/readyz`` reports that.
     guard : Guard, optional
         By default there are no tokens.
     """

@@ -98,7 +98,7 @@ class Call:
     names : dict
         The variable parts of the address.
     guard : callable, optional
-        Told the headers; raises a ``Problem`` unless who sends them may do what the call does.
+        Called with the headers; raises a ``Problem`` unless the sender may do what the call does.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class Call:
         body, more = bytearray(), True
         while more:
             piece, more = await self._piece()
-            body += piece  # many small pieces would take more memory than what they hold
+            body += piece  # many small pieces would take more memory than their content
             if len(body) > limit:
                 raise Problem("too-large", f"the body has more than {limit} bytes, the most allowed; send fewer rows")
         return bytes(body)

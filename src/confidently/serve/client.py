@@ -13,7 +13,7 @@ import httpx
 import msgspec
 
 NDJSON = "application/x-ndjson"
-RETRIED = (408, 425, 429, 500, 502, 503, 504, 507)  # the server may answer otherwise a little later
+RETRIED = (408, 425, 429, 500, 502, 503, 504, 507)  # the server may answer differently a little later
 ROWS_PER_REQUEST = 10_000
 
 
@@ -36,8 +36,8 @@ class ServerError(Exception):
 class Client:
     """A client of one model.
 
-    Every row and label has an id, chosen here where none is given. So a request that is sent again, because its answer
-    was lost, is not learned twice.
+    Every row and label has an id, chosen here where none is given. So a request that is repeated because its answer was
+    lost is not learned twice.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Client:
     patience : float
         Seconds for which a request is sent again while the server is away or has too much to do.
     transport : httpx.BaseTransport, optional
-        Another way to the server, for tests.
+        Another transport to the server, for tests.
 
     Raises
     ------
@@ -82,11 +82,11 @@ class Client:
     # --- the model ---------------------------------------------------------------------------------------------------
 
     def create(self, **settings: Any) -> dict[str, Any]:
-        """Make the model, unless it exists with the same settings; return what the server tells of it."""
+        """Make the model, unless it exists with the same settings; return what the server reports about it."""
         return self._json("PUT", "", settings)
 
     def info(self) -> dict[str, Any]:
-        """Return what the server tells of the model."""
+        """Return what the server reports about the model."""
         return self._json("GET", "")
 
     def metrics(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class Client:
 
 
 def new_id() -> str:
-    """Return an id that nothing else has."""
+    """Return an id that no other row has."""
     return secrets.token_hex(12)
 
 

@@ -104,7 +104,7 @@ class Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser does not accept, or what :meth:`_count` has stopped."""
+        """Reject what the parser does not accept, or what :meth:`_count` has stopped."""
         too_long = self._size > MAX_HEAD or self._fields > MAX_HEADERS
         self._refuse(_too_long() if too_long else Problem("invalid-http", "the request is not HTTP/1.1"))
 
@@ -154,7 +154,7 @@ class Connection(HttpToolsProtocol):
         self._begin("unread", UNREAD_SECONDS, self._abort)
 
     def _abort(self) -> None:
-        """Give up sending to whoever reads nothing, unless its request is admitted; then ask again later."""
+        """Stop sending to a client that reads nothing, unless its request is admitted; then check again later."""
         if self._is_admitted:
             self._begin("unread", UNREAD_SECONDS, self._abort)
         else:
@@ -168,7 +168,7 @@ class Connection(HttpToolsProtocol):
     # --- timers ------------------------------------------------------------------------------------------------------
 
     def _begin(self, name: str, seconds: float, action: Callable[[], None]) -> None:
-        """Do something later, unless it is to be done already or the connection has ended."""
+        """Schedule a call, unless it is scheduled already or the connection has ended."""
 
         def act() -> None:
             self._timers.pop(name, None)

@@ -19,7 +19,7 @@ from .settings import ModelSettings, Reading
 MODEL = "messages"
 SETTINGS = ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"]))
 LABELLED = 0.7  # of the messages
-LATE = 5  # messages after which a label comes
+LATE = 5  # a label follows after this many messages
 MESSAGES = 20_000
 FIRST = 300  # messages that come at once
 
@@ -42,12 +42,12 @@ class Demo:
         self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
     def start(self) -> None:
-        """Make the model and begin to send."""
+        """Create the model and start sending."""
         self._call(create(self.engine, MODEL, SETTINGS))
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop to send."""
+        """Stop sending."""
         self._stopping.set()
         self._thread.join()
 

@@ -1,7 +1,7 @@
 """The engine: what the server does, without HTTP.
 
-Two threads do the work: the *log thread* writes what comes in, the *learner thread* owns the models. State = snapshot +
-events after it: a start loads the one and replays the others.
+Two threads do the work: the *log thread* writes what comes in, the *learner thread* owns the models. The state is a
+snapshot and the events after it: a start loads the snapshot and replays the events.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .requests import Request
 from .waiting import Failure, Limits, Waiting, stopping
 
 MODELS = "models"  # the folder of snapshots
-PASSING = ".passing-"  # begins the names of files that are there while a request is answered
+PASSING = ".passing-"  # prefix of files that exist while a request is answered
 
 
 class Engine:
@@ -43,7 +43,7 @@ class Engine:
     vfs : str, optional
         The name of a virtual file system of SQLite, for the log.
     say : callable, optional
-        Told one line when something is worth knowing: progress of the replay, damaged snapshots.
+        Called with a line about events such as progress of the replay or a damaged snapshot.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Engine:
         self.log.close()
 
     def _load(self, stored: StoredModel) -> Hosted:
-        """Return a model as it was when the server ended; one that cannot be made does not keep the others from it."""
+        """Return a model as it was when the server ended; one that cannot be restored does not affect the others."""
         folder = self.folder_of(stored.number)
         try:
             hosted = Hosted(stored, folder)
@@ -155,7 +155,7 @@ class Engine:
             self.say(f"{hosted.name}: {counted(len(erased), 'erased row')} could not be overwritten ({error})")
 
     def _clean(self) -> None:
-        """Remove what an earlier run had no time for: files of requests, and folders of models that are not there."""
+        """Remove what an earlier run could not: files of requests, and folders of models that no longer exist."""
         living = {str(stored.number) for stored in self.log.models()}
         for folder in (self.folder / MODELS).glob("*"):
             if folder.name not in living:
@@ -170,7 +170,7 @@ class Engine:
     def _submit_aside(self, hosted: Hosted) -> None:
         """Have the log told which events a model could not learn; called by the learner thread.
 
-        If it cannot be told now, it is with the next ones, or at the end.
+        If the log cannot be told now, it is told with the next ones, or at the end.
         """
 
         def work(log: EventLog, request: Request) -> None:

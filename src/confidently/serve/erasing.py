@@ -1,4 +1,4 @@
-"""Erasing a row: nobody gets it any more, and its content is overwritten, once the model does not need it after a kill.
+"""Erasing a row: it is hidden, and its content is overwritten once the model no longer needs it after a kill.
 
 A restart trains the model again on the rows since its last snapshot. So what the model has learned of the row must be
 in a snapshot before the row is overwritten. A kill between these steps leaves the rest of them to the next start.

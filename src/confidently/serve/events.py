@@ -15,11 +15,11 @@ class Event(enum.IntEnum):
     LEARN = 2  # a row with its label: features, label, weight
     LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone
     CORRECTION = 4  # another label of an example that has one
-    ERASURE = 5  # nobody gets the example any more; a note is there until its features and labels are overwritten
+    ERASURE = 5  # the example is hidden; a note is there until its features and labels are overwritten
     ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
     UNDO = 7  # of the answer before
     PARKED = 8  # a label that came before its prediction: id, label
-    REBUILD = 9  # the model was trained again of the rows before, without those that were erased
+    REBUILD = 9  # the model was rebuilt from the rows before, without those that were erased
     SKIP = 10  # a labeller does not want to label the example; note: who
     SET_ASIDE = 11  # the model could not learn an event, which counts as not there; example: that event; note: why
 

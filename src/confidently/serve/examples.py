@@ -50,7 +50,7 @@ class LabelOf(NamedTuple):
 
 
 class Receipt(NamedTuple):
-    """The answer to a row or a label: its event, and what is sure."""
+    """The answer to a row or a label: its event, and what is certain."""
 
     id: str
     seq: int
@@ -194,7 +194,7 @@ def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
 
 
 def _receipt(hosted: Hosted, log: EventLog, request: Request, id: str, seq: int) -> Receipt:
-    """Return what is sure of a label that an earlier request has brought."""
+    """Return what is certain about a label that an earlier request has brought."""
     if not request.wait:
         return Receipt(id, seq, DURABLE)
     if (reason := hosted.why_aside(log, seq)) is not None:

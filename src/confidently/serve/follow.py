@@ -1,4 +1,4 @@
-"""Learning from a source of rows that goes on: a file that grows, a pipe, or whatever has positions.
+"""Learning from a source of rows that continues: a growing file, a pipe, or anything with positions.
 
 The position in the source is stored in the transaction of the rows before it. So across kills every row is learned
 exactly once, as long as the source has the same rows at the same positions.
@@ -21,7 +21,7 @@ from .problems import Problem
 from .requests import Request
 from .sources import FileSource, PipeSource, Some, Source
 
-PAUSE = 0.2  # seconds, until rows that found no room are sent again
+PAUSE = 0.2  # seconds after which rows that found no room are sent again
 STDIN = "-"
 TOLD = 5  # rows that are left out and reported one by one; after them, how many there are: 10, 100, 1000, ...
 PASSING = ("overloaded", "disk-full")  # problems after which the same rows are sent again
@@ -51,7 +51,7 @@ def sources_of(name: str) -> list[Source]:
 
 
 class Follower:
-    """A thread that teaches a model what a source brings.
+    """A thread that trains a model on the rows of a source.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Follower:
     hosted : Hosted
     source : Source
     say : callable
-        Told about rows that cannot be read, which are left out.
+        Called with a line about rows that cannot be read, which are skipped.
 
     Attributes
     ----------

@@ -10,11 +10,11 @@ LOWER = 0.9  # of the present error
 MIN_MISTAKES = 5  # of a part of the curve
 MIN_PARTS = 3
 SURE = 2.0  # standard errors by which the curve has to fall
-MAX_TIMES = 100.0  # the rows so far; what lies farther ahead is nobody's guess
+MAX_TIMES = 100.0  # of the rows so far; nothing farther ahead is predicted
 
 
 class Gain(NamedTuple):
-    """So many more rows lower the error from one value to the other, if the curve goes on as before."""
+    """This many more rows lower the error from one value to the other, if the curve continues as before."""
 
     rows: int
     error: float

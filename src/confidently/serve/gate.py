@@ -30,7 +30,7 @@ class Gate:
     engine : Engine
     guard : Guard
     seconds : Histogram
-        Told how long answers take, by route and status.
+        Records how long answers take, by route and status.
     """
 
     def __init__(self, route: Route, engine: Engine, guard: Guard, seconds: Histogram) -> None:
@@ -70,8 +70,8 @@ class Gate:
 class Gates:
     """The gates of all routes; an application in front of another one.
 
-    Requests about rows, of which there are thousands a second, go to their gates directly. All others are routed by the
-    application behind.
+    Requests about rows, of which there are thousands per second, go to their gates directly. All others are routed by
+    the application behind.
 
     Parameters
     ----------

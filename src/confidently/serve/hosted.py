@@ -37,7 +37,7 @@ class Hosted:
     folder : path
         Of its snapshots.
     broken : exception, optional
-        Why the model could not be made; it is then there to be listed and deleted.
+        Why the model could not be restored; it can then only be listed and deleted.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Hosted:
                 self.metrics.judged(answer.probability[name], [name] == label_names(example.label))
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
-        """Learn what events say, in order; at an erasure, which is a row without a line, the model settles."""
+        """Learn events in order; at an erasure, which is a row without a line, the model settles."""
         rows: list[Example] = []
         for example in examples:
             if example.line:
@@ -161,7 +161,7 @@ class Hosted:
         return [seq for seq, _ in found]
 
     def recorded(self, events: list[int]) -> None:
-        """Forget events of which the log was told durably."""
+        """Drop events that the log has recorded durably."""
         for seq in events:
             self.aside.pop(seq, None)
 
@@ -220,7 +220,7 @@ class Hosted:
         return Hosted(self.stored, self.folder)
 
     def become(self, other: Hosted) -> None:
-        """Be what another training of the same model has made; snapshots of the one before are removed."""
+        """Take over the result of a rebuild of this model; snapshots of the one before are removed."""
         self.snapshots.forget()
         self.model, self.metrics, self.failed = other.model, other.metrics, None
         self.aside = {seq: reason for seq, reason in self.aside.items() if seq > other.cursor}
@@ -246,7 +246,7 @@ def _settings_of(stored: StoredModel) -> ModelSettings:
 
 
 def told_of(error: BaseException) -> str:
-    """Return what an error says, or at least its type."""
+    """Return the message of an error, or its type if it has none."""
     if isinstance(error, MemoryError):
         return f"the memory is full: {error}" if str(error) else "the memory is full"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

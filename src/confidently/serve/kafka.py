@@ -33,12 +33,12 @@ class Partition:
         self.name = f"{SCHEME}{topic}/{number}"
 
     def rows(self, position: int, stopping: threading.Event) -> Iterator[Some]:
-        """Yield messages from an offset on, for ever.
+        """Yield messages from an offset on, forever.
 
         Raises
         ------
         Problem
-            If the broker refuses, or no longer has the messages from there on.
+            If the broker rejects the request, or no longer has the messages from there on.
         """
         consumer = Consumer(settings(self.brokers) | {"auto.offset.reset": "error" if position else "earliest"})
         try:

@@ -1,7 +1,8 @@
-"""Which rows people are asked to label: the least certain ones, mixed with a random share, each to one labeller.
+"""Which rows people are asked to label: the least certain ones and a random fraction, each by one labeller.
 
-Rows whose label is asked for because the model is unsure say nothing about its accuracy. So a share of all rows, drawn
-by a hash of their event's number and never by what is in them, is asked for apart; accuracy is reported on these alone.
+Rows whose label is requested because the model is unsure say nothing about its accuracy. So a random fraction of all
+rows, drawn by a hash of their event's number and never by their content, is requested separately; accuracy is reported
+on these alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .rows import same_label
 RANDOM_SHARE = 0.15
 LEASE_SECONDS = 180.0
 POOL = 5000  # rows from which the next are chosen; the newest ones
-UNDO_SECONDS, UNDO_ANSWERS = 5.0, 3  # after so long, or so many further answers, an answer is learned
+UNDO_SECONDS, UNDO_ANSWERS = 5.0, 3  # an answer is learned after this time, or this number of further answers
 WORD = re.compile(r"\w+")
 
 
@@ -93,7 +94,7 @@ class Labelling:
 
     def __init__(self) -> None:
         self.answers = self.random_answers = self.random_hits = 0
-        self._handed_out = 0  # rows; leased ahead, so that counting answers would miss the places of random ones
+        self._handed_out = 0  # rows; leased ahead, so that counting answers would miss the positions of random ones
         self._pool: OrderedDict[str, Candidate] = OrderedDict()
         self._asked: set[int] = set()  # likenesses
         self._leases: dict[str, tuple[str, float]] = {}
@@ -118,7 +119,7 @@ class Labelling:
         self._leases[id] = (labeller, time.monotonic() + LEASE_SECONDS)
 
     def remove(self, id: str) -> None:
-        """Forget a row that has a label, or is erased."""
+        """Remove a row that has a label, or is erased."""
         self._pool.pop(id, None)
         self._leases.pop(id, None)
 
@@ -127,7 +128,7 @@ class Labelling:
     def next_rows(self, n: int, labeller: str, hold: Sequence[str] = ()) -> list[Candidate]:
         """Lease up to ``n`` rows to a labeller; those that they have already come first.
 
-        Rows to ``hold`` are leased to them unless somebody else has them: leases do not outlive a restart.
+        Rows to ``hold`` are leased to them unless somebody else has them, since leases do not survive a restart.
         """
         now = time.monotonic()
         self._leases = {id: (who, until) for id, (who, until) in self._leases.items() if until > now}
@@ -151,7 +152,7 @@ class Labelling:
         return chosen
 
     def _mixed(self, drawn: Iterator[Candidate], unsure: Iterator[Candidate]) -> Iterator[Candidate]:
-        """Yield rows of the random share in their share of the places, and otherwise the least certain."""
+        """Yield random rows in their fraction of the positions, and otherwise the least certain ones."""
         place = self._handed_out
         while True:
             turn = int((place + 1) * RANDOM_SHARE) > int(place * RANDOM_SHARE)
@@ -235,7 +236,7 @@ class Labelling:
         return min((pending.due for pending in self._pending.values()), default=None)
 
     def shown(self) -> dict[str, Any]:
-        """Return progress and honest accuracy."""
+        """Return progress, and accuracy on random rows."""
         low, high = wilson(self.random_hits, self.random_answers)
         return {
             "waiting": len(self._pool),

@@ -19,7 +19,7 @@ from .snapshots import not_written
 from .waiting import Failure, Limits, Waiting
 
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
-LINGER_SECONDS = 0.05  # that rows wait for others, where a few cost as much as one
+LINGER_SECONDS = 0.05  # for which rows wait for others, if a few cost as much as one
 
 
 class LearnerThread:
@@ -36,7 +36,7 @@ class LearnerThread:
     limits : Limits
     failure : Failure
     say : callable
-        Told what is worth knowing.
+        Called with a line about notable events.
     record : callable
         Given a model with rows that it has set aside, of which the log is to be told.
     """
@@ -191,7 +191,7 @@ class LearnerThread:
         deliver(complete)
 
     def _fail(self, hosted: Hosted, taken: list[tuple[Example, Request | None]], error: Exception) -> None:
-        """Let a model stop, since it is not known what it has learned; its rows are in the log."""
+        """Stop a model, since it is not known what it has learned; its rows are in the log."""
         if hosted.failed is None and not isinstance(error, Problem):
             problem = hosted.fail(error)
             self.say(f"{problem.detail}; the other models continue")
@@ -199,7 +199,7 @@ class LearnerThread:
         self._drop(rows, error if isinstance(error, Problem) else hosted.failure())
 
     def _drop(self, rows: list[tuple[Example, Request | None]], problem: Problem) -> None:
-        """Forget rows that waited; those who wait for them are told why."""
+        """Drop waiting rows; requests that wait for them are answered with the reason."""
         self.waiting.add(-len(rows), -sum(len(example.line) for example, _ in rows))
         waited = dict.fromkeys(request for _, request in rows if request is not None)
         for request in waited:
@@ -214,7 +214,7 @@ class LearnerThread:
         shutil.rmtree(hosted.folder, ignore_errors=True)
 
     def replace(self, hosted: Hosted, other: Hosted) -> None:
-        """Let a model be what another training of the same rows has made; rows that it knows are not learned again."""
+        """Replace a model by a rebuild from the same rows; rows that it knows are not learned again."""
 
         def work(log: EventLog, request: Request) -> None:
             known = list(takewhile(lambda waiting: waiting[0].seq <= other.cursor, hosted.waiting))
@@ -230,7 +230,7 @@ class LearnerThread:
 
 
 def _answer_together(hosted: Hosted, questions: list[RowsQuestion]) -> None:
-    """Answer all questions about rows of a model at once, which costs little more than to answer one."""
+    """Answer all questions about rows of a model at once, which costs little more than answering one."""
     try:
         hosted.check_working()
         answers = hosted.model.answers([line for question in questions for line in question.lines])

@@ -1,7 +1,7 @@
-"""NDJSON in and out: a line of the answer for each line of the body, while the body still arrives.
+"""NDJSON in and out: one line of the answer per line of the body, while the body still arrives.
 
 Many clients read nothing before they have sent everything. So answers that the client does not take yet wait in a
-temporary file, and never keep the body from being read.
+temporary file and never delay reading the body.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _Waiting:
         self._news.set()
 
     def end(self) -> None:
-        """Say that there are no more."""
+        """Mark the end of the answers."""
         self.complete = True
         self._news.set()
 
@@ -76,7 +76,7 @@ class _Waiting:
             await self._news.wait()
 
     def close(self) -> None:
-        """Forget everything."""
+        """Discard everything."""
         self._file.close()
 
 
@@ -122,7 +122,7 @@ async def _chunks(call: Call) -> AsyncGenerator[list[bytes], None]:
 
 
 async def _patiently(work: Work, lines: list[bytes]) -> list[Any]:
-    """Return what work returns, after waiting while the server is overloaded: the sender is slowed down by that."""
+    """Return what work returns, after waiting while the server is overloaded, which slows down the sender."""
     while True:
         try:
             return await work(lines)

@@ -62,7 +62,7 @@ def _shown_row(row: Row) -> dict[str, Any]:
 
 
 def shown(text: bytes | None) -> msgspec.Raw | None:
-    """Return stored JSON as answers have it: text that is not UTF-8, which older versions took, is replaced."""
+    """Return stored JSON as in answers: text that is not UTF-8, which older versions accepted, is replaced."""
     if text is None:
         return None
     return msgspec.Raw(text if text.isascii() else text.decode(errors="replace").encode())

@@ -221,7 +221,7 @@ class EventLog:
         return self._last(model, Event.ERASURE)
 
     def erase(self, model: int, example: int) -> int:
-        """Let nobody get an example any more, which is to be overwritten; return the event of that."""
+        """Hide an example, which is to be overwritten; return the event of that."""
         return self.add(model, Event.ERASURE, example=example, note=b"{}")
 
     def overwrite(self, example: int) -> None:
@@ -253,7 +253,7 @@ class EventLog:
     # --- set aside ---------------------------------------------------------------------------------------------------
 
     def set_aside(self, model: int, seq: int, reason: str) -> None:
-        """Let an event count as not there, since the model could not learn it."""
+        """Exclude an event, since the model could not learn it."""
         if self.why_aside(seq) is None:
             self.add(model, Event.SET_ASIDE, example=seq, note=msgspec.json.encode(reason))
 
@@ -314,7 +314,7 @@ class EventLog:
         return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
 
     def last_rebuild(self, model: int) -> int:
-        """Return the event of the last training anew; 0 if there was none."""
+        """Return the event of the last rebuild; 0 if there was none."""
         return self._last(model, Event.REBUILD)
 
     def _last(self, model: int, kind: Event) -> int:
@@ -365,7 +365,7 @@ class EventLog:
 
     def truncate(self) -> None:
         """Write everything to the database and empty the file before it, which may hold what was overwritten."""
-        with suppress(apsw.FullError, apsw.BusyError, apsw.LockedError):  # later then
+        with suppress(apsw.FullError, apsw.BusyError, apsw.LockedError):  # it will be done later
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def faults(self) -> list[str]:
@@ -393,7 +393,7 @@ def same_json(first: bytes | None, second: bytes | None) -> bool:
         return first == second
     try:
         return bool(msgspec.json.decode(first) == msgspec.json.decode(second))
-    except ValueError:  # of an older version, which took numbers and bytes that this decoder refuses
+    except ValueError:  # of an older version, which accepted numbers and bytes that this decoder rejects
         return False
 
 

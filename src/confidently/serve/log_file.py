@@ -1,4 +1,4 @@
-"""The file of the log: opening it, and whether it is one that a server has made. A stranger may have written it."""
+"""The file of the log: opening it, and checking that a server has made it, since it may come from elsewhere."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class LogError(Exception):
 
 
 def open_log(folder: str | os.PathLike[str], vfs: str | None = None) -> apsw.Connection:
-    """Return a connection to the log of a directory, which is made if there is none; parameters, errors: EventLog."""
+    """Return a connection to the log of a directory, created if there is none; parameters and errors: EventLog."""
     path = Path(folder) / FILE
     try:
         db = apsw.Connection(os.fspath(path), vfs=vfs, statementcachesize=64)

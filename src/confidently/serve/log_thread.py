@@ -68,7 +68,7 @@ class LogThread:
         self._thread.join()
 
     def write(self, work: Work) -> Any:
-        """Return the result of work that is done now, in a transaction of its own; called in this thread."""
+        """Do work at once, in a transaction of its own, and return its result; called in this thread."""
         request = Request(work, rows=0)
         self._commit([request])
         if isinstance(request.result, BaseException):
@@ -124,7 +124,7 @@ class LogThread:
 
     def _commit(self, group: list[Request]) -> None:
         """Write the events of a group of requests in one transaction, then answer them."""
-        if self.failure.reason is not None:  # whatever a disk says after an error of it, nothing is sure
+        if self.failure.reason is not None:  # after an error of the disk nothing that it reports is reliable
             self._refuse(group, self.failure.problem())
             return
         log, learned = self.log, Request(lambda log, request: None, rows=0)
@@ -161,7 +161,7 @@ class LogThread:
         self._refuse(group, self.failure.problem())
 
     def _work(self, request: Request) -> None:
-        """Do the work of a request; what is wrong with it alone is its answer."""
+        """Do the work of a request; an error that concerns it alone is its answer."""
         try:
             request.result = request.work(self.log, request)
         except Problem as problem:
@@ -170,7 +170,7 @@ class LogThread:
             request.result = problem_of(error)
 
     def _commit_alone(self, group: list[Request], error: BaseException) -> None:
-        """Write requests one by one, after one of them, which is not known, had a fault."""
+        """Write requests one by one, after an unknown one of them had a fault."""
         for request in group:
             request.examples, request.committed = [], []
             if len(group) > 1:
@@ -220,7 +220,7 @@ class LogThread:
         return due is not None and due <= time.monotonic()
 
     def _expire(self, log: EventLog, request: Request) -> None:
-        """Now and then forget predictions whose label has not come in time."""
+        """From time to time, drop predictions whose label has not come in time."""
         if time.monotonic() < self._expire_next:
             return
         keep = self.waiting.limits.keep_predictions
@@ -251,7 +251,7 @@ def _refuse_all(requests: list[Request], reason: BaseException) -> None:
 
 
 def _told(error: Exception) -> Exception:
-    """Return what whoever waits for long work is told of an error of it."""
+    """Return the answer to a request for long work that failed."""
     if isinstance(error, apsw.FullError):
         return Problem("disk-full", "the disk is full; nothing was stored")
     return problem_of(error) if isinstance(error, OSError) else error

@@ -1,4 +1,4 @@
-"""What a served model did so far: progressive error and log-loss, calibration, rates."""
+"""The metrics of a served model so far: progressive error and log-loss, calibration, rates."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Curve:
 
 
 class Rate:
-    """Counts a second, over the last minute."""
+    """Counts per second, over the last minute."""
 
     def __init__(self) -> None:
         self._seconds: deque[list[float]] = deque()
@@ -163,12 +163,12 @@ class Metrics:
 
 
 def ratio(part: float, whole: float) -> float | None:
-    """Return a mean; None of nothing."""
+    """Return a mean; None if there is nothing to average."""
     return part / whole if whole else None
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a proportion (Wilson 1927); the whole range of none."""
+    """Return the 95 % interval of a proportion (Wilson 1927); the whole range if nothing was counted."""
     if n == 0:
         return 0.0, 1.0
     p, z2 = hits / n, Z * Z

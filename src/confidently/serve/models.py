@@ -160,7 +160,7 @@ def save(hosted: Hosted) -> Request:
 
 
 def backup(engine: Engine, target: Path) -> Request:
-    """Return a request to copy the log and the model files into a new folder, while rows go on to come in."""
+    """Return a request to copy the log and the model files into a new folder, while new rows are still accepted."""
 
     def work(log: EventLog, request: Request) -> Generator[None]:
         target.mkdir(parents=True)

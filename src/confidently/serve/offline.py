@@ -1,4 +1,4 @@
-"""Work on the directory of a server that does not run: check it, copy it, bring a copy back, export its rows."""
+"""Work on the directory of a server that is not running: check it, copy it, restore a copy, export its rows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _check_files(folder: Path, has_base: bool, last: int) -> Iterator[tuple[bool
 
 
 def backup(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Copy the directory of a server that does not run.
+    """Copy the directory of a server that is not running.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def _copy(log: EventLog, folder: Path, target: Path) -> None:
 
 
 def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> None:
-    """Copy a backup into a new directory, of which a server can start.
+    """Copy a backup into a new directory, from which a server can start.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made of the table of addresses and the messages."""
+"""The OpenAPI document, made from the table of addresses and the messages."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Problem(Exception):
 
 
 def tried(function: Callable[..., Any], *arguments: Any, pointer: str = "") -> Any:
-    """Return what a function returns, or the problem that it raises, which is of the part of a body at the pointer."""
+    """Return what a function returns, or the problem that it raises, about the part of a body at the pointer."""
     try:
         return function(*arguments)
     except Problem as problem:

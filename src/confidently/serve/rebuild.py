@@ -16,7 +16,7 @@ ROWS_PER_STEP = 512  # between two commits
 def rebuild(engine: Engine, hosted: Hosted) -> Request:
     """Return a request to train a model again, answered with the event of that.
 
-    The old model answers until the new one has learned all rows; rows go on to come in.
+    The old model answers until the new one has learned all rows; new rows are still accepted.
     """
 
     def work(log: EventLog, request: Request) -> Generator[int]:

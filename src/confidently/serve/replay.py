@@ -1,4 +1,4 @@
-"""What a start makes of a model: its newest snapshot that is sound, and the events of the log after it."""
+"""How a start restores a model: its newest sound snapshot, then the events of the log after it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def replay(log: EventLog, hosted: Hosted, say: Callable[[str], None] = lambda li
     hosted : Hosted
         As it was made.
     say : callable
-        Told about progress and damaged snapshots.
+        Called with a line about progress or a damaged snapshot.
     """
     since = log.last_rebuild(hosted.number)
     hosted.load_newest(say, since)

@@ -24,7 +24,7 @@ class Sendable(Protocol):
 
 
 class Reply:
-    """An answer that is there.
+    """An answer whose body is complete.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Flow:
                 async for part in parts:
                     await send({"type": "http.response.body", "body": part, "more_body": True})
         except Problem:
-            return  # without an end, so that nobody takes the parts for the whole: uvicorn cuts the connection
+            return  # without an end, so that the parts are not taken for the whole: uvicorn cuts the connection
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -1,4 +1,4 @@
-"""Requests to the engine: what waits in its queues, and how whoever waits for an answer is told."""
+"""Requests to the engine: what waits in its queues, and how answers reach those who wait for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Request:
     examples : list
         What the models will learn of it, once it is durable.
     committed, reverted : list of callables
-        Called in the log thread: once it is durable, or once it is sure that it will not be.
+        Called in the log thread: once it is durable, or once it is certain not to become so.
     """
 
     __slots__ = (
@@ -81,7 +81,7 @@ class Request:
 
     def _resolve(self) -> None:
         future = self._future
-        if future is None or future.done():  # whoever asked has gone
+        if future is None or future.done():  # the client has gone
             return
         if isinstance(self.result, BaseException):
             future.set_exception(self.result)
@@ -149,9 +149,9 @@ class RequestQueue:
     ----------
     requests : deque of Request
     changed : Condition
-        Held by whoever looks at the queue; notified when the thread has something to do.
+        Held while the queue is used; notified when the thread has something to do.
     closing : bool
-        Whether nothing more is taken.
+        Whether new requests are rejected.
     """
 
     def __init__(self, waiting: Waiting, what: str) -> None:
@@ -175,7 +175,7 @@ class RequestQueue:
             self.changed.notify()
 
     def close(self) -> None:
-        """Take nothing more."""
+        """Reject new requests."""
         with self.changed:
             self.closing = True
             self.changed.notify()

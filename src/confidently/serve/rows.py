@@ -150,10 +150,10 @@ class QuestionReader:
 
 
 class RowCheck:
-    """Checks rows before they are accepted, without a trace in any model.
+    """Checks rows before they are accepted; no model changes.
 
     The compiled reader is the only judge of what a row is; what it accepts here is text and numbers throughout, so that
-    whoever gets the row back can read all of it.
+    every part of the row can be read back.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 The model is at any time, byte for byte, the one that ``confidently train`` would make of the same rows. Training looks
 at the first 1,000 rows to see whether they are a table, and which members a stack has; so until then the rows are kept,
-and the model begins again if they come to say otherwise.
+and the model starts from scratch if they show something else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .problems import Problem
 from .rows import QuestionReader, RowReader
 from .settings import ModelSettings, Setup
 
-EARLY_PARTS = 8  # the first rows grow by this part of them at least, where as many wait
+EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
 
@@ -122,7 +122,7 @@ class ServedModel:
         return Learned(int(rows), int(mistakes), log_loss, anew)
 
     def settle(self) -> None:
-        """Keep what the model is now, whatever the next rows are."""
+        """Settle what the model is now, whatever the next rows are."""
         self.early = None
 
     def take_aside(self) -> list[SetAside]:
@@ -166,7 +166,7 @@ class ServedModel:
             decision, examples = self._decision(early.examples), []
 
     def _can_decide(self, example: Example) -> bool:
-        """Return whether a row can be looked at to decide what the model is; otherwise set it aside."""
+        """Return whether a row can help decide what the model is; otherwise set it aside."""
         try:
             self._decision([example])
         except Exception as error:
@@ -270,7 +270,7 @@ class ServedModel:
         self._restart()
 
     def _restart(self) -> None:
-        """Number rows and features anew, from those that the learner has."""
+        """Number rows and features from scratch, after those that the learner has."""
         stream, dtype = self.stream, self.stream.learner.dtype
         self._reader = RowReader(self.reading, dtype, stream.learner.task.multilabel, features=stream.features)
         self._questions = QuestionReader(self.reading, dtype, stream.features)
@@ -361,7 +361,7 @@ def _own_columns(part: Batch, batch: Batch, first: int) -> Batch:
 
 
 def raise_of_machine(error: Exception) -> None:
-    """Raise an error again that says nothing about a row: the machine has no memory left, or a disk fails."""
+    """Raise an error again that is not due to a row: the machine has no memory left, or a disk fails."""
     if isinstance(error, MemoryError | OSError):
         raise error
     if isinstance(error.__cause__, MemoryError):

@@ -52,7 +52,7 @@ class Server:
     vfs : str, optional
         The name of a virtual file system of SQLite, for the log.
     say : callable
-        Told one line about what happens.
+        Called with a line about what happens.
 
     Raises
     ------
@@ -95,7 +95,7 @@ class Server:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((self.host, self.port))
-            found.listen(2048)  # from now on, whoever connects waits to be served rather than being refused
+            found.listen(2048)  # from now on, connections wait to be served instead of being refused
         except OSError as error:
             self.engine.log.close()
             found.close()
@@ -201,7 +201,7 @@ class Server:
 
 @contextmanager
 def _usage_errors(about: str) -> Iterator[None]:
-    """Turn what is wrong with something on the command line into a ``UsageError``."""
+    """Turn errors of what the command line names into a ``UsageError``."""
     try:
         yield
     except (OSError, Problem) as error:

@@ -124,7 +124,7 @@ class Snapshots:
             self._writer.join()
 
     def forget(self) -> None:
-        """Remove all, since the model was trained again; the next is due at once."""
+        """Remove all, since the model was rebuilt; the next is due at once."""
         self.finish()
         self.seq, self._at = 0, -math.inf
         for path in snapshots(self.folder):

@@ -1,4 +1,4 @@
-"""Sources of rows that go on: a file that grows, a pipe."""
+"""Sources of rows that continue: a growing file, a pipe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Source(Protocol):
     Attributes
     ----------
     name : str
-        Under which the position is stored.
+        The name under which the position is stored.
     """
 
     name: str
@@ -51,7 +51,7 @@ class FileSource:
         self.name = f"file:{os.path.abspath(self.path)}"
 
     def rows(self, position: int, stopping: threading.Event) -> Iterator[Some]:
-        """Yield lines from a position on, for ever."""
+        """Yield lines from a position on, forever."""
         with open(self.path, "rb") as file:
             if os.fstat(file.fileno()).st_size < position:
                 raise Problem(
@@ -73,7 +73,7 @@ class FileSource:
 
 
 class PipeSource:
-    """JSON lines of standard input, which begins anew with every process."""
+    """JSON lines of standard input, whose positions start at 0 in every process."""
 
     name = "pipe"
 

@@ -1,7 +1,7 @@
 """Who may do what: tokens with scopes, the cookie of a browser's session, and requests from other sites.
 
 A file of tokens has a line for each: a name, its scopes separated by commas, and the SHA-256 of the token, in
-hexadecimal digits. So the file tells nobody a token. Lines that begin with # are comments.
+hexadecimal digits. So the file does not reveal tokens. Lines that begin with # are comments.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Guard:
     Parameters
     ----------
     tokens : list of Token
-        Empty: whoever can reach the server may do everything; it then listens to this machine only.
+        Empty: everyone who can reach the server may do everything; it then listens to this machine only.
     public_url : str, optional
         Where browsers find the server, such as ``"https://learn.example.org"``: the address of a proxy before it.
 
@@ -175,7 +175,7 @@ class Guard:
         return found
 
     def _known(self, text: str) -> Token | None:
-        """Return the token of a text; the time that takes does not tell how much of it is right."""
+        """Return the token of a text; the time it takes does not reveal how much of the text is right."""
         digest, found = hashlib.sha256(text.encode()).hexdigest(), None
         for token in self.tokens:
             if hmac.compare_digest(token.digest, digest):
@@ -183,7 +183,7 @@ class Guard:
         return found
 
     def _check_local(self, method: str, headers: Mapping[str, str]) -> None:
-        """Refuse what a page of another site can make a browser on this machine send."""
+        """Reject requests that a page of another site can make a browser on this machine send."""
         if LOOPBACK.fullmatch(headers.get("host", "localhost")) is None:
             raise Problem("cross-site", "without tokens the server answers to localhost only; use --token-file")
         if method not in SAFE:

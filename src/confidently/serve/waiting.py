@@ -1,4 +1,4 @@
-"""How much may wait, how much does, and what has failed: what the threads of the engine share."""
+"""What the threads of the engine share: how much may wait, how much does, and what has failed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Waiting:
         Raises
         ------
         Problem
-            If too much waits already. Into an empty queue everything may go, whatever its size.
+            If too much waits already. An empty queue takes anything, whatever its size.
         """
         with self._lock:
             if self.rows > 0 and (
@@ -92,7 +92,7 @@ class Failure:
         self.notify()
 
     def of_fault(self, error: BaseException) -> Problem:
-        """Fail by a fault of the server; return the problem of whoever waits. The log has what was acknowledged."""
+        """Fail by a fault of the server; return the problem for those who wait. The log has what was acknowledged."""
         self.set(f"a fault of the server ended its work ({type(error).__name__}: {error})")
         return self.problem()
 
