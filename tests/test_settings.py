@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import MISSING, fields
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import click
@@ -94,15 +96,25 @@ def test_the_river_classes_have_the_settings_of_single_rows() -> None:
         assert found["view"] is None  # one dict does not show what the others are
 
 
-def test_docstrings_describe_every_parameter_and_its_default() -> None:
-    for cls in (OnlineClassifier, *river()):
+def with_parameters(package: ModuleType) -> list[type]:
+    """The public classes whose docstrings have a section of parameters: estimators, views, bandits, ..."""
+    public = (getattr(package, name) for name in package.__all__)
+    return [cls for cls in public if isinstance(cls, type) and "\nParameters\n---" in (inspect.getdoc(cls) or "")]
+
+
+@pytest.mark.parametrize("package", ["confidently", "confidently.bandits", "confidently.river"])
+def test_docstrings_describe_every_parameter_and_its_default(package: str) -> None:
+    pytest.importorskip("river", reason="River is not installed")
+    classes = with_parameters(import_module(package))
+    assert {cls.__name__ for cls in classes} & {"OnlineClassifier", "ContextualBandit"}
+    for cls in classes:
         found, defaults = documented(cls), parameters_of(cls)
         assert list(found) == list(defaults), cls
         for name, about in found.items():
-            if about:
-                default = f"default={defaults[name]!r}".replace("'", '"')
-                assert about.endswith(("optional", default)), f"{cls.__name__}: {name} : {about}"
-                assert (defaults[name] is None) or not about.endswith("optional"), f"{cls.__name__}: {name} : {about}"
+            if about and defaults[name] is not inspect.Parameter.empty:
+                where, default = f"{cls.__name__}: {name} : {about}", about.partition("default=")[2]
+                assert about.endswith("optional") if default == "" else eval(default) == defaults[name], where
+                assert (defaults[name] is None) or not about.endswith("optional"), where
 
 
 def test_the_documentation_lists_every_covariance() -> None:

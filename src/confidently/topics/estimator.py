@@ -81,8 +81,10 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         Number of documents learned together; by default 32 (gibbs) or 1 (averaging).
     topic_expectation : {"ratio", "digamma"}, default="ratio"
         Weight of a word in a topic: its expected probability, or exp of the expected logarithm.
-    prediction_samples, prediction_burn_in : int, default=10, 5
-        Sweeps over the words of a new document that are averaged, and sweeps before those.
+    prediction_samples : int, default=10
+        Sweeps over the words of a new document that are averaged.
+    prediction_burn_in : int, default=5
+        Sweeps before those.
     passes : int, default=1
         Number of passes of :meth:`fit`, each in a new random order. Each pass counts the documents once more.
     class_weight : dict, "balanced" or None, default=None
