@@ -1,5 +1,9 @@
 # Commands for a bare clone: each creates the virtual environment, builds and installs what it needs.
 PYTHON ?= python3
+# Set in many containers, it makes each of the many processes that tests start compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+# Tests of one cluster run in one process.
+PARALLEL := -n auto --dist loadgroup
 VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
@@ -10,12 +14,12 @@ demo: $(VENV)/installed
 	$(BIN)/confidently demo
 
 test: $(VENV)/installed lint
-	$(BIN)/python -m pytest -n auto -q
-	$(BIN)/python -m pytest -n auto -q -m browser tests/serve/page
+	$(BIN)/python -m pytest $(PARALLEL) -q
+	$(BIN)/python -m pytest $(PARALLEL) -q -m browser tests/serve/page
 
 # What make test leaves out: the tests marked as long.
 test-all: $(VENV)/installed
-	$(BIN)/python -m pytest -n auto -q -m long
+	$(BIN)/python -m pytest $(PARALLEL) -q -m long
 
 # The tests of what other packages do for us, with the oldest versions of them that pyproject.toml promises to work with.
 LOWEST := $(VENV)-lowest
@@ -24,7 +28,7 @@ LOWEST_TESTS := $(addprefix tests/cli/test_,snapshots.py doctor.py refusals.py t
 	$(addprefix tests/estimators/test_,classifier.py sklearn_contract.py migrating_from_sklearn.py river.py) \
 	tests/models tests/plots tests/views/test_exported_views.py tests/evaluation tests/distributed/test_views.py
 test-lowest: $(LOWEST)/installed
-	$(LOWEST)/bin/python -m pytest -n auto -q -p no:cacheprovider -W ignore::DeprecationWarning $(wildcard $(LOWEST_TESTS))
+	$(LOWEST)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -W ignore::DeprecationWarning $(wildcard $(LOWEST_TESTS))
 
 # The tests, with a copy of the package that marks the raise statements that they reach; one that they do not is an error.
 RAISES := $(VENV)-raises
@@ -32,7 +36,7 @@ NO_PACKAGE := $(addprefix tests/test_,docs.py house.py import_law.py scripts.py 
 raises: $(VENV)/installed
 	test -x $(RAISES)/bin/python || $(BIN)/python -m venv --without-pip $(RAISES)
 	$(BIN)/python tests/raises.py install $(RAISES)/lib/python3*/site-packages
-	$(RAISES)/bin/python -m pytest -n auto -q -p no:cacheprovider $(NO_PACKAGE:%=--ignore=%)
+	$(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider $(NO_PACKAGE:%=--ignore=%)
 	$(BIN)/python tests/raises.py report $(RAISES)/lib/python3*/site-packages
 
 lint: $(VENV)/installed
@@ -82,7 +86,7 @@ UNSANITIZED := tests/plots tests/papers tests/distributed $(NO_PACKAGE)
 ASAN_RUN = LD_PRELOAD="$(shell $(CXX) -print-file-name=libasan.so) $(shell $(CXX) -print-file-name=libubsan.so)" \
 	ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=32 PYTHONMALLOC=malloc
 sanitize: $(VENV)-sanitize/installed
-	$(ASAN_RUN) $(VENV)-sanitize/bin/python -m pytest -n auto -q -p no:cacheprovider $(TESTS) $(UNSANITIZED:%=--ignore=%) \
+	$(ASAN_RUN) $(VENV)-sanitize/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider $(TESTS) $(UNSANITIZED:%=--ignore=%) \
 	  -k "not memory and not fails_in_a_team"
 	$(MAKE) -C fuzz structured RUN_PYTHON='env $(ASAN_RUN) ../$(VENV)-sanitize/bin/python'
 

@@ -4,7 +4,8 @@ What one value or two values together break is still found, since each pair of v
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import combinations
+from functools import cache
+from itertools import combinations, groupby
 
 import pytest
 
@@ -33,6 +34,25 @@ def choice(cases: Sequence[tuple], together: int) -> set[int]:
                 known |= part
                 chosen.add(k)
     return chosen
+
+
+def sampled(checks: pytest.MarkDecorator, stride: int = 8) -> pytest.MarkDecorator:
+    """Mark scikit-learn's checks as long, except those of the first estimator and a sample of those of the others.
+
+    Parameters
+    ----------
+    checks : MarkDecorator
+        What ``parametrize_with_checks`` returns.
+    stride : int
+        The sample has so many checks of an estimator fewer, beginning one later for the next: so each check of some.
+    """
+    cases = []
+    every = [case if hasattr(case, "marks") else pytest.param(*case) for case in checks.args[1]]
+    for e, (_, of_one) in enumerate(groupby(every, lambda case: id(case.values[0]))):
+        for c, case in enumerate(of_one):
+            left_out = e > 0 and (e + c) % stride
+            cases.append(pytest.param(*case.values, marks=[*case.marks, *[pytest.mark.long] * bool(left_out)]))
+    return pytest.mark.parametrize(checks.args[0], cases, **checks.kwargs | {"ids": cache(checks.kwargs["ids"])})
 
 
 def _key(value: object) -> Hashable:

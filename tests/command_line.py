@@ -3,10 +3,14 @@
 import os
 import subprocess
 import sys
-from contextlib import suppress
+import warnings
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from functools import cache
+from io import StringIO
 
 import numpy as np
+
+from confidently.cli import run
 
 COMMAND = [sys.executable, "-m", "confidently"]
 
@@ -38,3 +42,13 @@ def shown_on(terminal):
             shown += part
     os.close(terminal)
     return shown
+
+
+def here(*arguments, cwd="."):
+    """Run a command as :func:`process` does, but in this process, which is quicker."""
+    with (
+        chdir(cwd), redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err, warnings.catch_warnings(),
+    ):  # fmt: skip
+        warnings.simplefilter("default")
+        code = run([str(argument) for argument in arguments])
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), err.getvalue())

@@ -157,6 +157,7 @@ COVERED = [(one, method) for one in ESTIMATORS for method in ("normal", "bootstr
 LEAST = float(LOGGING.min())
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize(
     ("estimator", "method"), [*COVERED, (IPS, "bernstein"), (DR, "bernstein"), (DirectMethod(), "bernstein")]
 )
@@ -211,6 +212,7 @@ BOUNDED = [
 ]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("propensity", [0.05, 0.001])
 @pytest.mark.parametrize(("estimator", "options"), BOUNDED, ids=str)
 def test_bounds_hold_where_propensities_come_near_0(estimator, options, propensity):

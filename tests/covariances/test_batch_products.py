@@ -49,6 +49,7 @@ def decisions(learner):
     return learner.mistakes, learner.updates, learner.infeasible
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", PRECISE)
 @pytest.mark.parametrize("name", ["usps pair", "a9a", "spambase"])
 def test_rows_per_product_and_single_rows_give_the_same(name, rule):
@@ -81,6 +82,7 @@ def test_many_classes_in_blocks_and_row_by_row(covariance, task):
         np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("covariance", "task"), [("full", "binary"), ("full", "joint"), ("full", "one-vs-rest"),
                                                   ("shared", "joint"), ("shared", "binary")])  # fmt: skip
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "iellip"])
@@ -169,6 +171,7 @@ def test_reading_the_covariance_does_not_change_the_state():
     assert np.array_equal(queried.covariance_matrix(), queried.covariance_matrix().swapaxes(1, 2))
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize(
     ("rule", "covariance", "task"),
@@ -282,6 +285,7 @@ AWKWARD_LEARNERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("rule", ["cw_stdev", "cw_var", "arow", "nherd", "gibbs_pa_exact"])
 @pytest.mark.parametrize("kind", ["contradictions", "constant and collinear", "badly scaled"])

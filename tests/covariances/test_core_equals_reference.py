@@ -78,6 +78,7 @@ def assert_twins_agree(learner, reference, tolerance=1e-8):
     np.testing.assert_allclose(variance, reference.covariance.variances(), rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("rule", "covariance", "task"), CASES)
 def test_core_equals_reference(rule, covariance, task):
     X, labels = noisy_rows(task)
@@ -126,7 +127,7 @@ def weighted_twins(rule, task, seed, n=80):
     return X, labels, weight, *twins(make_rule(rule), "diag", task, X.shape[1], **options)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
 @pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
 def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):
     """A tie is a decision that depends on rounding, for example where a hard rule leaves a margin at its threshold."""

@@ -11,7 +11,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.explanation import Entries
 from confidently.rules import RULES, make_rule
-from tests.command_line import process, rows
+from tests.command_line import here, rows
 from tests.covariances.test_core_equals_reference import (
     N_CLASSES,
     RULES_AND_TASKS,
@@ -24,6 +24,7 @@ from tests.covariances.test_core_equals_reference import (
 FORGETTING = [rule for rule in RULES if make_rule(rule).learns_precision]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("rule", "task"), [(rule, task) for rule, task in RULES_AND_TASKS if rule in FORGETTING])
 @pytest.mark.parametrize("forget", [0.01, 0.9])  # 0.9 is applied to the store about every hundred rows
 def test_equals_the_slow_twin(rule, task, forget):
@@ -192,7 +193,7 @@ def test_the_command_line_forgets_and_resumes_bit_for_bit(tmp_path):
         ("first.svm", *options, "-o", "first.cw"),
         ("second.svm", "-q", "--init-model", "first.cw", "-o", "second.cw"),
     ):
-        done = process("train", *arguments, cwd=tmp_path)
+        done = here("train", *arguments, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     whole, parts = (load(tmp_path / f"{name}.cw") for name in ("all", "second"))
     for name, array in whole.learner_.state.items():
@@ -200,6 +201,6 @@ def test_the_command_line_forgets_and_resumes_bit_for_bit(tmp_path):
     X, y = load_svmlight_file(tmp_path / "all.svm", n_features=20)
     arrays = OnlineClassifier(forget=0.01).fit(X, y)
     np.testing.assert_allclose(np.sort(whole.variance_[0]), np.sort(arrays.variance_[0]), rtol=1e-12)
-    refused = process("train", "all.svm", "--forget", "0.1", "--covariance", "full", "-o", "x.cw", cwd=tmp_path)
+    refused = here("train", "all.svm", "--forget", "0.1", "--covariance", "full", "-o", "x.cw", cwd=tmp_path)
     assert refused.returncode == 2
     assert 'forget is for covariance="diag"' in refused.stderr

@@ -34,6 +34,7 @@ def blas_threads():
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("d", [1, 31, 150, 333])
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 130])
@@ -51,6 +52,7 @@ def test_products_equal_plain_formulas(arrays, n, d, dtype):
     assert np.array_equal(s, s.T)
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("two_sides", [False, True])
 @pytest.mark.parametrize("n", [1, 64, 65, 200])

@@ -29,6 +29,7 @@ def both(rule, task, X, labels, **options):
     return learner, reference
 
 
+@pytest.mark.few
 @pytest.mark.parametrize(("rule", "task"), [(rule, task) for rule, task in RULES_AND_TASKS if rule in LEARNING])
 @pytest.mark.parametrize("options", [{}, {"average": True, "fit_intercept": False}, {"forget": 0.01}])
 def test_moments_equal_the_reference(rule, task, options):

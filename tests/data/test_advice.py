@@ -11,7 +11,7 @@ import pytest
 
 from confidently import OnlineClassifier, _core
 from confidently.data import DataError, DataWarning, open_stream
-from tests.command_line import process
+from tests.command_line import here
 
 TEXTS = [f"message number {k} about the weather of day {k * 7}" for k in range(200)]
 
@@ -183,10 +183,10 @@ def test_rows_sorted_by_label(tmp_path, command):
     file = tmp_path / "a.svm"
     options = ("--rules", "arow,pa") if command == "compare" else ("--passes", "2", "-o", str(tmp_path / "a.cw"))
     file.write_text("".join(rows))
-    assert process(command, file, *options).stderr.count(message) == 1
+    assert here(command, file, *options).stderr.count(message) == 1
     random.Random(0).shuffle(rows)
     file.write_text("".join(rows))
-    assert "sorted" not in process(command, file, *options).stderr
+    assert "sorted" not in here(command, file, *options).stderr
 
 
 @pytest.mark.parametrize(("ones", "zeros"), [(3000, 0), (3000, 40), (400, 400)])

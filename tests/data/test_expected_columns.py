@@ -8,7 +8,7 @@ import pytest
 
 from confidently import OnlineClassifier, load
 from confidently.data import DataError, DataWarning, open_stream
-from tests.command_line import process
+from tests.command_line import here
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "feather")
 ROWS = {"amount": [1.0, 2.0, 3.0, 4.0] * 5, "town": ["Delft", "Lund", "Delft", "Bonn"] * 5, "label": ["y", "n"] * 10}
@@ -195,25 +195,25 @@ def test_the_command_line(tmp_path):
         write(tmp_path / "test.csv", renamed(amount="Amount", town="Town")),
     )
     model, other = tmp_path / "m.cw", write(tmp_path / "other.csv", renamed(town="Town"))
-    assert process("train", train, "-q", "-o", model).returncode == 0
+    assert here("train", train, "-q", "-o", model).returncode == 0
     for command in ("predict", "evaluate"):
-        found = process(command, model, test)
+        found = here(command, model, test)
         assert found.returncode == 2 and found.stdout == ""
         assert found.stderr.count("\n") == 1 and "did you mean 'amount' instead of 'Amount'" in found.stderr
-        found = process(command, model, other)
+        found = here(command, model, other)
         assert found.returncode == 0 and found.stderr.count("did you mean 'town' instead of 'Town'?") == 1
-        found = process(command, model, other, "--strict")
+        found = here(command, model, other, "--strict")
         assert found.returncode == 2 and "omit --strict to go on" in found.stderr
-    found = process("train", other, "--init-model", model, "-o", tmp_path / "n.cw", "--passes", 3, "-q")
+    found = here("train", other, "--init-model", model, "-o", tmp_path / "n.cw", "--passes", 3, "-q")
     assert found.returncode == 0 and found.stderr.count("1 new column: 'Town'") == 1
     wider, cache = write(tmp_path / "wider.csv", ROWS | {"id": [7] * 20}), tmp_path / "wider.cache"
-    assert process("cache", wider, "-o", cache).returncode == 0
-    found = process("predict", model, cache, "--strict")
+    assert here("cache", wider, "-o", cache).returncode == 0
+    found = here("predict", model, cache, "--strict")
     assert found.returncode == 2 and "wider.cache: 1 new column: 'id'; omit --strict" in found.stderr
     numbered = tmp_path / "rows.svm"
     numbered.write_text("1 1:1\n-1 2:1\n")
-    process("train", numbered, "-q", "-o", model)
-    found = process("predict", model, numbered, "--strict")
+    here("train", numbered, "-q", "-o", model)
+    found = here("predict", model, numbered, "--strict")
     assert found.returncode == 2 and "--strict is for formats with named columns; svmlight has none" in found.stderr
 
 

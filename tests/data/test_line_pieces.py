@@ -48,6 +48,7 @@ def test_pieces_are_whole_lines_with_their_numbers(tmp_path, text, size):
         assert len(found) == 1 + (not text.endswith("\n") and "\n" in text)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("chunk_bytes", [1 << 20, 1000, 17])
 @pytest.mark.parametrize("parsers", [None, 0, 1])
 def test_rows_are_those_of_chunks_that_python_reads(large, monkeypatch, chunk_bytes, parsers):

@@ -10,7 +10,7 @@ import pytest
 import confidently
 from confidently import OnlineClassifier
 from confidently.data import DataError, ReaderOptions, open_stream
-from tests.command_line import process
+from tests.command_line import here
 
 NAMES = ["", "a", "b", "ab", "long_name"]
 CHOICES = [
@@ -135,7 +135,7 @@ def test_what_cannot_be_selected_is_refused(options, message):
 
 
 def run(*arguments, status=0):
-    done = process(*arguments)
+    done = here(*arguments)
     assert done.returncode == status, done.stderr
     return done
 

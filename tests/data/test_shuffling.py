@@ -10,7 +10,7 @@ from confidently import OnlineClassifier
 from confidently.data import DataWarning, open_stream
 from confidently.data.selection import skip_rows
 from confidently.data.shuffling import shuffled
-from tests.command_line import process
+from tests.command_line import here
 from tests.data.test_csv import named_rows
 
 LETTERS = "abcdefgh"
@@ -125,7 +125,7 @@ def sorted_file(path, n=3000):
 
 
 def trained(tmp_path, *options, name="m.cw"):
-    found = process("train", tmp_path / "rows.svm", "-q", "-o", tmp_path / name, "--json", *options)
+    found = here("train", tmp_path / "rows.svm", "-q", "-o", tmp_path / name, "--json", *options)
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout), found.stderr, (tmp_path / name).read_bytes()
 
@@ -143,7 +143,7 @@ def test_the_command_line_shuffles_every_pass_and_resumes(tmp_path):
     _, _, whole = trained(tmp_path, *long)
     assert trained(tmp_path, *long, "--holdout", "0.1", name="h.cw")[2] != whole
     for option in ("--seed", "--shuffle-buffer"):
-        found = process("train", tmp_path / "rows.svm", option, "5")
+        found = here("train", tmp_path / "rows.svm", option, "5")
         assert found.returncode == 2 and f"{option}: needs --shuffle" in found.stderr
 
 

@@ -101,6 +101,7 @@ def test_results_do_not_depend_on_where_the_bytes_are_cut(tmp_path, rule, task, 
         assert_same(whole, trained(file, rule, size, multiclass=multiclass, average=True))
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rule", RULES)

@@ -41,13 +41,6 @@ X = X / 16
 TRAIN = slice(0, 1400)
 
 
-@pytest.fixture(scope="module")
-def client():
-    """Two worker processes; tests leave as many behind."""
-    with connected(workers=2) as client:
-        yield client
-
-
 def lines(kind):
     """The training rows as text."""
     start, label = (1, "{} ") if kind == "svm" else (1, "{} | ")
@@ -344,7 +337,7 @@ def test_near_to_one_learner_and_nothing_lost(client, files, kind):
     assert -np.log(p[np.arange(1400), np.argsort(fitted.classes_)[truth]]).mean() < 0.5
 
 
-@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
+@pytest.mark.parametrize("kind", [OnlineClassifier, pytest.param(AutoClassifier, marks=pytest.mark.long)])
 def test_the_number_of_workers_does_not_matter(client, files, kind):
     options = {"partitions": 5, "rounds": 3, "shuffle": "between"}
     two = distributed.fit(kind(random_state=1), files / "all.vw", client=client, **options)
@@ -394,7 +387,10 @@ def slow(base, paths, job, calibrate, seed, marker):
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
 
-@pytest.mark.parametrize(("kind", "workers"), [(OnlineClassifier, 1), (OnlineClassifier, 2), (AutoClassifier, 2)])
+@pytest.mark.parametrize(("kind", "workers"), [
+    (OnlineClassifier, 1), pytest.param(OnlineClassifier, 2, marks=pytest.mark.long),
+    pytest.param(AutoClassifier, 2, marks=pytest.mark.long),
+])  # fmt: skip
 def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, kind, workers):
     """SIGKILL in the middle of a round; with one worker every copy of the base is lost as well."""
     expected = distributed.fit(kind(), files / "all.vw", client=client, partitions=4, rounds=2)

@@ -11,7 +11,6 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     import dask.array as da
     import dask.dataframe as dd
-    from distributed import Client
 
 from confidently import OnlineRegressor, distributed
 from confidently.data import DataError, open_stream
@@ -22,12 +21,6 @@ X = RNG.normal(size=(400, 5)) @ RNG.normal(size=(5, 5)) + 3.0 * RNG.normal(size=
 X[200:] += 1.0  # parts of other means
 Y = X @ RNG.normal(size=(5, 2)) + [5.0, -100.0] + RNG.normal(size=(400, 2))
 WEIGHT = RNG.uniform(0.1, 2.0, size=400)
-
-
-@pytest.fixture(scope="module")
-def client():
-    with Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
-        yield client
 
 
 def blocks(array):

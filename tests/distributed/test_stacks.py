@@ -23,7 +23,6 @@ from confidently.data import DataError, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import tasks
 from confidently.distributed.change import advanced, merge_changes
-from confidently.distributed.cluster import connected
 from confidently.models.stack_merging import merge_all
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.members import ROWS as MIXTURE_ROWS
@@ -35,12 +34,6 @@ from tests.command_line import process
 N = 1600
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), view="unit,pairs")]
 TABLE = {"normalize": "none", "zeros": True, "label": "label"}
-
-
-@pytest.fixture(scope="module")
-def client():
-    with connected(workers=2) as client:
-        yield client
 
 
 def numbers():
@@ -190,6 +183,7 @@ def _one_more_thread():
 # --- the command line -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_command_line_trains_on_a_cluster(table, tmp_path):
     options = ["--label", "label", "--auto", "--workers", "2", "--partitions", "2", "--rounds", "3", "--json"]
     done = process("train", table, "-o", tmp_path / "model", *options)

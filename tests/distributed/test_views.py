@@ -22,7 +22,6 @@ from confidently.data import ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import tasks
 from confidently.distributed.change import advanced, merge_changes
-from confidently.distributed.cluster import connected
 from confidently.estimators.loading import put_model
 from confidently.models.merging import merge_models
 from confidently.views.pairs import Pairs
@@ -32,12 +31,6 @@ from tests.command_line import process
 N = 480
 EVERY = [*VIEWS, "standard,pairs"]
 NUMBERS = [view for view in EVERY if "cosines" not in view]  # in which columns may have any order
-
-
-@pytest.fixture(scope="module")
-def client():
-    with connected(workers=2) as client:
-        yield client
 
 
 def rows():
@@ -172,6 +165,7 @@ def test_columns_of_frames_are_multiplied_by_name(client):
     assert found.n_seen_ == 3 * N
 
 
+@pytest.mark.long
 def test_the_command_line_trains_on_a_cluster(path, tmp_path):
     options = ["--view", "standard,pairs", "--vocabulary", "--workers", "2", "--partitions", "2", "--rounds", "3"]
     done = process("train", path, "-o", tmp_path / "model", *options)

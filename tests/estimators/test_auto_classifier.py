@@ -218,8 +218,14 @@ def test_a_column_of_large_numbers_does_not_drown_the_others():
     assert (models[0].predict(X) == models[1].predict(scaled)).all()
 
 
-@pytest.mark.parametrize("name", ["cancer", "iris", "words", "words of 3"])
-@pytest.mark.parametrize("members", ["auto", GIVEN])
+@pytest.mark.parametrize(
+    ("members", "name"),
+    [
+        *(("auto", name) for name in ("cancer", "iris", "words", "words of 3")),
+        *((GIVEN, name) for name in ("cancer", "iris")),
+        *((GIVEN[:1], name) for name in ("words", "words of 3")),  # which have too many pairs
+    ],
+)
 def test_training_goes_on_from_a_file_as_without_it(tmp_path, name, members):
     X, y = data(name)
     classes = np.unique(y)

@@ -46,7 +46,7 @@ def test_the_bytes_of_a_stream_are_those_of_its_files(folder):
     assert last.bytes_read == stream.total_bytes
 
 
-@pytest.mark.parametrize("kind", ["OnlineClassifier", "AutoClassifier"])
+@pytest.mark.parametrize("kind", ["OnlineClassifier", pytest.param("AutoClassifier", marks=pytest.mark.long)])
 def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE.format(kind=kind))])
     NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(folder)}}).execute()

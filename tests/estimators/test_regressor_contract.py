@@ -4,6 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import REGRESSION_RULES, OnlineRegressor
+from tests.combinations import sampled
 
 WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
 COUNTS = "the check has targets below 0, which are not counts"
@@ -21,7 +22,7 @@ def expected_failures(estimator):
     return failures | ({"check_regressor_multioutput": COUNTS} if estimator.rule == "poisson" else {})
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@sampled(parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures))
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_sklearn_checks(estimator, check):
     check(estimator)

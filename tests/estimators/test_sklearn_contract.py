@@ -4,14 +4,13 @@
 check several times; `make test-all` runs the rest.
 """
 
-from itertools import groupby
-
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import MIRA, RULES, AutoClassifier, CWStdev, OnlineClassifier, OnlineMedLDA
+from tests.combinations import sampled
 
 COVARIANCES = ("diag", "full", "shared")
 
@@ -40,7 +39,6 @@ PASSED = {
         ("logistic", "full"), ("logistic", "shared"),
     },
 }  # fmt: skip
-STRIDE = 8  # every eighth check of an estimator is in the sample, beginning one later for the next estimator
 
 
 def expected_failures(estimator):
@@ -61,17 +59,6 @@ def expected_failures(estimator):
         failures["check_classifiers_train"] = ONE_PASS
     kind = estimator.rule, estimator.covariance
     return {check: reason for check, reason in failures.items() if kind not in PASSED.get(check, ())}
-
-
-def sampled(parametrized):
-    """Mark all cases as long except those of the first estimator and a sample of the others."""
-    every = [case if hasattr(case, "marks") else pytest.param(*case) for case in parametrized.args[1]]
-    cases = []
-    for e, (_, of_one) in enumerate(groupby(every, lambda case: id(case.values[0]))):
-        for c, case in enumerate(of_one):
-            left_out = e > 0 and (e + c) % STRIDE
-            cases.append(pytest.param(*case.values, marks=[*case.marks, *[pytest.mark.long] * bool(left_out)]))
-    return pytest.mark.parametrize(parametrized.args[0], cases, **parametrized.kwargs)
 
 
 # "full" of three or more classes is "shared" unless their task is chosen; "softmax" would not do for multilabel rows

@@ -21,6 +21,7 @@ def answers(model, X):
     return [np.vstack(np.atleast_2d(getattr(model, method)(X))) for method in METHODS]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("part", ZEROS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("k", [2, 3, 6, 10, 27, 28, 41])

@@ -127,7 +127,9 @@ class Tiny(Run):
         return max(2, quick // 7)
 
 
-@pytest.mark.parametrize("paper", PAPERS)
+@pytest.mark.parametrize("paper", [
+    pytest.param(paper, marks=pytest.mark.long if paper == "cw2008" else ()) for paper in PAPERS
+])  # fmt: skip
 def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
     """Everything that needs no data runs, every claim has a verdict, and the page needs no other file."""
     one_setting = tuple(replace(c, grid=c.grid[-1:]) for c in synthetic.CONTENDERS)
@@ -337,6 +339,7 @@ def test_topic_claims_follow_the_scores(monkeypatch):
     assert [claim.holds for claim in report.parts(Claim)[3:]] == [False, False, True]
 
 
+@pytest.mark.long
 def test_counts_of_the_topic_experiments_are_those_of_scikit_learn():
     """Words of two letters or more without the stop words, of the by-date parts."""
     from tests.data_sets import word_counts

@@ -29,6 +29,7 @@ def assert_exact(rule, m, v, **parameters):
         assert answer[1] * v < 1e-280
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("d", [-20, -12.1, -5, -0.5, 0, 0.3, 2, 11.9, 30, 700, 1e5])
 @pytest.mark.parametrize("k", [1e-6, 0.3, 2.0, 12.5, 40.0, 1e4, 1e6])
 def test_exact_gibbs_has_the_posteriors_moments(k, d):
@@ -55,6 +56,7 @@ def test_logistic_has_the_moments_of_its_mixture(t):
         assert_exact("logistic", t * (2.0 + v) ** 0.5, v)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("v", [1e-3, 0.3, 1.0, 3.0, 10.0, 30.0, 300.0])
 @pytest.mark.parametrize("t", [-30, -6, -3, -1, -0.1, 0.0, 0.5, 2, 5])
 def test_logistic_is_near_the_moments_of_the_logistic_posterior(t, v):

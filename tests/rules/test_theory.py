@@ -112,6 +112,7 @@ def losses_of_run(classifier, X, y, phi):
     return total
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("prior", [1.0, 0.2])
 @pytest.mark.parametrize("phi", [0.3, 1.0, 2.5])
 @pytest.mark.parametrize("seed", range(5))

@@ -355,6 +355,7 @@ def test_progress_is_reported():
     assert reported[-1] == 1200 and reported == sorted(reported) and len(reported) > 1
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 @pytest.mark.parametrize(("n_topics", "seeds", "least"), [(5, 3, 0.82), (20, 3, 0.82), (50, 2, 0.81), (100, 2, 0.81)])
 def test_atheism_against_religion(classifier, n_topics, seeds, least):

@@ -29,9 +29,10 @@ def folders(tmp_path_factory):
         yield found
 
 
+@pytest.mark.parametrize("limit", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", NAMES)
-def test_a_failing_call_leaves_whole_files_and_names_the_file(folders, name):
-    tried = list(failures(folders[name], limit=2))
+def test_a_failing_call_leaves_whole_files_and_names_the_file(folders, name, limit):
+    tried = list(failures(folders[name], limit))
     assert {call for call, _ in tried} == {call for call in CALLS if folders[name].counts[call]}
 
 
@@ -69,5 +70,6 @@ def test_a_torn_file_is_found(folders):
             check_power_cuts(log, folder.old, folder.new)
 
 
-def test_twenty_kills_change_nothing(folders):
-    assert kill(list(folders.values()), 20, seed=0).total() >= 20
+@pytest.mark.parametrize("kills", [3, pytest.param(20, marks=pytest.mark.long)])
+def test_kills_change_nothing(folders, kills):
+    assert kill(list(folders.values()), kills, seed=0).total() >= kills

@@ -19,7 +19,7 @@ from confidently.models.model import Model
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled, Placed
-from tests.command_line import process
+from tests.command_line import here
 from tests.covariance_cases import serves
 from tests.twins import views as twins
 
@@ -221,6 +221,7 @@ def test_weights_are_merged_by_the_names_of_columns(name, tmp_path):
     assert {column: pytest.approx(both) for column, both in found.items()} == backwards
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 @pytest.mark.parametrize("name", EVERY)
 def test_a_merged_model_is_saved_predicts_and_continues(name, covariance, tmp_path):
@@ -259,15 +260,21 @@ def test_a_base_counts_once(name, tmp_path):
     assert np.allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("settings", [{}, {"average": True}, {"dtype": "float32"}, {"rule": "cellip"}, {"rule": "pa"}])
-@pytest.mark.parametrize("task", ["binary", "joint", "one-vs-rest", "multilabel"])
-@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+MERGED = [
+    (covariance, task, settings)
+    for covariance in ("diag", "full", "shared")
+    for task in ("binary", "joint", "one-vs-rest", "multilabel")
+    for settings in ({}, {"average": True}, {"dtype": "float32"}, {"rule": "cellip"}, {"rule": "pa"})
+    if serves(covariance, task) and (settings != {"rule": "pa"} or covariance == "diag")
+]
+
+
+@pytest.mark.few
+@pytest.mark.parametrize(("covariance", "task", "settings"), MERGED)
 @pytest.mark.parametrize("name", EVERY)
 def test_weights_are_merged_as_those_of_the_rows_that_views_make(name, covariance, task, settings):
     """Where the columns of the views have the same order: of rows without zeros."""
     rule, others = settings.get("rule", "arow"), {k: v for k, v in settings.items() if k != "rule"}
-    if not serves(covariance, task) or (rule == "pa" and covariance != "diag"):
-        pytest.skip("the covariance does not serve the task or the rule")
     n_classes, generator = 2 if task == "binary" else 3, np.random.default_rng(0)
     viewed, plain = [], []
     for _ in range(2):
@@ -332,7 +339,7 @@ def test_the_command_line_merges(tmp_path):
 
 
 def run(*arguments, status=0):
-    done = process(*arguments)
+    done = here(*arguments)
     assert done.returncode == status, done.stderr
     return done
 

@@ -12,13 +12,13 @@ from confidently import OnlineClassifier
 from confidently.data import DataError, features, open_stream
 from confidently.views.columns import MARKS, MISSING, PLAIN, Columns
 from confidently.views.table import make_view
-from tests.command_line import process
+from tests.command_line import here
 
 N = 400
 
 
 def run(*arguments, status=0):
-    done = process(*arguments)
+    done = here(*arguments)
     assert done.returncode == status, done.stderr
     return done
 
