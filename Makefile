@@ -36,7 +36,7 @@ NO_PACKAGE := $(addprefix tests/test_,docs.py house.py import_law.py scripts.py 
 raises: $(VENV)/installed
 	test -x $(RAISES)/bin/python || $(BIN)/python -m venv --without-pip $(RAISES)
 	$(BIN)/python tests/raises.py install $(RAISES)/lib/python3*/site-packages
-	$(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider $(NO_PACKAGE:%=--ignore=%)
+	$(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -m "not browser" $(NO_PACKAGE:%=--ignore=%)
 	$(BIN)/python tests/raises.py report $(RAISES)/lib/python3*/site-packages
 
 lint: $(VENV)/installed
