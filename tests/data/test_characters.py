@@ -13,6 +13,7 @@ SAME_UNICODE = HEADER.startswith(f"// Unicode {unicodedata.unidata_version},")
 needs_same_unicode = pytest.mark.skipif(not SAME_UNICODE, reason="this Python has the tables of another Unicode")
 CODES = list(TABLES["codes"]())
 MANY = 1 << 12
+SOME = [pytest.param(CODES[::7], id="some"), pytest.param(CODES, id="all", marks=pytest.mark.long)]
 
 
 def one_row(text, **how):
@@ -35,11 +36,13 @@ def check(form, expected, codes=CODES, **how):
 
 
 @needs_same_unicode
-def test_words_of_every_character():
-    check("{0} a{0}a", words_of)
+@pytest.mark.parametrize("codes", SOME)
+def test_words_of_every_character(codes):
+    check("{0} a{0}a", words_of, codes)
 
 
 @needs_same_unicode
+@pytest.mark.long
 def test_lower_case_of_a_sigma_beside_every_character():
     beyond = {run >> 8 for run in TABLES["runs"]()}  # where little differs
     codes = [code for code in CODES if code < 0x20000 or code in beyond]

@@ -27,6 +27,7 @@ from confidently.data import DataWarning, open_stream
 from confidently.data.memory.matrix import as_matrix
 from confidently.stack.naive_bayes import NaiveBayes
 from confidently.tasks.calibration import correction
+from tests.combinations import sampled
 from tests.data_sets import load as real
 
 WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
@@ -37,7 +38,7 @@ FAILURES = {
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier("logistic", view="standard,pairs")]
 
 
-@parametrize_with_checks([AutoClassifier(), AutoClassifier(GIVEN)], expected_failed_checks=lambda _: FAILURES)
+@sampled(parametrize_with_checks([AutoClassifier(), AutoClassifier(GIVEN)], expected_failed_checks=lambda _: FAILURES))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import AutoRegressor, OnlineRegressor, Ridge, load, merge
 from confidently.data import open_stream
+from tests.combinations import sampled
 
 WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
 FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHT for kind in ("dense", "sparse")}
@@ -22,7 +23,7 @@ TABLE = ["ridge on rows", "ridge on products", *(f"ridge on {width} cosines" for
 WORDS = ["ridge on rows", "ridge on rows, with a wider prior", "ridge on rows of unit norm", "ridge on idf"]
 
 
-@parametrize_with_checks([AutoRegressor(), AutoRegressor(GIVEN)], expected_failed_checks=lambda _: FAILURES)
+@sampled(parametrize_with_checks([AutoRegressor(), AutoRegressor(GIVEN)], expected_failed_checks=lambda _: FAILURES))
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -3,6 +3,7 @@
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from confidently import OnlineMedLDA
+from tests.combinations import sampled
 
 # the tests of calibration check the same with counts
 REPEATED = "weights equal repetitions in expectation, since topics are sampled; the learner's tests compare the means"
@@ -15,9 +16,11 @@ FAILING = {
 }
 
 
-@parametrize_with_checks(
-    [OnlineMedLDA(5), OnlineMedLDA(n_topics=None, max_topics=6, classifier="averaging")],
-    expected_failed_checks=lambda estimator: FAILING,
+@sampled(
+    parametrize_with_checks(
+        [OnlineMedLDA(5), OnlineMedLDA(n_topics=None, max_topics=6, classifier="averaging")],
+        expected_failed_checks=lambda estimator: FAILING,
+    )
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
