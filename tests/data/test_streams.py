@@ -88,6 +88,7 @@ TASKS = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("rule", "multiclass"),
     [*product(["arow", "pa1", "gibbs_pa", "cellip"], ["joint", "one-vs-rest"]), ("logistic", "softmax")],
@@ -138,6 +139,7 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
         assert whole.learner.state["folded"] != 1  # or nothing was tested
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("multiclass", [None, "joint"])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance, multiclass):

@@ -49,6 +49,7 @@ def test_rivers_checks(first):
         check(AutoClassifier())
 
 
+@pytest.mark.long
 def test_it_errs_less_than_a_scaler_before_a_single_learner():
     stream = datasets.ImageSegments().take(1000)
     pairs = list(stream)

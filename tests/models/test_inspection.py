@@ -14,7 +14,7 @@ from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
 from confidently.models.inspection import INTERCEPT, class_views
 from confidently.models.model import Model
-from tests.command_line import process, rows
+from tests.command_line import here, process, rows
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
 from tests.tables.tasks import MULTILABEL
 
@@ -252,11 +252,11 @@ def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
 
 def test_a_row_from_standard_input_and_plots(data, tmp_path):
     model, line = tmp_path / "m.cw", data.read_text().splitlines()[0] + "\n"
-    process("train", data, "-q", "-o", model)
+    here("train", data, "-q", "-o", model)
     done = process("inspect", model, "--row", "-", "--plot", tmp_path / "row.png", input=line)
     assert done.returncode == 0 and f"Plot: {tmp_path / 'row.png'}" in done.stdout
-    assert done.stdout.split("\n\nPlot")[0] + "\n" == process("inspect", model, "--row", line).stdout
-    assert process("inspect", model, "--plot", tmp_path / "m.png").returncode == 0
+    assert done.stdout.split("\n\nPlot")[0] + "\n" == here("inspect", model, "--row", line).stdout
+    assert here("inspect", model, "--plot", tmp_path / "m.png").returncode == 0
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
 
 
