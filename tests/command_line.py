@@ -18,9 +18,13 @@ COMMAND = [sys.executable, "-m", "confidently"]
 DIFFERENT = 2000  # rows, which then come again
 
 
-@cache
 def rows(n=300, labels=("-1", "+1"), seed=0, d=20):
     """Separable enough: each class has features of its own."""
+    return _rows(n, tuple(labels), seed, d)
+
+
+@cache
+def _rows(n, labels, seed, d):
     random = np.random.default_rng(seed)
     lines = []
     for _ in range(min(n, DIFFERENT)):
