@@ -5,6 +5,7 @@
 #include "learner/learn_avx2.hpp"
 #include "learner/regression.hpp"
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -119,19 +120,18 @@ struct Learned {
 };
 
 template <class Task, class Covariance>
-void train(const Problem& problem, Learned& learned, Covariance& covariance, std::int64_t from, std::int64_t to) {
+void train(const Problem& problem, Task task, Learned& learned, Covariance& covariance, std::int64_t from, std::int64_t to) {
     const CsrRows<double> rows(problem.values.get(), problem.columns.get(), problem.start.get(), problem.n_rows, problem.n_features);
     const Batch batch{rows, {problem.labels.get(), nullptr, problem.targets.get()}, problem.weights.get(), nullptr, problem.order.get(), from, to, {}};
     const Inspector inspector{rows, kLargest, kMinVarianceLeft * kLargest * kLargest};
     const Counters counters{learned.counters[0], learned.counters[1], learned.counters[2], &learned.counters[3]};
     double* state = learned.calibration.data();
-    Task task;
     learn_rows<double>(covariance, task, problem.rule,
                        {kPriorVariance, batch, state, {&learned.log_loss}, counters, false, inspector, state});
 }
 
-template <class Task, bool avx2>
-Learned trained(const Problem& problem, std::int64_t cut) {
+template <bool avx2, class Task>
+Learned trained(const Problem& problem, const Task& task, std::int64_t cut) {
     Learned learned;
     learned.weights.resize(static_cast<std::size_t>(2 * (problem.n_features + problem.intercept)));
     for (std::size_t k = 1; k < learned.weights.size(); k += 2) learned.weights[k] = kPriorVariance;
@@ -140,8 +140,8 @@ Learned trained(const Problem& problem, std::int64_t cut) {
     const Weights<double> weights{learned.weights.data(), problem.n_features + problem.intercept, 2, 1, 1, 1, problem.intercept, false};
     const auto with = [&](auto covariance) {
         try {
-            train<Task>(problem, learned, covariance, 0, cut);
-            train<Task>(problem, learned, covariance, cut, problem.n_rows);
+            train(problem, task, learned, covariance, 0, cut);
+            train(problem, task, learned, covariance, cut, problem.n_rows);
         } catch (const InvalidRow& invalid) {
             learned.reason = invalid.fault.reason, learned.row = invalid.fault.row;
         }
@@ -158,11 +158,11 @@ Learned trained(const Problem& problem, std::int64_t cut) {
 }
 
 template <class Task>
-void check(const Problem& problem) {
-    const Learned plain = trained<Task, false>(problem, problem.n_rows);
-    CHECK((trained<Task, false>(problem, problem.cut) == plain));
-    if (has(Simd::avx2)) CHECK((trained<Task, true>(problem, problem.n_rows) == plain));
-    if (has(Simd::avx2)) CHECK((trained<Task, true>(problem, problem.cut) == plain));
+void check(const Problem& problem, const Task& task) {
+    const Learned plain = trained<false>(problem, task, problem.n_rows);
+    CHECK((trained<false>(problem, task, problem.cut) == plain));
+    if (has(Simd::avx2)) CHECK((trained<true>(problem, task, problem.n_rows) == plain));
+    if (has(Simd::avx2)) CHECK((trained<true>(problem, task, problem.cut) == plain));
     if (!plain.reason.empty()) return;
     for (const double number : plain.weights) CHECK(std::isfinite(number));
     for (std::size_t k = 1; k < plain.weights.size(); k += 2) CHECK(plain.weights[k] >= 0.0);
@@ -175,14 +175,9 @@ void check(const Problem& problem) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const Problem problem(Bytes{data, data + size});
-    if (!problem.regression) {
-        check<Binary>(problem);
-    } else if (size % 3 == 0) {
-        check<Regression<Offset::none>>(problem);
-    } else if (size % 3 == 1) {
-        check<Regression<Offset::mean>>(problem);
-    } else {
-        check<Regression<Offset::centered>>(problem);
-    }
+    if (!problem.regression)
+        check(problem, Binary());
+    else
+        check(problem, Regression(std::array{Offset::none, Offset::mean, Offset::centered}[size % 3]));
     return 0;
 }

@@ -13,8 +13,8 @@
 
 #include "bindings/batches.hpp"
 #include "bindings/learner_settings.hpp"
+#include "bindings/state_arrays.hpp"
 #include "data/rows_out.hpp"
-#include "learner/predict.hpp"
 #include "views/center.hpp"
 
 namespace confidently::python {
@@ -33,53 +33,34 @@ class OneRow final : public Rows {
 // A learner bound to the arrays of its state, once instead of for every row.
 class BoundLearner {
   public:
-    virtual ~BoundLearner() = default;
-    // target: of a regression; otherwise nullptr
-    virtual void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) = 0;
-    virtual void scores(const Row& row, double* out) = 0;  // one per column
-    // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a column
-    virtual std::pair<double, double> distribution(const Row& row, double unseen) = 0;
-    virtual double offset() const = 0;  // of the scores of a regression, except for one of counts
-    virtual void probabilities(const Row& row, double* out) = 0;  // one per class or label, also for two classes
-    virtual int columns() const = 0;
-    virtual int n_probabilities() const = 0;
-    virtual std::int64_t capacity() const = 0;  // number of features the arrays have space for
-};
-
-template <class Task>
-inline constexpr bool kPredictsNumbers = false;
-template <Offset offset>
-inline constexpr bool kPredictsNumbers<Regression<offset>> = true;
-
-template <class Covariance, class Task, class Real>
-class BoundTo final : public BoundLearner {
-  public:
     // state: writable
-    BoundTo(const Covariance& covariance, const LearnerSettings& settings, const nb::dict& state, bool calibrate)
-        : covariance_(covariance), undo_(*covariance.weights.undo), rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent),
-          calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
-          calibration_(data<double>(state, "calibration")), scratch_(std::size_t(covariance.weights.columns)) {
+    BoundLearner(const LearnerSettings& settings, const nb::dict& state, UndoLog& undo, bool calibrate)
+        : learner_(settings.open(state, 0, &undo)), undo_(undo), kind_(settings.task), task_(any_task(settings.task)),
+          rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent), calibrate_(calibrate),
+          counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
+          calibration_(data<double>(state, "calibration")), scratch_(std::size_t(learner_->columns)) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
             const auto own = nb::cast<std::string>(name);
             if (own == "weights" || own == "precision" || own == "shift") continue;
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
-            const bool without_bins = is_regression && own == "calibration" && covariance.weights.columns == 1;
+            const bool without_bins = is_regression(kind_) && own == "calibration" && columns() == 1;
             if (numbers.nbytes()) kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
         }
-        if (is_regression && state.contains("precision")) {
-            const std::int64_t n = covariance.weights.n_features;
-            require(!covariance.weights.intercept && covariance.weights.columns == 1, "normal equations are of one number");
-            precision_ = StateArrays{state}.template array<double>("precision", n, n);
-            shift_ = StateArrays{state}.template array<double>("shift", n, 1);
+        if (is_regression(kind_) && state.contains("precision")) {
+            const std::int64_t n = learner_->n_features;
+            require(!learner_->intercept && columns() == 1, "normal equations are of one number");
+            precision_ = StateArrays{state}.array<double>("precision", n, n);
+            shift_ = StateArrays{state}.array<double>("shift", n, 1);
         }
         if (state.contains("center.kind")) center_.emplace(Center::open(StateArrays{state}, nullptr));
     }
 
-    void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) override {
-        require(has_labels || n_labels == 1, "a row has one class");
-        require((target != nullptr) == is_regression, "a regression learns numbers, and nothing else does");
+    // target: of a regression; otherwise nullptr
+    void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) {
+        require(is_multilabel(kind_) || n_labels == 1, "a row has one class");
+        require((target != nullptr) == is_regression(kind_), "a regression learns numbers, and nothing else does");
         require_below(labels, n_labels, n_probabilities(), "labels out of range");
         undo_.clear();
         for (Kept& kept : kept_) kept.save();
@@ -93,10 +74,9 @@ class BoundTo final : public BoundLearner {
         if (precision_) progressive.evidence = evidence;
         try {
             const Inspector inspector{rows, 0.0, HUGE_VAL};
-            confidently::learn<Real>(covariance_, task_, rule_, rows,
-                                     {prior_, batch, calibrate_ ? calibration_ : nullptr, progressive,
-                                      {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector,
-                                      is_regression ? calibration_ : nullptr});
+            learner_->learn(task_, rule_, {prior_, batch, calibrate_ ? calibration_ : nullptr, progressive,
+                                           {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector,
+                                           is_regression(kind_) ? calibration_ : nullptr});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");
@@ -107,34 +87,38 @@ class BoundTo final : public BoundLearner {
         if (precision_) add_evidence(made, evidence[0], evidence[1]);
     }
 
-    void scores(const Row& row, double* out) override {
-        covariance_.weights.prediction(with_intercept(seen(row)), counters_[0], out, scratch_.data());
+    // one per column
+    void scores(const Row& row, double* out) {
+        learner_->prediction(with_intercept(seen(row)), counters_[0], out, scratch_.data());
     }
 
-    std::pair<double, double> distribution(const Row& bare, double unseen) override {
+    // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a column
+    std::pair<double, double> distribution(const Row& bare, double unseen) {
         require(columns() == 1, "a row has one number");
         const Row row = with_intercept(seen(bare));
         double mean;
-        covariance_.weights.prediction(row, counters_[0], &mean, scratch_.data());
-        return {mean, covariance_.variance(row, {0, kNone}) + prior_ * unseen * unseen};
+        learner_->prediction(row, counters_[0], &mean, scratch_.data());
+        return {mean, learner_->variance(row, {0, kNone}) + prior_ * unseen * unseen};
     }
 
-    double offset() const override { return is_regression ? TargetStatistics{calibration_}.mean() : 0.0; }
+    // of the scores of a regression, except for one of counts
+    double offset() const { return is_regression(kind_) ? TargetStatistics{calibration_}.mean() : 0.0; }
 
-    void probabilities(const Row& bare, double* out) override {
+    // one per class or label, also for two classes
+    void probabilities(const Row& bare, double* out) {
         const Row row = with_intercept(seen(bare));
         std::vector<double> s(static_cast<std::size_t>(columns()));
         scores(bare, s.data());
-        if constexpr (std::is_same_v<Task, Binary>) {
-            const double f = s[0] * moderation(covariance_.variance(row, {0, kNone}), prior_);
+        if (kind_ == Task::binary) {
+            const double f = s[0] * moderation(learner_->variance(row, {0, kNone}), prior_);
             out[1] = answered(SigmoidCalibration::logit(calibration_, f));
             out[0] = 1.0 - out[1];
-        } else if constexpr (std::is_same_v<Task, MultilabelOneVsRest>) {
+        } else if (kind_ == Task::multilabel_one_vs_rest) {
             for (int k = 0; k < columns(); ++k) {
-                const double f = s[std::size_t(k)] * moderation(covariance_.variance(row, {k, kNone}), prior_);
+                const double f = s[std::size_t(k)] * moderation(learner_->variance(row, {k, kNone}), prior_);
                 out[k] = answered(SigmoidCalibration::logit(calibration_ + k * LabelCalibration::size, f));
             }
-        } else if constexpr (std::is_same_v<Task, Multilabel>) {
+        } else if (kind_ == Task::multilabel) {
             for (int k = 1; k < columns(); ++k) {
                 const double* c = calibration_ + (k - 1) * LabelCalibration::size;
                 out[k - 1] = answered(SigmoidCalibration::logit(c, s[std::size_t(k)] - s[Multilabel::threshold]));
@@ -144,22 +128,19 @@ class BoundTo final : public BoundLearner {
         }
     }
 
-    int columns() const override { return covariance_.weights.columns; }
-    int n_probabilities() const override {
-        return columns() + std::is_same_v<Task, Binary> - std::is_same_v<Task, Multilabel>;
-    }
-    std::int64_t capacity() const override {
-        const std::int64_t weights = covariance_.weights.n_features - covariance_.weights.intercept;
+    int columns() const { return learner_->columns; }
+    int n_probabilities() const { return columns() + (kind_ == Task::binary) - extra_columns(kind_); }
+
+    // number of features the arrays have space for
+    std::int64_t capacity() const {
+        const std::int64_t weights = learner_->n_features - learner_->intercept;
         return center_ ? std::min(weights, std::int64_t(center_->present.size())) : weights;
     }
 
   private:
-    static constexpr bool is_regression = kPredictsNumbers<Task>;
-    static constexpr bool has_labels = std::is_same_v<Task, Multilabel> || std::is_same_v<Task, MultilabelOneVsRest>;
-
     // Adds a row to the normal equations of least squares (src/confidently/covariances/normal_equations.py).
     void add_evidence(const Row& row, double zeta, double target) {
-        const std::int64_t n = covariance_.weights.n_features;
+        const std::int64_t n = learner_->n_features;
         for (std::int32_t i = 0; i < row.size; ++i) {
             const double z = zeta * row.value[i];
             double* const of_row = precision_ + row.column[i] * n;
@@ -186,13 +167,13 @@ class BoundTo final : public BoundLearner {
     }
 
     Row with_intercept(Row row) const {
-        row.intercept = covariance_.weights.intercept;
+        row.intercept = learner_->intercept;
         return row;
     }
 
     // s: the scores, which are moderated
     void moderated_softmax(const Row& row, double* s, double* out) const {
-        const double shrink = moderation(top_variance(covariance_, row, s, independent_), prior_);
+        const double shrink = moderation(top_variance(*learner_, columns(), row, s, independent_), prior_);
         for (int k = 0; k < columns(); ++k) s[k] *= shrink;
         TemperatureCalibration::probabilities(calibration_, s, columns(), out, out);
     }
@@ -207,9 +188,10 @@ class BoundTo final : public BoundLearner {
         void restore() { std::memcpy(const_cast<void*>(data), before.data(), before.size()); }
     };
 
-    Covariance covariance_;
-    Undo<Real>& undo_;  // which the weights of the covariance refer to
-    Task task_;
+    std::unique_ptr<AnyLearner> learner_;
+    UndoLog& undo_;  // of the changes of its weights
+    Task kind_;
+    AnyTask task_;
     AnyRule rule_;
     double prior_;
     bool independent_, calibrate_;

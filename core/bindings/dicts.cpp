@@ -29,17 +29,7 @@ class DictLearner {
         largest_ = largest;
         spare_ = spare;
         classes_ = classes;
-        with_covariance(settings.covariance, [&](auto row) {
-            settings.open_row(row, state, 0, &undo_, [&](const auto& covariance, auto type) {
-                constexpr bool may_be_kept = decltype(row)::template outlives_call<decltype(type)>;
-                require(may_be_kept, "this covariance trains on matrices only");
-                if constexpr (may_be_kept)
-                    with_task<std::decay_t<decltype(covariance)>>(settings.task, [&](auto task) {
-                        bound_ = std::make_unique<BoundTo<std::decay_t<decltype(covariance)>, decltype(task), decltype(type)>>(
-                            covariance, settings, state, calibrate);
-                    });
-            });
-        });
+        bound_ = std::make_unique<BoundLearner>(settings, state, undo_, calibrate);
     }
 
     void unbind() { bound_.reset(); }

@@ -8,11 +8,10 @@
 
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner_settings.hpp"
+#include "covariances/table.hpp"
 #include "data/integer_labels.hpp"
 #include "data/label_order.hpp"
 #include "data/suspects.hpp"
-#include "learner/learn_avx2.hpp"
-#include "learner/predict.hpp"
 
 namespace confidently::python {
 
@@ -46,9 +45,9 @@ Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::in
 }
 
 // Whether an array has one row per row of a matrix and one column per column of the weights.
-template <class Covariance, class Out>
-void require_scores(const Covariance& covariance, const Matrix& matrix, const Out& out) {
-    require(std::int64_t(out.shape(0)) == matrix.rows->n_rows && out.shape(1) == std::size_t(covariance.weights.columns),
+template <class Out>
+void require_scores(const AnyLearner& learner, const Matrix& matrix, const Out& out) {
+    require(std::int64_t(out.shape(0)) == matrix.rows->n_rows && out.shape(1) == std::size_t(learner.columns),
             "scores do not match the rows and columns");
 }
 
@@ -70,15 +69,12 @@ struct Learner : LearnerSettings {
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
         try {
-            open(state, matrix.rows->n_columns, undo, [&](auto covariance, auto type) {
-                examples.check(task, covariance.weights.columns, matrix.rows->n_rows);
-                const Progressive progressive = progressive_of(log_loss, logits, task, to - from, covariance.weights.columns);
-                python::with_task<std::decay_t<decltype(covariance)>>(this->task, [&](auto task) {
-                    const ReleasedLock released(matrix.stored > kManyEntries);
-                    learn_rows<decltype(type)>(covariance, task, rule,
-                                               {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
-                });
-            });
+            const auto learner = open(state, matrix.rows->n_columns, undo);
+            examples.check(task, learner->columns, matrix.rows->n_rows);
+            const Progressive progressive = progressive_of(log_loss, logits, task, to - from, learner->columns);
+            AnyTask kind = any_task(task);
+            const ReleasedLock released(matrix.stored > kManyEntries);
+            learner->learn(kind, rule, {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
         } catch (const InvalidRow& invalid) {
             return as_tuple(invalid.fault);
         }
@@ -87,17 +83,17 @@ struct Learner : LearnerSettings {
 
     // largest: of the values that are allowed; 0: the rows are known to be valid
     FaultTuple scores(const Dict& state, const Matrix& matrix, Array<double, 2> out, double largest) const {
-        return predict(state, matrix, out, largest, [&](const auto& covariance, const Inspector& inspector, std::int64_t seen) {
-            predict_scores(covariance, inspector, seen, out.data());
+        return predict(state, matrix, out, largest, [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
+            learner.scores(inspector, seen, out.data());
         });
     }
 
     // The same and moderated, into another array.
     FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> scores, Array<double, 2> out, double largest) const {
         require(task != Task::multilabel, "scores relative to a threshold are not moderated");
-        return predict(state, matrix, out, largest, [&](const auto& covariance, const Inspector& inspector, std::int64_t seen) {
-            require_scores(covariance, matrix, scores);
-            predict_moderated(covariance, inspector, seen, prior_variance, is_multiclass(task), independent, scores.data(), out.data());
+        return predict(state, matrix, out, largest, [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
+            require_scores(learner, matrix, scores);
+            learner.moderated(inspector, seen, prior_variance, is_multiclass(task), independent, scores.data(), out.data());
         });
     }
 
@@ -105,12 +101,11 @@ struct Learner : LearnerSettings {
     FaultTuple predict(const Dict& state, const Matrix& matrix, const Array<double, 2>& out, double largest, F&& f) const {
         if (!(largest > 0.0)) require_columns(matrix);
         try {
-            open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
-                require_scores(covariance, matrix, out);
-                const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
-                const ReleasedLock released(matrix.stored > kManyEntries);
-                f(covariance, Inspector{*matrix.rows, largest > 0.0 ? largest : 0.0, HUGE_VAL}, seen);
-            });
+            const auto learner = open(state, matrix.rows->n_columns, nullptr);
+            require_scores(*learner, matrix, out);
+            const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
+            const ReleasedLock released(matrix.stored > kManyEntries);
+            f(*learner, Inspector{*matrix.rows, largest > 0.0 ? largest : 0.0, HUGE_VAL}, seen);
         } catch (const InvalidRow& invalid) {
             return as_tuple(invalid.fault);
         }
@@ -119,22 +114,20 @@ struct Learner : LearnerSettings {
 
     void variances(const Dict& state, const Matrix& matrix, Array<double, 2> out) const {
         require_columns(matrix);
-        open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
-            require_scores(covariance, matrix, out);
-            const ReleasedLock released(matrix.stored > kManyEntries);
-            predict_variances(covariance, *matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
-        });
+        const auto learner = open(state, matrix.rows->n_columns, nullptr);
+        require_scores(*learner, matrix, out);
+        const ReleasedLock released(matrix.stored > kManyEntries);
+        learner->variances(*matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
     }
 
     void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
         require_columns(matrix);
         require(is_multiclass(task), "the two best scores are those of several classes");
-        open(state, matrix.rows->n_columns, nullptr, [&](const auto& covariance, auto) {
-            require_scores(covariance, matrix, scores);
-            require(out.shape(0) == scores.shape(0), "one variance per row is needed");
-            const ReleasedLock released(matrix.stored > kManyEntries);
-            predict_top_variances(covariance, *matrix.rows, scores.data(), independent, out.data());
-        });
+        const auto learner = open(state, matrix.rows->n_columns, nullptr);
+        require_scores(*learner, matrix, scores);
+        require(out.shape(0) == scores.shape(0), "one variance per row is needed");
+        const ReleasedLock released(matrix.stored > kManyEntries);
+        learner->top_variances(*matrix.rows, scores.data(), independent, out.data());
     }
 };
 

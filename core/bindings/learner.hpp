@@ -7,10 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "learner/learn.hpp"
-#include "learner/regression.hpp"
-#include "learner/softmax.hpp"
 #include "bindings/arrays.hpp"
+#include "learner/any_task.hpp"
+#include "learner/learn.hpp"
 
 namespace confidently::python {
 
@@ -157,29 +156,19 @@ inline void require_counts(const nb::dict& state, Task task, int columns, bool i
             "the calibration does not match the weights");
 }
 
-// Calls f with the task, for a covariance that serves it.
-template <class Covariance, class F>
-void with_task(Task task, F&& f) {
+inline AnyTask any_task(Task task) {
     switch (task) {
-        case Task::binary: return f(Binary());
-        case Task::regression: return f(Regression<Offset::none>());
-        case Task::offset_regression: return f(Regression<Offset::mean>());
-        case Task::centered_regression: return f(Regression<Offset::centered>());
-        default: break;
+        case Task::binary: return Binary();
+        case Task::joint: return Joint();
+        case Task::one_vs_rest: return OneVsRest();
+        case Task::multilabel: return Multilabel();
+        case Task::multilabel_one_vs_rest: return MultilabelOneVsRest();
+        case Task::softmax: return Softmax();
+        case Task::regression: return Regression(Offset::none);
+        case Task::offset_regression: return Regression(Offset::mean);
+        case Task::centered_regression: return Regression(Offset::centered);
     }
-    if constexpr (Covariance::one_column) {
-        throw std::invalid_argument("this covariance has one column of weights");
-    } else {
-        switch (task) {
-            case Task::joint: return f(Joint());
-            case Task::one_vs_rest: return f(OneVsRest());
-            case Task::multilabel: return f(Multilabel());
-            case Task::multilabel_one_vs_rest: return f(MultilabelOneVsRest());
-            default: break;
-        }
-        if constexpr (MovesColumns<Covariance>) return f(Softmax());
-        throw std::invalid_argument("this covariance cannot move all classes at once");
-    }
+    throw std::invalid_argument("unknown task");
 }
 
 }  // namespace confidently::python

@@ -162,11 +162,8 @@ struct ProductLearner {
                     release.emplace();
                 }
                 resumed = false;
-                int done = 0;
-                with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
-                    done = run_rows<Real>(*pass, kind, n, units, batch, at, statistics, calibrate, progressive, count, independent,
-                                          blocks.rows);
-                });
+                const int done = run_rows<Real>(*pass, n, units, batch, at, statistics, calibrate, progressive, count, independent,
+                                                blocks.rows);
                 if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
                 at += done;
             }
@@ -194,10 +191,11 @@ struct ProductLearner {
 
     // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number. The first is row `first` of
     // its chunk.
-    template <class Real, class Pass, class Kind>
-    int run_rows(Pass& pass, Kind& kind, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics,
-                 bool calibrate, Progressive& progressive, const Counters& count, bool independent, int first) const {
-        ProductCovariance<Pass> covariance{&pass};
+    template <class Real>
+    int run_rows(ProductPass& pass, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics, bool calibrate,
+                 Progressive& progressive, const Counters& count, bool independent, int first) const {
+        ProductCovariance covariance{&pass};
+        AnyTask kind = any_task(task);
         const Inspector inspector{units, 0.0, HUGE_VAL};
         int done = 0;
         for (; done < n && !pass.folded() && (first + done == 0 || pass.precise(done)); ++done) {
@@ -205,9 +203,11 @@ struct ProductLearner {
             batch.from = from + done;
             batch.to = batch.from + 1;
             try {
-                confidently::learn<Real>(covariance, kind, rule, units,
-                                         {prior_variance, batch, calibrate ? statistics : nullptr, progressive, count,
-                                          independent, inspector, statistics});
+                std::visit([&](auto& one) {
+                    confidently::learn<Real>(covariance, one, rule, units,
+                                             {prior_variance, batch, calibrate ? statistics : nullptr, progressive, count,
+                                              independent, inspector, statistics});
+                }, kind);
             } catch (const InvalidRow&) {
                 throw std::overflow_error("a row takes the learner out of range");
             }
@@ -273,12 +273,8 @@ struct ProductLearner {
         Batch batch = examples.batch(units);
         double* statistics = data<double>(chunk.state, "calibration");
         Progressive progressive = progressive_of(log_loss, logits, task, chunk.rows, chunk.columns, evidence);
-        int done = 0;
-        with_task<ProductCovariance<Pass>>(task, [&](auto kind) {
-            nb::gil_scoped_release release;
-            done = run_rows<Real>(pass, kind, chunk.rows, units, batch, 0, statistics, calibrate, progressive, count, chunk.independent(), first);
-        });
-        return done;
+        nb::gil_scoped_release release;
+        return run_rows<Real>(pass, chunk.rows, units, batch, 0, statistics, calibrate, progressive, count, chunk.independent(), first);
     }
 
     // Continues with the updates() of a pass over earlier rows of the same chunk.

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "bindings/learner_settings.hpp"
+#include "bindings/learner.hpp"
+#include "bindings/state_arrays.hpp"
 #include "stack/mixture.hpp"
 #include "stack/naive_bayes.hpp"
 #include "stack/number_mixture.hpp"

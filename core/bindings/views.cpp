@@ -6,7 +6,8 @@
 #include <algorithm>
 
 #include "bindings/interpreter_lock.hpp"
-#include "bindings/learner_settings.hpp"
+#include "bindings/learner.hpp"
+#include "bindings/state_arrays.hpp"
 #include "views/table.hpp"
 
 namespace confidently::python {

@@ -177,8 +177,6 @@ template <Sharing unless_independent>
 struct Dense {
     static constexpr int planes = 1;
     static constexpr bool forgets = false;
-    template <class Real>
-    static constexpr bool outlives_call = true;
 
     template <class Real, class State, class F>
     static void open(const State& state, const Weights<Real>& weights, const Scales& scales,

@@ -16,13 +16,14 @@
 
 namespace confidently {
 
-template <class Real, bool moments, class Variances = ScaledVariances<Real>>
+template <class Real, class Variances = ScaledVariances<Real>>
 struct DiagonalCovariance {
     static constexpr bool one_column = false;
     using Columns = ColumnScores;
 
     Weights<Real> weights;
     Variances variances;
+    bool moments;  // whether the variances of the new Gaussian are kept, not its precisions
 
     Margin score(const Row& row, Pair p) const {
         Margin margin{0.0, 0.0};
@@ -115,6 +116,11 @@ struct DiagonalCovariance {
     }
 
     double update_column(const Row& row, int column, double alpha, double zeta, double v, double age) const {
+        return moments ? update_by<true>(row, column, alpha, zeta, v, age) : update_by<false>(row, column, alpha, zeta, v, age);
+    }
+
+    template <bool by_moments>
+    double update_by(const Row& row, int column, double alpha, double zeta, double v, double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);
         double largest = 0.0;
@@ -122,7 +128,7 @@ struct DiagonalCovariance {
             Real* f = weights.at(j);
             const double stored = f[weights.spacing + column], s = sigma.read(stored);
             largest = std::max(largest, weights.add(f, column, alpha * x * s, age));
-            const double gained = moments ? x * x / (1.0 / zeta + std::max(v - x * x * s, 0.0)) : zeta * x * x;
+            const double gained = by_moments ? x * x / (1.0 / zeta + std::max(v - x * x * s, 0.0)) : zeta * x * x;
             f[weights.spacing + column] = static_cast<Real>(gain.updated(stored, s, gained));
         });
         return largest;
@@ -133,34 +139,26 @@ struct Diagonal {
     static constexpr const char* name = "diag";
     static constexpr int planes = 2;
     static constexpr bool forgets = true;
-    template <class Real>
-    static constexpr bool outlives_call = true;
 
     template <class Real, class State, class F>
     static void open(const State& state, const Weights<Real>& weights, const Scales& scales,
                      const CovarianceSettings& settings, F&& f) {
-        if (settings.moments)
-            open_projected<true, Real>(state, weights, scales, settings, f);
-        else
-            open_projected<false, Real>(state, weights, scales, settings, f);
-    }
-
-  private:
-    template <bool moments, class Real, class State, class F>
-    static void open_projected(const State& state, const Weights<Real>& weights, const Scales& scales,
-                               const CovarianceSettings& settings, F& f) {
         const ScaledVariances<Real> scaled{scales, settings.floor()};
         if (settings.forget > 0.0) {
             double* kept = state.template array<double>("kept", settings.independent ? weights.columns : 1);
-            f(DiagonalCovariance<Real, moments, ForgettingVariances<Real>>{
-                weights, {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept}});
+            f(DiagonalCovariance<Real, ForgettingVariances<Real>>{
+                weights, {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept}, settings.moments});
         } else if (settings.one_column && !weights.average && !settings.rule_rescales && scales.of(0) == 1.0) {
-            open_packed<moments>(weights, settings.floor(), f);
+            if (settings.moments)
+                open_packed<true>(weights, settings.floor(), f);
+            else
+                open_packed<false>(weights, settings.floor(), f);
         } else {
-            f(DiagonalCovariance<Real, moments>{weights, scaled});
+            f(DiagonalCovariance<Real>{weights, scaled, settings.moments});
         }
     }
 
+  private:
     template <bool moments, class Real, class F>
     static void open_packed(const Weights<Real>& weights, double floor, F& f) {
 #if CONFIDENTLY_X86

@@ -153,15 +153,42 @@ class GramCovariance {
     std::vector<double> product_, share_;
 };
 
-// All covariances and means of a learner within a chunk.
+// All covariances and means of a learner within a chunk, whatever the type of their Gram matrices.
+class ProductPass {
+  public:
+    struct ProductMargin : Margin {
+        bool at_floor;  // no variance is left along z: the mean may move, the covariance may not
+        bool lost;      // rounding left less than none: neither moves
+    };
+
+    virtual double column_score(int row, int column) = 0;
+    virtual double variance(int row, Pair p) = 0;
+    virtual ProductMargin score(int row, Pair p) = 0;
+    // Returns a bound of the coefficient times the length of the row.
+    virtual double update(int row, Pair p, const ProductMargin& margin, const Step& step, double age) = 0;
+    // The same for a step of every column, where they share one covariance; zeta: the sum of what their precisions gain.
+    virtual double update_shared(int row, const ProductMargin& margin, const std::vector<double>& alpha, double zeta, double age) = 0;
+    // whether this chunk may still train on a row
+    virtual bool precise(int row) = 0;
+    // whether a scale was multiplied into a covariance, which ends the chunk
+    virtual bool folded() const = 0;
+
+    const int columns;
+    const bool shared;  // whether the columns share one covariance
+
+  protected:
+    ProductPass(int columns, bool shared) : columns(columns), shared(shared) {}
+    ~ProductPass() = default;
+};
+
 template <class Real, class Gram = WholeGram<Real>>
-class GramPass {
+class GramPass final : public ProductPass {
   public:
     // gram_of(learner): its Gram; start: rows x columns scores; norm: |x|^2 of the rows; capacity: updates in a chunk
     template <class GramOf>
     GramPass(Sharing sharing, GramOf&& gram_of, const double* start, const double* norm, int rows, int columns,
              int capacity, Scales scales, double floor)
-        : columns(columns), sharing_(sharing), start_(start), norm_(norm), rows_(rows), scales_(scales), floor_(floor),
+        : ProductPass(columns, sharing == Sharing::shared), sharing_(sharing), start_(start), norm_(norm), rows_(rows), scales_(scales), floor_(floor),
           means(sharing == Sharing::joint ? 1 : columns) {
         const int learners = sharing == Sharing::independent ? columns : 1;
         const int vectors = sharing == Sharing::joint ? rows * columns : rows;
@@ -170,30 +197,24 @@ class GramPass {
         ages.resize(learners);
     }
 
-    struct GramMargin : Margin {
-        bool at_floor;  // no variance is left along z: the mean may move, the covariance may not
-        bool lost;      // rounding left less than none: neither moves
-    };
-
-    double column_score(int row, int column) {
+    double column_score(int row, int column) override {
         GramCovariance<Gram>& s = covariances[learner(column)];
         const std::vector<double>& g = means[sharing_ == Sharing::joint ? 0 : column];
         return start_[row * columns + column] + dot(g.data(), s.products(vector(row, column)), s.size());
     }
 
-    double variance(int row, Pair p) { return scales_.of(p.column()) * sides(p) * unscaled(row, p); }
+    double variance(int row, Pair p) override { return scales_.of(p.column()) * sides(p) * unscaled(row, p); }
 
-    // whether this chunk may still train on a row
-    bool precise(int row) {
+    bool precise(int row) override {
         if (sharing_ == Sharing::joint)
             return covariances[0].gram.all_of(row, rows_, columns, [&](int a, int b) { return covariances[0].precise(a, b); });
         return std::all_of(covariances.begin(), covariances.end(), [&](auto& covariance) { return covariance.precise(row); });
     }
 
-    GramMargin score(int row, Pair p) {
+    ProductMargin score(int row, Pair p) override {
         const double mean = p.both() ? column_score(row, p.plus) - column_score(row, p.minus)
                                      : p.sign() * column_score(row, p.column());
-        GramMargin margin{{mean, variance(row, p)}, false, false};
+        ProductMargin margin{{mean, variance(row, p)}, false, false};
         const double least = floor_ * norm_[row] * (p.both() ? 2.0 : 1.0);
         margin.at_floor = margin.variance <= least;
         margin.lost = margin.variance <= 0.0;
@@ -201,8 +222,7 @@ class GramPass {
         return margin;
     }
 
-    // Returns a bound of the coefficient times the length of the row.
-    double update(int row, Pair p, const GramMargin& margin, const Step& step, double age) {
+    double update(int row, Pair p, const ProductMargin& margin, const Step& step, double age) override {
         if (margin.lost) return 0.0;
         const int l = learner(p.column());
         const double scale = scales_.of(p.column()), v = margin.variance / sides(p);
@@ -216,8 +236,7 @@ class GramPass {
         return std::fabs(step.alpha) * scale * std::sqrt(norm_[row]);
     }
 
-    // The same for a step of every column, where they share one covariance; zeta: the sum of what their precisions gain.
-    double update_shared(int row, const GramMargin& margin, const std::vector<double>& alpha, double zeta, double age) {
+    double update_shared(int row, const ProductMargin& margin, const std::vector<double>& alpha, double zeta, double age) override {
         if (margin.lost) return 0.0;
         const double scale = scales_.of(0), gained = zeta / columns;
         covariances[0].append(row, kNone, margin.at_floor || gained <= 0.0 ? 0.0 : scale / (1.0 / gained + margin.variance));
@@ -230,14 +249,10 @@ class GramPass {
         return largest * scale * std::sqrt(norm_[row]);
     }
 
-    bool shared() const { return sharing_ == Sharing::shared; }
-
-    // whether a scale was multiplied into a covariance, which ends the chunk
-    bool folded() const {
+    bool folded() const override {
         return std::any_of(covariances.begin(), covariances.end(), [](auto& covariance) { return covariance.factor != 1.0; });
     }
 
-    const int columns;
     std::vector<GramCovariance<Gram>> covariances;  // one per learner
     std::vector<std::vector<double>> ages;          // rows seen before each update, one list per learner
 
@@ -281,12 +296,11 @@ class GramPass {
 };
 
 // A pass as a covariance for the loop in learn.hpp; its rows are unit vectors, of their number in the chunk.
-template <class Pass>
 struct ProductCovariance {
     static constexpr bool one_column = false;
 
     struct Scores {
-        Pass* pass;
+        ProductPass* pass;
         int columns;
         static constexpr bool intercept = false;
 
@@ -295,13 +309,13 @@ struct ProductCovariance {
         }
     };
 
-    using Margin = typename Pass::GramMargin;
+    using Margin = ProductPass::ProductMargin;
 
     struct Columns : ColumnScores {
         std::vector<Margin> margins;  // one per learner
     };
 
-    Pass* pass;
+    ProductPass* pass;
     Scores weights{pass, pass->columns};
 
     auto score(const Row& row, Pair p) const { return pass->score(*row.column, p); }
@@ -313,7 +327,7 @@ struct ProductCovariance {
 
     void score_columns(const Row& row, Columns& columns) const {
         for (int c = 0; c < pass->columns; ++c) {
-            if (c == 0 || !pass->shared()) columns.margins.push_back(score(row, {c, kNone}));
+            if (c == 0 || !pass->shared) columns.margins.push_back(score(row, {c, kNone}));
             columns.mean.push_back(c == 0 ? columns.margins[0].mean : pass->column_score(*row.column, c));
             columns.variance.push_back(columns.margins.back().variance);
         }
@@ -324,10 +338,10 @@ struct ProductCovariance {
         double largest = 0.0, gained = 0.0;
         for (int c = 0; c < pass->columns; ++c) {
             gained += zeta[c];
-            if (!pass->shared())
+            if (!pass->shared)
                 largest = std::max(largest, update(row, {c, kNone}, columns.margins[c], {alpha[c], zeta[c]}, age));
         }
-        return pass->shared() ? pass->update_shared(*row.column, columns.margins[0], alpha, gained, age) : largest;
+        return pass->shared ? pass->update_shared(*row.column, columns.margins[0], alpha, gained, age) : largest;
     }
 };
 

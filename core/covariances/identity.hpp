@@ -59,8 +59,6 @@ struct Identity {
     static constexpr const char* name = "identity";
     static constexpr int planes = 1;
     static constexpr bool forgets = false;
-    template <class Real>
-    static constexpr bool outlives_call = true;
 
     template <class Real, class State, class F>
     static void open(const State&, const Weights<Real>& weights, const Scales&, const CovarianceSettings& settings, F&& f) {

@@ -2,10 +2,9 @@
 //   name            what Python calls it
 //   planes          planes of the weights it needs: 1 for the mean, 2 for the mean and a variance (averaging adds one)
 //   forgets         whether it supports CovarianceSettings::forget
-//   outlives_call<Real>   whether the object that open() builds only points into the state's arrays, so that it may be kept
 //   open<Real>(state, weights, scales, settings, f)
 //                   calls f(covariance) with the covariance over a state's arrays. state.array<T>(name, sizes...) is
-//                   one of them, checked to have that shape.
+//                   one of them, checked to have that shape. The covariance only points into the arrays, so that it may be kept.
 // The covariance itself has
 //   weights                             the means, as Weights<Real>
 //   one_column                          whether it serves one column of weights only

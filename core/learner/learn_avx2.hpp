@@ -31,12 +31,15 @@ CONFIDENTLY_AVX2 __attribute__((flatten, noinline)) void learn_avx2(Covariance& 
 }
 #endif
 
+// Of a single row, less is saved than it takes to find out its type.
+inline bool several(const Batch& batch) { return batch.to - batch.from > 1; }
+
 // Trains on the rows of a batch in the fastest way.
 template <class Real, class Covariance, class Task>
 void learn_rows(Covariance& covariance, Task& task, const AnyRule& rule, const Training& training) {
 #if CONFIDENTLY_X86
     if constexpr (requires { Covariance::avx2; })
-        if (const auto* rows = dynamic_cast<const CsrRows<double>*>(&training.batch.rows))
+        if (const auto* rows = several(training.batch) ? dynamic_cast<const CsrRows<double>*>(&training.batch.rows) : nullptr)
             return std::visit([&]<class Rule>(const Rule& one) {
                 if constexpr (std::is_same_v<Task, Binary> && is_one_of<Rule>(ConfidenceWeightedRules()))
                     learn_avx2(covariance, task, one, *rows, training);

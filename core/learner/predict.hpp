@@ -54,9 +54,8 @@ void score_rows(const Weights<Real>& weights, const Row* rows, std::int64_t n, s
 }
 
 // (rows x columns) scores of the weights used for prediction, of rows that are checked. Throws InvalidRow.
-template <class Covariance>
-void predict_scores(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double* out) {
-    const auto& weights = covariance.weights;
+template <class Real>
+void predict_scores(const Weights<Real>& weights, const Inspector& inspector, std::int64_t n_seen, double* out) {
     std::vector<double> scratch(static_cast<std::size_t>(weights.columns));
     each_four_rows(inspector, weights, [&](std::int64_t first, std::int64_t n, const Row* rows) {
         score_rows(weights, rows, n, n_seen, out + first * weights.columns, scratch.data());
@@ -65,8 +64,8 @@ void predict_scores(const Covariance& covariance, const Inspector& inspector, st
 
 // The variance of the difference between a row's two best scores; variances of independent learners add up.
 template <class Covariance>
-double top_variance(const Covariance& covariance, const Row& row, const double* scores, bool independent) {
-    const TopTwo top(scores, covariance.weights.columns);
+double top_variance(const Covariance& covariance, int columns, const Row& row, const double* scores, bool independent) {
+    const TopTwo top(scores, columns);
     return independent ? covariance.variance(row, {top.first, kNone}) + covariance.variance(row, {top.second, kNone})
                        : covariance.variance(row, {top.first, top.second});
 }
@@ -118,7 +117,7 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
         }
         for (std::int64_t r = 0; r < n; ++r, scores += columns) {
             if (several) {
-                const double shrink = moderation(top_variance(covariance, rows[r], scores, independent), prior_variance);
+                const double shrink = moderation(top_variance(covariance, columns, rows[r], scores, independent), prior_variance);
                 for (int k = 0; k < columns; ++k) scores[k] *= shrink;
             } else {
                 for (int k = 0; k < columns; ++k)
@@ -148,7 +147,7 @@ void predict_top_variances(const Covariance& covariance, const Rows& rows, const
     const int columns = covariance.weights.columns;
     for (std::int64_t i = 0; i < rows.n_rows; ++i) {
         const Row row = rows.at(i, covariance.weights.intercept, buffer);
-        out[i] = top_variance(covariance, row, scores + i * columns, independent);
+        out[i] = top_variance(covariance, columns, row, scores + i * columns, independent);
     }
 }
 

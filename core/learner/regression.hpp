@@ -12,12 +12,36 @@
 
 namespace confidently {
 
-template <Offset kind>
 class Regression {
   public:
+    explicit Regression(Offset offset) : kind_(offset) {}
+
     template <class Covariance, class Update>
     bool learn(const Covariance& covariance, const Example& e, double, Update&& update) {
-        std::visit([&](const auto& rule) { learn_by(rule, covariance, e, update); }, update.rule);
+        const AnyRule& rule = update.rule;
+        const Form form = form_of(rule);
+        if (covariance.weights.columns == 1) {
+            const Goal goal = next(form, e, 0);
+            const auto margin = update.by({0, kNone}, [] {}, [&](const auto& found, std::int64_t) {
+                return step(rule, form, goal, found.mean, found.variance);
+            });
+            record(form, e, 0, goal, margin.mean, margin.variance);
+        } else if constexpr (MovesColumns<Covariance>) {
+            const std::size_t n = static_cast<std::size_t>(covariance.weights.columns);
+            moves_.alpha.resize(n), moves_.zeta.resize(n), goals_.resize(n);
+            for (std::size_t k = 0; k < n; ++k) goals_[k] = next(form, e, static_cast<int>(k));
+            const auto before = update.columns([&](const auto& found) {
+                for (std::size_t k = 0; k < n; ++k) {
+                    const Step s = step(rule, form, goals_[k], found.mean[k], found.variance[k]);
+                    moves_.alpha[k] = s.alpha, moves_.zeta[k] = s.zeta;
+                }
+                return &moves_;
+            });
+            for (std::size_t k = 0; k < n; ++k)
+                record(form, e, static_cast<int>(k), goals_[k], before.mean[k], before.variance[k]);
+        } else {
+            throw std::invalid_argument("this covariance predicts one number per row");
+        }
         return false;
     }
 
@@ -26,32 +50,19 @@ class Regression {
         std::vector<double> alpha, zeta;
     };
 
-    template <class Rule, class Covariance, class Update>
-    void learn_by(const Rule& rule, const Covariance& covariance, const Example& e, const Update& update) {
-        if constexpr (!kHasTarget<Rule>) {
-            throw std::invalid_argument(std::string(Rule::name) + " has no target");
-        } else if (covariance.weights.columns == 1) {
-            const Goal goal = next(rule, e, 0);
-            const auto margin = update.by({0, kNone}, [] {}, [&](const auto& found, std::int64_t) {
-                return step(rule, goal, found.mean, found.variance);
-            });
-            record(rule, e, 0, goal, margin.mean, margin.variance);
-        } else if constexpr (MovesColumns<Covariance>) {
-            const std::size_t n = static_cast<std::size_t>(covariance.weights.columns);
-            moves_.alpha.resize(n), moves_.zeta.resize(n), goals_.resize(n);
-            for (std::size_t k = 0; k < n; ++k) goals_[k] = next(rule, e, static_cast<int>(k));
-            const auto before = update.columns([&](const auto& found) {
-                for (std::size_t k = 0; k < n; ++k) {
-                    const Step s = step(rule, goals_[k], found.mean[k], found.variance[k]);
-                    moves_.alpha[k] = s.alpha, moves_.zeta[k] = s.zeta;
-                }
-                return &moves_;
-            });
-            for (std::size_t k = 0; k < n; ++k)
-                record(rule, e, static_cast<int>(k), goals_[k], before.mean[k], before.variance[k]);
-        } else {
-            throw std::invalid_argument("this covariance predicts one number per row");
-        }
+    // What a regression needs to know of its rule besides the steps.
+    struct Form {
+        double noise;
+        bool log_link, fixed;
+    };
+
+    static Form form_of(const AnyRule& any) {
+        return std::visit([]<class Rule>(const Rule& rule) -> Form {
+            if constexpr (kHasTarget<Rule>)
+                return {rule.noise(), kHasLogLink<Rule>, kFixed<Rule>};
+            else
+                throw std::invalid_argument(std::string(Rule::name) + " has no target");
+        }, any);
     }
 
     // A target as the rule sees it, after it was counted in: (target - offset)/unit or, with a log link, as it is.
@@ -62,63 +73,59 @@ class Regression {
 
     static TargetStatistics statistics(const Example& e, int column) { return {e.statistics + column * TargetStatistics::size}; }
 
-    template <class Rule>
-    static Goal next(const Rule&, const Example& e, int column) {
+    Goal next(const Form& form, const Example& e, int column) const {
         const TargetStatistics known = statistics(e, column);
         const double y = e.target[column], before = known.weight();
         Goal goal{y, 0.0, 1.0, e.weight, before};
-        if constexpr (kHasLogLink<Rule>) {
-            if (kind != Offset::none) goal.offset = known.log_mean();
-            known.add(y, e.weight, kind);
+        if (form.log_link) {
+            if (kind_ != Offset::none) goal.offset = known.log_mean();
+            known.add(y, e.weight, kind_);
         } else {
-            if (kind != Offset::none) goal.offset = before > 0.0 ? known.mean() : y;
-            known.add(y, e.weight, kind);
+            if (kind_ != Offset::none) goal.offset = before > 0.0 ? known.mean() : y;
+            known.add(y, e.weight, kind_);
             goal.unit = known.unit();
             goal.target = (y - goal.offset) / goal.unit;
         }
-        if (kind == Offset::centered) goal.weight *= before / known.weight();
+        if (kind_ == Offset::centered) goal.weight *= before / known.weight();
         return goal;
     }
 
     // score: mean.x, without the offset
-    template <class Rule>
-    static Step step(const Rule& rule, const Goal& goal, double score, double variance) {
+    static Step step(const AnyRule& rule, const Form& form, const Goal& goal, double score, double variance) {
         if (!(goal.weight > 0.0)) return {};
-        if constexpr (kHasLogLink<Rule>) return step_to(rule, score + goal.offset, variance, goal.target, goal.weight);
+        if (form.log_link) return step_to(rule, score + goal.offset, variance, goal.target, goal.weight);
         Step s = step_to(rule, score / goal.unit, variance, goal.target, goal.weight);
         s.alpha *= goal.unit;
         return s;
     }
 
-    template <class Rule>
-    static void record(const Rule& rule, const Example& e, int column, const Goal& goal, double score, double variance) {
-        const Predicted prediction = predicted(rule, goal, e.weight, score, variance);
+    void record(const Form& form, const Example& e, int column, const Goal& goal, double score, double variance) const {
+        const Predicted prediction = predicted(form, goal, e.weight, score, variance);
         if (e.logits) {
             e.logits[2 * column] = prediction.mean;
             e.logits[2 * column + 1] = prediction.spread * statistics(e, column).noise_factor();
         }
         if (e.evidence) {
-            e.evidence[0] = goal.weight / rule.noise();
+            e.evidence[0] = goal.weight / form.noise;
             e.evidence[1 + column] = e.target[column] - goal.offset;
         }
         // With an offset, the first row has no prediction.
-        if (e.calibration && (kind == Offset::none || goal.before > 0.0)) statistics(e, column).learn(e.target[column], prediction);
+        if (e.calibration && (kind_ == Offset::none || goal.before > 0.0)) statistics(e, column).learn(e.target[column], prediction);
     }
 
-    template <class Rule>
-    static Predicted predicted(const Rule& rule, const Goal& goal, double w, double score, double variance) {
-        if constexpr (kHasLogLink<Rule>) {
+    Predicted predicted(const Form& form, const Goal& goal, double w, double score, double variance) const {
+        if (form.log_link) {
             constexpr double kLargestLog = 200.0;  // no square of its exponential overflows
             const double rate = std::exp(std::min(score + goal.offset + 0.5 * variance, kLargestLog));
             return {rate, std::max(rate / w + rate * rate * std::expm1(std::min(variance, kLargestLog)), 1e-300)};
-        } else {
-            double spread = rule.noise() / w;
-            if constexpr (!kFixed<Rule>) spread += variance;
-            if (kind == Offset::centered && goal.before > 0.0) spread += rule.noise() / goal.before;
-            return {goal.offset + score, spread};
         }
+        double spread = form.noise / w;
+        if (!form.fixed) spread += variance;
+        if (kind_ == Offset::centered && goal.before > 0.0) spread += form.noise / goal.before;
+        return {goal.offset + score, spread};
     }
 
+    Offset kind_;
     Moves moves_;
     std::vector<Goal> goals_;
 };

@@ -1,0 +1,61 @@
+// Learners over the arrays of a state: the only place where all covariances are compiled for all tasks.
+#include <limits>
+
+#include "bindings/learner_settings.hpp"
+#include "bindings/state_arrays.hpp"
+#include "covariances/table.hpp"
+
+namespace confidently::python {
+
+namespace {
+
+// The weights of a state. Unlike the other arrays they need not be contiguous: with several columns, spare ones may
+// follow those of every plane.
+template <class Real>
+Weights<Real> weights_of(const LearnerSettings& learner, const nb::dict& state, UndoLog* undo) {
+    const auto array = entry_as<nb::ndarray<const Real, nb::ndim<3>, nb::device::cpu>>(state, "weights");
+    const std::int64_t features = std::int64_t(array.shape(0)), planes = std::int64_t(array.shape(1)),
+                       columns = std::int64_t(array.shape(2));
+    const std::int64_t spacing = planes > 1 ? array.stride(1) : features > 1 ? array.stride(0) : columns;
+    require(columns <= 1 || array.stride(2) == 1, "the columns of the weights are not adjacent");
+    require(spacing >= columns, "the planes of the weights overlap");
+    require(learner.task != Task::binary || spacing == columns, "the weights of two classes have no columns to spare");
+    require(features <= 1 || array.stride(0) == planes * spacing, "the weights are not in order");
+    require(planes * columns == 0 || spacing <= std::numeric_limits<int>::max() / planes, "there are too many columns of weights");
+    return {const_cast<Real*>(array.data()), features, int(planes), int(columns), int(columns), int(spacing), learner.intercept, learner.average,
+            undo ? &undo->of<Real>() : nullptr};
+}
+
+template <class Real, class TableRow>
+std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns, UndoLog* undo) {
+    const Weights<Real> weights = weights_of<Real>(learner, state, undo);
+    const bool regression = is_regression(learner.task);
+    require(weights.planes == TableRow::planes + learner.average, "the weights have the wrong number of planes");
+    require(n_columns + learner.intercept <= weights.n_features, "the matrix has more columns than the state has features");
+    require_counts(state, learner.task, weights.columns, learner.independent);
+    const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), learner.independent};
+    const bool one_column = learner.task == Task::binary || (regression && weights.columns == 1 && weights.spacing == 1);
+    const CovarianceSettings settings{one_column, learner.independent, rescales(learner.rule), learner.prior_variance,
+                                      regression ? 0.0 : learner.min_variance, learner.moments, learner.forget};
+    std::unique_ptr<AnyLearner> opened;
+    TableRow::template open<Real>(StateArrays{state}, weights, scales, settings, [&]<class Covariance>(const Covariance& covariance) {
+        opened = std::make_unique<LearnerOf<Covariance, Real>>(covariance);
+    });
+    return opened;
+}
+
+}  // namespace
+
+std::unique_ptr<AnyLearner> LearnerSettings::open(const nb::dict& state, std::int64_t n_columns, UndoLog* undo) const {
+    nb::ndarray<nb::ro> weights;
+    require(state.contains("weights") && nb::try_cast(state["weights"], weights, false), "weights is missing");
+    const bool single = weights.dtype() == nb::dtype<float>();
+    std::unique_ptr<AnyLearner> opened;
+    with_covariance(covariance, [&]<class TableRow>(TableRow) {
+        opened = single ? open_typed<float, TableRow>(*this, state, n_columns, undo)
+                        : open_typed<double, TableRow>(*this, state, n_columns, undo);
+    });
+    return opened;
+}
+
+}  // namespace confidently::python

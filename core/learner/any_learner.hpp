@@ -1,0 +1,84 @@
+// A covariance over the arrays of a state, whatever its type: what trains it and predicts with it. The types meet here, so that
+// everything behind these calls is compiled once for each covariance, and nothing before them depends on one.
+#pragma once
+
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+
+#include "learner/any_task.hpp"
+#include "learner/learn_avx2.hpp"
+#include "learner/predict.hpp"
+
+namespace confidently {
+
+class AnyLearner {
+  public:
+    virtual ~AnyLearner() = default;
+
+    // Trains on the rows of a batch. Throws std::invalid_argument if the covariance does not serve the task, and InvalidRow.
+    virtual void learn(AnyTask& task, const AnyRule& rule, const Training& training) = 0;
+
+    // Of all rows; predict.hpp describes them.
+    virtual void scores(const Inspector& inspector, std::int64_t n_seen, double* out) const = 0;
+    virtual void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several, bool independent,
+                           double* plain, double* out) const = 0;
+    virtual void variances(const Rows& rows, int against, double* out) const = 0;
+    virtual void top_variances(const Rows& rows, const double* scores, bool independent, double* out) const = 0;
+
+    // Of one row, which has the intercept if the weights do; scratch: one number per column.
+    virtual void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const = 0;
+    virtual double variance(const Row& row, Pair pair) const = 0;
+
+    const int columns;
+    const std::int64_t n_features;  // the intercept included
+    const bool intercept;
+
+  protected:
+    template <class Real>
+    explicit AnyLearner(const Weights<Real>& weights)
+        : columns(weights.columns), n_features(weights.n_features), intercept(weights.intercept) {}
+};
+
+template <class Covariance, class Real>
+class LearnerOf final : public AnyLearner {
+  public:
+    explicit LearnerOf(const Covariance& covariance) : AnyLearner(covariance.weights), covariance_(covariance) {}
+
+    void learn(AnyTask& task, const AnyRule& rule, const Training& training) override {
+        std::visit([&]<class Task>(Task& one) {
+            if constexpr (kServes<Covariance, Task>)
+                learn_rows<Real>(covariance_, one, rule, training);
+            else
+                throw std::invalid_argument("this covariance does not serve the task");
+        }, task);
+    }
+
+    void scores(const Inspector& inspector, std::int64_t n_seen, double* out) const override {
+        predict_scores(covariance_.weights, inspector, n_seen, out);
+    }
+
+    void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several, bool independent,
+                   double* plain, double* out) const override {
+        predict_moderated(covariance_, inspector, n_seen, prior_variance, several, independent, plain, out);
+    }
+
+    void variances(const Rows& rows, int against, double* out) const override {
+        predict_variances(covariance_, rows, against, out);
+    }
+
+    void top_variances(const Rows& rows, const double* scores, bool independent, double* out) const override {
+        predict_top_variances(covariance_, rows, scores, independent, out);
+    }
+
+    void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const override {
+        covariance_.weights.prediction(row, n_seen, out, scratch);
+    }
+
+    double variance(const Row& row, Pair pair) const override { return covariance_.variance(row, pair); }
+
+  private:
+    Covariance covariance_;
+};
+
+}  // namespace confidently
