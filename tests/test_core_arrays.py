@@ -95,6 +95,13 @@ def compiled(task: str, covariance: str = "diag") -> _core.Learner:
 OF_BLOCK = tuple(name for name in state_of("binary", "full") if name.startswith("state.block."))
 
 
+def training_rows(a: Arrays, n: int = 2, calibrate: bool = True) -> _core.TrainingRows:
+    return _core.TrainingRows(
+        a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"), a.get("order"), 0, n,
+        a.get("class_start"), a.get("targets"), calibrate, a.get("log_loss"), a.get("logits"), a.get("evidence"),
+    )  # fmt: skip
+
+
 def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
     def make() -> Arrays:
         lists = task in MULTILABEL
@@ -109,11 +116,8 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
         return CSR | labels | weights | class_start | state_of(task, covariance)
 
     def run(a: Arrays) -> None:
-        fault = compiled(task, covariance).learn(
-            state_in(a), matrix(a), a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"), a["order"],
-            0, 2, True, 0.0 if checked else 1e100, a["log_loss"], class_start=a.get("class_start"),
-            logits=a.get("logits"),
-        )  # fmt: skip
+        largest = 0.0 if checked else 1e100
+        fault = compiled(task, covariance).learn(state_in(a), matrix(a), training_rows(a), largest)
         if fault is not None:
             raise ValueError(fault)
 
@@ -155,10 +159,7 @@ def products(task: str, sharing: str, columns: int, covariance: str = "full") ->
         core = _core.ProductLearner(
             settings(task).rule.compiled, _core.Task[task.replace("-", "_")], _core.Sharing[sharing], 1.0, 0.0
         )
-        core.learn(
-            state_in(a), a["gram"], a["scores"], a["norm"], a["labels"], a.get("label_start"), a["weight"],
-            a.get("class_weight"), True, a["log_loss"], a.get("logits"),
-        )  # fmt: skip
+        core.learn(state_in(a), a["gram"], a["scores"], a["norm"], training_rows(a))
 
     unused = ("state.weights", "state.covariance", "state.pending", "state.pending_rows", *OF_BLOCK)
     allowed = [f"{name}: {way}" for name in unused for way in WAYS]
@@ -183,9 +184,8 @@ def blocks(task: str, sharing: str, columns: int, covariance: str = "full") -> C
         )
         known = {name.removeprefix("known."): array for name, array in a.items() if name.startswith("known.")}
         core.learn_blocks(
-            state_in(a), a["whole weights"], a["state.covariance"], a["state.pending"], BLAS, matrix(a), a["labels"],
-            a.get("label_start"), a["weight"], a.get("class_weight"), a["order"], 0, 2, 4, True, True, a["log_loss"],
-            a.get("logits"), None, None, 2, 0, a["before"], a["products"], [known] * len(a["state.covariance"]),
+            state_in(a), a["whole weights"], a["state.covariance"], a["state.pending"], BLAS, matrix(a),
+            training_rows(a), 4, True, 2, 0, a["before"], a["products"], [known] * len(a["state.covariance"]),
         )  # fmt: skip
 
     allowed = [f"{name}: {way}" for name in OF_BLOCK for way in WAYS]
@@ -205,8 +205,7 @@ def support(task: str, columns: int) -> Call:
         core = _core.ProductLearner(settings(task).rule.compiled, _core.Task[task], _core.Sharing.joint, 1.0, 0.0)
         core.learn_support(
             state_in(a), a["inverse"], a["kernel"], a["own"], a["sides"], a["plus"], a["minus"], a["solved"],
-            a["along"], a["scores"], a["norm"], a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"),
-            True, a["log_loss"], a.get("logits"),
+            a["along"], a["scores"], a["norm"], training_rows(a),
         )  # fmt: skip
 
     return Call(make, run, products(task, "joint", columns).allowed)
@@ -226,9 +225,7 @@ def naive_bayes_learn(n_classes: int) -> Call:
         return naive_bayes(n_classes) | weights | {"labels": i32(1, 0), "logits": logits}
 
     def run(a: Arrays) -> None:
-        _core.naive_bayes_learn(
-            state_in(a), matrix(a), a["labels"], a["weight"], a["class_weight"], a["order"], 0, 2, True, a["logits"]
-        )
+        _core.naive_bayes_learn(state_in(a), matrix(a), training_rows(a))
 
     return Call(make, run, ("order: longer", "start: longer", "state.frequency: longer"))
 
@@ -744,6 +741,7 @@ def test_every_function_with_arrays_has_a_call():
         for one in methods:
             if isinstance(one, ast.FunctionDef) and re.search("NDArray|state:", ast.unparse(one.args)):
                 found.add(prefix + one.name)
+    found.remove("TrainingRows.__init__")  # what it keeps is checked where it is used
     assert found == {which.partition(" ")[0] for which in CALLS}
 
 

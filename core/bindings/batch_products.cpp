@@ -128,16 +128,9 @@ void update_block(const PythonBlas& blas, Input<Real, 2> g, Input<std::int64_t, 
 template <class Real, class Module, class Class>
 void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
-                "norm"_a.noconvert(), "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
-                "class_weight"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none(),
-                "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none(), "evidence"_a.noconvert().none() = nb::none(),
-                "known"_a.none() = nb::none(), "first"_a = 0, "room"_a = 0);
+                "norm"_a.noconvert(), "rows"_a, "known"_a.none() = nb::none(), "first"_a = 0, "room"_a = 0);
     learner.def("learn_blocks", &ProductLearner::learn_blocks<Real>, "state"_a, "weights"_a.noconvert(), "covariance"_a.noconvert(),
-                "pending"_a.noconvert(), "blas"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
-                "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
-                "last"_a, "rows_per_block"_a, "intercept"_a, "calibrate"_a, "log_loss"_a.noconvert().none(),
-                "logits"_a.noconvert().none(), "targets"_a.noconvert().none(), "evidence"_a.noconvert().none(),
-                "may_wait"_a, "pending_before"_a, "weights_before"_a.noconvert(), "products"_a.noconvert(), "known"_a);
+                "pending"_a.noconvert(), "blas"_a, "matrix"_a, "rows"_a, "rows_per_block"_a, "intercept"_a, "may_wait"_a, "pending_before"_a, "weights_before"_a.noconvert(), "products"_a.noconvert(), "known"_a);
     m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
     m.def("multiply_sparse_rows", &multiply_sparse<Real>, "rows"_a.noconvert(), "s"_a.noconvert(), "out"_a.noconvert());
     m.def("row_squares", &squares<Real>, "rows"_a.noconvert());
@@ -164,9 +157,7 @@ void bind_batch_products(nb::module_& m) {
         }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
     learner.def("learn_support", &ProductLearner::learn_support, "state"_a, "inverse"_a.noconvert().none(), "kernel"_a.noconvert(),
                 "own"_a.noconvert(), "sides"_a.noconvert(), "plus"_a.noconvert(), "minus"_a.noconvert(), "solved"_a.noconvert(),
-                "along"_a.noconvert(), "start"_a.noconvert(), "norm"_a.noconvert(), "labels"_a.noconvert(),
-                "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(),
-                "calibrate"_a, "log_loss"_a.noconvert().none(), "logits"_a.noconvert().none() = nb::none(), "targets"_a.noconvert().none() = nb::none());
+                "along"_a.noconvert(), "start"_a.noconvert(), "norm"_a.noconvert(), "rows"_a);
     m.def("wider_row", &wider_row, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "last"_a, "width"_a);
     m.def("take_rows", &take_rows, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "rows"_a);
     nb::class_<PythonBlas>(m, "Blas").def(nb::init<Dict>(), "functions"_a);

@@ -53,25 +53,21 @@ void require_scores(const AnyLearner& learner, const Matrix& matrix, const Out& 
 
 // Trains on the rows of matrices and predicts them.
 struct Learner : LearnerSettings {
-    FaultTuple learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels,
-               Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
-               Optional<std::int64_t> order, std::int64_t from, std::int64_t to, bool calibrate, double largest,
-               std::optional<Array<double, 1>> log_loss, UndoLog* undo, Optional<std::int64_t> class_start,
-               std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets) const {
+    // largest: of the values that are allowed; 0: the rows are known to be valid
+    FaultTuple learn(const Dict& state, const Matrix& matrix, const TrainingRows& rows, double largest, UndoLog* undo) const {
         require_writable(state);
         if (!(largest > 0.0)) require_columns(matrix);
-        const Examples examples{labels, label_start, weight, class_weight, order, from, to, span_of(class_start), targets};
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* statistics = data<double>(state, "calibration");
-        double* calibration = calibrate ? statistics : nullptr;
-        const Batch batch = examples.batch(*matrix.rows);
+        double* calibration = rows.calibrate ? statistics : nullptr;
+        const Batch batch = rows.batch(*matrix.rows);
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
         try {
             const auto learner = open(state, matrix.rows->n_columns, undo);
-            examples.check(task, learner->columns, matrix.rows->n_rows);
-            const Progressive progressive = progressive_of(log_loss, logits, task, to - from, learner->columns);
+            rows.check(task, learner->columns, matrix.rows->n_rows);
+            const Progressive progressive = rows.progressive(task, learner->columns);
             AnyTask kind = any_task(task);
             const ReleasedLock released(matrix.stored > kManyEntries);
             learner->learn(kind, rule, {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
@@ -228,6 +224,18 @@ void bind_learner(nb::module_& m) {
         .value("offset_regression", Task::offset_regression)
         .value("centered_regression", Task::centered_regression);
 
+    nb::class_<TrainingRows>(m, "TrainingRows")
+        .def("__init__", [](TrainingRows* self, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
+                            Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
+                            std::int64_t last, Optional<std::int64_t> class_start, std::optional<Input<double, 2>> targets,
+                            bool calibrate, std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
+                            std::optional<Array<double, 2>> evidence) {
+            new (self) TrainingRows{labels, label_start, weight, class_weight, order, first, last, class_start, targets, calibrate,
+                                    log_loss, logits, evidence};
+        }, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
+             "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a, "last"_a,
+             "class_start"_a.noconvert().none(), "targets"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none(),
+             "logits"_a.noconvert().none(), "evidence"_a.noconvert().none());
     nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
@@ -242,10 +250,7 @@ void bind_learner(nb::module_& m) {
                                 forget}};
         }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "independent"_a, "intercept"_a, "average"_a, "moments"_a,
              "prior_variance"_a, "min_variance"_a, "forget"_a)
-        .def("learn", &Learner::learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(),
-             "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a,
-             "last"_a, "calibrate"_a, "largest"_a, "log_loss"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none(), "class_start"_a.noconvert().none() = nb::none(), "logits"_a.noconvert().none() = nb::none(),
-             "targets"_a.noconvert().none() = nb::none())
+        .def("learn", &Learner::learn, "state"_a, "matrix"_a, "rows"_a, "largest"_a = 0.0, "undo"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
         .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert(), "largest"_a = 0.0)
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())

@@ -74,17 +74,19 @@ inline int calibration_size(Task task, int columns) {
     return is_multilabel(task) ? LabelCalibration::size * (columns - extra_columns(task)) : TemperatureCalibration::size;
 }
 
-inline const std::optional<Input<double, 2>> kNoTargets;
-
-// The labels of rows, or their targets, their weights, and the part of an order to train on.
-struct Examples {
-    const Input<std::int32_t, 1>& labels;
-    const Optional<std::int64_t>& label_start;
-    const Optional<double>&weight, &class_weight;
-    const Optional<std::int64_t>& order;
+// What a call trains on besides a matrix: the labels of rows, or their targets, their weights, and the part of an order; and what
+// it records of them. Python makes it in one place (src/confidently/covariances/examples.py).
+struct TrainingRows {
+    Input<std::int32_t, 1> labels;
+    Optional<std::int64_t> label_start;
+    Optional<double> weight, class_weight;
+    Optional<std::int64_t> order;
     std::int64_t from, to;
-    std::span<const std::int64_t> class_start = {};
-    const std::optional<Input<double, 2>>& targets = kNoTargets;
+    Optional<std::int64_t> class_start;
+    std::optional<Input<double, 2>> targets;
+    bool calibrate;
+    std::optional<Array<double, 1>> log_loss;
+    std::optional<Array<double, 2>> logits, evidence;
 
     // Checks everything that training on rows of a matrix indexes by.
     void check(Task task, int columns, std::int64_t n_rows) const {
@@ -93,9 +95,9 @@ struct Examples {
         require(!targets || (std::int64_t(targets->shape(0)) == n_rows && std::int64_t(targets->shape(1)) == columns),
                 "targets do not match the rows and columns");
         const std::int64_t least = targets ? 1 : 2;
-        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max<std::int64_t>(columns, least), new_classes = std::int64_t(class_start.size());
+        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max<std::int64_t>(columns, least), new_classes = std::int64_t(starts().size());
         require(new_classes <= classes - (lists ? 0 : least), "more classes begin than there are");
-        require(std::is_sorted(class_start.begin(), class_start.end()), "class_start must not decrease");
+        require(std::is_sorted(starts().begin(), starts().end()), "class_start must not decrease");
         require(from >= 0 && from <= to && to <= (order ? std::int64_t(order->size()) : n_rows), "rows out of range");
         require(label_start.has_value() == lists, "lists of labels are for multilabel data, and needed there");
         require(lists ? std::int64_t(label_start->size()) == n_rows + 1 : std::int64_t(labels.size()) == n_rows,
@@ -106,9 +108,9 @@ struct Examples {
         if (order) require_below(order->data() + from, to - from, n_rows, "order out of range");
         std::int64_t existing = classes - new_classes;
         if (!lists && !order && !new_classes) return require_below(labels.data() + from, to - from, existing, "labels out of range");
-        auto new_class = class_start.begin();
+        auto new_class = starts().begin();
         for (std::int64_t at = from; at < to; ++at) {
-            for (; new_class != class_start.end() && *new_class <= at; ++new_class) ++existing;
+            for (; new_class != starts().end() && *new_class <= at; ++new_class) ++existing;
             const std::int64_t i = order ? order->data()[at] : at;
             const std::int64_t first = lists ? label_start->data()[i] : i, last = lists ? label_start->data()[i + 1] : i + 1;
             require(0 <= first && first <= last && last <= std::int64_t(labels.size()), "label_start does not match the labels");
@@ -118,24 +120,33 @@ struct Examples {
 
     Batch batch(const Rows& rows) const {
         return {rows, {labels.data(), data_or_null(label_start), targets ? targets->data() : nullptr}, data_or_null(weight), data_or_null(class_weight),
-                data_or_null(order), from, to, class_start};
+                data_or_null(order), from, to, starts()};
     }
-};
 
-// What is to be recorded of n rows, for a number of columns.
-inline Progressive progressive_of(const std::optional<Array<double, 1>>& log_loss, const std::optional<Array<double, 2>>& logits,
-                                  Task task, std::int64_t n, int columns,
-                                  const std::optional<Array<double, 2>>& evidence = std::nullopt) {
-    require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
-    require(!logits || task != Task::multilabel, "logits are those of one class per row");
-    const int per_column = is_regression(task) ? 2 : 1;
-    require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
-            "logits do not match the rows and columns");
-    require(!evidence || is_regression(task), "evidence is that of regression");
-    require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
-            "the evidence does not match the rows and columns");
-    return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr, evidence ? evidence->data() : nullptr, per_column};
-}
+    // Checks all of n rows of a chunk, which are trained on in their order.
+    void check_chunk(Task task, int columns, std::int64_t n) const {
+        require(!order && !class_start && from == 0 && to == n, "a chunk is trained on as a whole, in its order");
+        check(task, columns, n);
+    }
+
+    // What is to be recorded, for a number of columns.
+    Progressive progressive(Task task, int columns) const {
+        const std::int64_t n = to - from;
+        require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+        require(!logits || task != Task::multilabel, "logits are those of one class per row");
+        const int per_column = is_regression(task) ? 2 : 1;
+        require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
+                "logits do not match the rows and columns");
+        require(!evidence || is_regression(task), "evidence is that of regression");
+        require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
+                "the evidence does not match the rows and columns");
+        return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr, evidence ? evidence->data() : nullptr,
+                per_column};
+    }
+
+  private:
+    std::span<const std::int64_t> starts() const { return span_of(class_start); }
+};
 
 inline void require_columns(const Matrix& matrix) {
     if (*matrix.in_range) return;

@@ -18,8 +18,6 @@ using Updates = nb::typed<nb::list, Dict>;
 using Learned = nb::typed<nb::tuple, std::int64_t, Updates>;
 // pending rows and weights before a block, the products of its rows, and its updates
 using Block = nb::typed<nb::tuple, std::int64_t, nb::object, nb::object, Updates>;
-inline const Optional<std::int64_t> kNoOrder;
-
 inline constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
 
 struct ProductLearner {
@@ -32,10 +30,7 @@ struct ProductLearner {
     // known: the updates by the rows of the chunk before these. Returns the number of rows, and all updates of the chunk.
     template <class Real>
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
-                  Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
-                  Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
-                  std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets,
-                  std::optional<Array<double, 2>> evidence, std::optional<Updates> known, int first, int room) const {
+                  const TrainingRows& rows, std::optional<Updates> known, int first, int room) const {
         const Chunk chunk(*this, state, start, norm);
         if (room == 0) room = chunk.rows;
         require(0 <= first && first <= room - chunk.rows, "a chunk has no room for the rows");
@@ -48,8 +43,7 @@ struct ProductLearner {
                 return WholeGram<Real>{gram.data() + l * vectors * positions, chunk.rows, first, room, int(positions)};
             }, room);
         if (known) resume(pass, *known, positions, room);
-        const std::int64_t done = run<Real>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
-                                            log_loss, logits, evidence, first);
+        const std::int64_t done = run<Real>(pass, chunk, rows, first);
         return nb::make_tuple(done, updates(pass));
     }
 
@@ -58,9 +52,7 @@ struct ProductLearner {
     Learned learn_support(const Dict& state, std::optional<Input<double, 2>> inverse, Input<double, 2> kernel, Input<double, 2> own,
                           Input<std::int32_t, 2> sides, Input<std::int32_t, 1> plus, Input<std::int32_t, 1> minus,
                           Input<double, 2> solved, Input<double, 2> along, Input<double, 2> start, Input<double, 1> norm,
-                          Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start, Optional<double> weight,
-                          Optional<double> class_weight, bool calibrate, std::optional<Array<double, 1>> log_loss,
-                          std::optional<Array<double, 2>> logits, std::optional<Input<double, 2>> targets) const {
+                          const TrainingRows& examples) const {
         const Chunk chunk(*this, state, start, norm);
         const std::size_t rows = std::size_t(chunk.rows), support = sides.shape(0), n = plus.shape(0);
         const std::size_t vectors = rows * std::size_t(chunk.columns);
@@ -82,8 +74,7 @@ struct ProductLearner {
             return SupportGram(inverse ? inverse->data() : nullptr, kernel.data(), own.data(), sides.data(), int(support), chunk.rows,
                                chunk.columns, likely);
         }, chunk.rows);
-        const std::int64_t done = run<double>(pass, chunk, {labels, label_start, weight, class_weight, kNoOrder, 0, chunk.rows, {}, targets}, calibrate,
-                                              log_loss, logits);
+        const std::int64_t done = run<double>(pass, chunk, examples);
         nb::list found = updates(pass);
         const GramCovariance<SupportGram>& covariance = pass.covariances[0];
         std::vector<double> chosen;
@@ -101,11 +92,8 @@ struct ProductLearner {
     // so far (learners x rows x d) and the updates by them; returns the same of the block that the next rows will continue.
     template <class Real>
     Block learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
-                      const PythonBlas& blas, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
-                      Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
-                      std::int64_t last, int rows_per_block, bool intercept, bool calibrate,
-                      std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
-                      std::optional<Input<double, 2>> targets, std::optional<Array<double, 2>> evidence, std::int64_t may_wait,
+                      const PythonBlas& blas, const Matrix& matrix, const TrainingRows& examples, int rows_per_block, bool intercept,
+                      std::int64_t may_wait,
                       std::int64_t pending_before, Input<Real, 3> weights_before, Input<Real, 3> products, Updates known) const {
         const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
         require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
@@ -113,7 +101,9 @@ struct ProductLearner {
                     learners == (sharing == Sharing::independent ? columns : 1) && (sharing != Sharing::joint || columns == 1),
                 "the matrices do not fit the weights");
         require(rows_per_block > 0, "a block has one row at least");
+        const std::int64_t first = examples.from, last = examples.to;
         require(first < last, "there is one row at least");
+        require(!examples.class_start, "all classes exist before a block");
         const std::int64_t capacity = std::int64_t(rows_per_block) * updates_per_row();
         require(may_wait >= 0 && may_wait + capacity <= std::int64_t(pending.shape(1)), "there is no room for the updates of a block");
         require_numbers(state, int(columns));
@@ -121,12 +111,11 @@ struct ProductLearner {
         require(entry<std::int64_t, 1>(state, "pending_rows").size() == 1, "there must be one number of pending rows");
         std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
         require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)), "there are more pending rows than room");
-        const Examples examples{labels, label_start, weight, class_weight, order, first, last, {}, targets};
         examples.check(task, int(columns), matrix.rows->n_rows);
         PositionRows units(matrix.rows->n_rows);
         Batch batch = examples.batch(units);
         double* statistics = data<double>(state, "calibration");
-        Progressive progressive = progressive_of(log_loss, logits, task, last - first, int(columns), evidence);
+        Progressive progressive = examples.progressive(task, int(columns));
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         const bool independent = sharing == Sharing::independent;
@@ -162,7 +151,7 @@ struct ProductLearner {
                     release.emplace();
                 }
                 resumed = false;
-                const int done = run_rows<Real>(*pass, n, units, batch, at, statistics, calibrate, progressive, count, independent,
+                const int done = run_rows<Real>(*pass, n, units, batch, at, statistics, examples.calibrate, progressive, count, independent,
                                                 blocks.rows);
                 if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
                 at += done;
@@ -262,19 +251,17 @@ struct ProductLearner {
     };
 
     // Trains on the rows until one lacks precision; returns their number.
-    template <class Real, class Pass>
-    std::int64_t run(Pass& pass, const Chunk& chunk, const Examples& examples, bool calibrate,
-                     std::optional<Array<double, 1>>& log_loss, std::optional<Array<double, 2>>& logits,
-                     const std::optional<Array<double, 2>>& evidence = std::nullopt, int first = 0) const {
-        examples.check(task, chunk.columns, chunk.rows);
+    template <class Real>
+    std::int64_t run(ProductPass& pass, const Chunk& chunk, const TrainingRows& examples, int first = 0) const {
+        examples.check_chunk(task, chunk.columns, chunk.rows);
         std::int64_t* counters = data<std::int64_t>(chunk.state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
         PositionRows units(chunk.rows);
         Batch batch = examples.batch(units);
         double* statistics = data<double>(chunk.state, "calibration");
-        Progressive progressive = progressive_of(log_loss, logits, task, chunk.rows, chunk.columns, evidence);
+        Progressive progressive = examples.progressive(task, chunk.columns);
         nb::gil_scoped_release release;
-        return run_rows<Real>(pass, chunk.rows, units, batch, 0, statistics, calibrate, progressive, count, chunk.independent(), first);
+        return run_rows<Real>(pass, chunk.rows, units, batch, 0, statistics, examples.calibrate, progressive, count, chunk.independent(), first);
     }
 
     // Continues with the updates() of a pass over earlier rows of the same chunk.

@@ -43,17 +43,13 @@ void naive_bayes_scores(const Dict& state, const Matrix& matrix, Array<double, 2
     }
 }
 
-void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32_t, 1> labels, Optional<double> weight,
-                       Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t from, std::int64_t to,
-                       bool calibrate, std::optional<Array<double, 2>> logits, UndoLog* undo) {
+void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRows& examples, UndoLog* undo) {
     require_writable(state);
     const NaiveBayes learner = open_naive_bayes(StateArrays{state}, matrix, undo);
     const int columns = columns_of(learner);
     const Task task = task_of(learner);
-    const Optional<std::int64_t> no_start;
-    const Examples examples{labels, no_start, weight, class_weight, order, from, to};
     examples.check(task, columns, matrix.rows->n_rows);
-    const Progressive progressive = progressive_of(std::nullopt, logits, task, to - from, columns);
+    const Progressive progressive = examples.progressive(task, columns);
     double* calibration = data<double>(state, "calibration");
     require(int(entry<double, 1>(state, "calibration").size()) == (columns == 1 ? Line::size : Slope::size),
             "the calibration does not match the classes");
@@ -61,16 +57,16 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, Input<std::int32
     nb::gil_scoped_release release;
     RowBuffer buffer;
     std::vector<double> f(static_cast<std::size_t>(learner.classes)), t(f.size()), p(f.size());
-    for (std::int64_t at = from; at < to; ++at) {
+    for (std::int64_t at = batch.from; at < batch.to; ++at) {
         const std::int64_t i = batch.row(at);
         const double w = batch.weight_of(i);
         if (!(w > 0.0)) continue;
         const Row row = matrix.rows->at(i, false, buffer);
-        const int label = labels.data()[i];
-        if (calibrate) {
+        const int label = *batch.labels.begin(i);
+        if (examples.calibrate) {
             learner.score(row, f.data());
             relative(f.data(), learner.classes);
-            double* out = progressive.logits ? progressive.logits + (at - from) * columns : nullptr;
+            double* out = progressive.logits ? progressive.logits + (at - batch.from) * columns : nullptr;
             if (columns == 1) {
                 const Line found{calibration};
                 const double t = found.at(f[0]);
@@ -156,9 +152,7 @@ void bind_stack(nb::module_& m) {
     m.attr("max_logit") = kMaxLogit;
     m.attr("weight_precision") = kWeightPrecision;
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
-    m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "labels"_a.noconvert(), "weight"_a.noconvert().none(),
-          "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a, "last"_a, "calibrate"_a,
-          "logits"_a.noconvert().none() = nb::none(), "undo"_a.none() = nb::none());
+    m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
           "log_loss"_a.noconvert().none() = nb::none());

@@ -110,6 +110,28 @@ class Task(enum.Enum):
 
     centered_regression = 8
 
+class TrainingRows:
+    def __init__(
+        self,
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first: int,
+        last: int,
+        class_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+        | None,
+        calibrate: bool,
+        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
+        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
+    ) -> None: ...
+
 class UndoLog:
     def __init__(self) -> None: ...
     def roll_back(self) -> None: ...
@@ -136,24 +158,9 @@ class Learner(LearnerSettings):
         self,
         state: dict[str, Any],
         matrix: Matrix,
-        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        first: int,
-        last: int,
-        calibrate: bool,
-        largest: float,
-        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+        rows: TrainingRows,
+        largest: float = 0.0,
         undo: UndoLog | None = None,
-        class_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None = None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None = None,
     ) -> tuple[str, int, int, float] | None: ...
     def scores(
         self,
@@ -319,17 +326,7 @@ class ProductLearner:
         along: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        calibrate: bool,
-        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None = None,
+        rows: TrainingRows,
     ) -> tuple[int, list[dict[str, Any]]]: ...
     @overload
     def learn(
@@ -340,18 +337,7 @@ class ProductLearner:
         ],
         start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        calibrate: bool,
-        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None = None,
-        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        rows: TrainingRows,
         known: list[dict[str, Any]] | None = None,
         first: int = 0,
         room: int = 0,
@@ -365,18 +351,7 @@ class ProductLearner:
         ],
         start: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
         norm: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        calibrate: bool,
-        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None = None,
-        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+        rows: TrainingRows,
         known: list[dict[str, Any]] | None = None,
         first: int = 0,
         room: int = 0,
@@ -390,23 +365,9 @@ class ProductLearner:
         pending: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu")],
         blas: Blas,
         matrix: Matrix,
-        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        first: int,
-        last: int,
+        rows: TrainingRows,
         rows_per_block: int,
         intercept: bool,
-        calibrate: bool,
-        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
-        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None,
-        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         may_wait: int,
         pending_before: int,
         weights_before: Annotated[
@@ -426,23 +387,9 @@ class ProductLearner:
         pending: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
         blas: Blas,
         matrix: Matrix,
-        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-        label_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-        first: int,
-        last: int,
+        rows: TrainingRows,
         rows_per_block: int,
         intercept: bool,
-        calibrate: bool,
-        log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
-        targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
-        | None,
-        evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         may_wait: int,
         pending_before: int,
         weights_before: Annotated[
@@ -1021,18 +968,7 @@ def naive_bayes_scores(
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 def naive_bayes_learn(
-    state: dict[str, Any],
-    matrix: Matrix,
-    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    class_weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-    | None,
-    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
-    first: int,
-    last: int,
-    calibrate: bool,
-    logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
-    undo: UndoLog | None = None,
+    state: dict[str, Any], matrix: Matrix, rows: TrainingRows, undo: UndoLog | None = None
 ) -> None: ...
 def mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],

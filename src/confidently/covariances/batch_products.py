@@ -109,12 +109,10 @@ class ProductLearner:
             before, made, known = block.weights, block.products[:, 0], block.updates
         for first in range(0, n, rows):
             last = min(first + rows, n)
-            part = progressive.block(first, last)
             pending, before, made, known = self.core.learn_blocks(
-                self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X, examples.labels,
-                examples.label_start, examples.weight, examples.class_weight, examples.order, first, last,
-                self.room, self.settings.fit_intercept, calibrate, part.log_loss, part.logits,
-                examples.targets, part.evidence, self.may_wait, block.pending, before, made, known,
+                self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X,
+                examples.compiled(first, last, calibrate, progressive), self.room, self.settings.fit_intercept,
+                self.may_wait, block.pending, before, made, known,
             )  # fmt: skip
             before = before.reshape(-1, *self.state["weights"].shape[1:])
             made = made.reshape(learners, -1, self.rows) if made.size else none
@@ -161,12 +159,11 @@ class ProductLearner:
             gram = np.ascontiguousarray(parts).reshape(len(gram), self.parts * precise, -1)
         taken = slice(at, at + rows.n)
         scores = A @ np.ascontiguousarray(self.block.weights[:, 0])
-        own = progressive.block(first, first + rows.n)
+        own = rows.compiled(calibrate, progressive.block(first, first + rows.n))
         done: int
         done, found = self.core.learn(
-            self.state, gram, scores[taken].astype(np.float64, order="C"), _core.row_squares(A)[taken].copy(),
-            rows.labels, rows.label_start, rows.weight, rows.class_weight, calibrate, own.log_loss, own.logits,
-            rows.targets, own.evidence, self.block.updates or None, start, self.room,
+            self.state, gram, scores[taken].astype(np.float64, order="C"), _core.row_squares(A)[taken].copy(), own,
+            self.block.updates or None, start, self.room,
         )  # fmt: skip
         folded = any(learned["factor"] != 1.0 for learned in found)
         self.block.rows, self.block.updates = start + done, found

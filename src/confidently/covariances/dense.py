@@ -312,11 +312,8 @@ class Dense(WeightCovariance):
         """Train on rows whose features are all in use; the entries of the state are replaced or written to."""
         columns = state["weights"].shape[2]
         if device is None and self._is_small(used, columns):
-            fault = self.compiled().learn(
-                state, examples.X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
-                examples.order, 0, len(examples), calibrate, 0.0, progressive.log_loss, None, None, progressive.logits,
-                examples.targets,
-            )  # fmt: skip
+            rows = examples.compiled(0, len(examples), calibrate, progressive)
+            fault = self.compiled().learn(state, examples.X, rows)
             if fault is not None:
                 raise OverflowError("a row takes the learner out of range")
             if progress is not None:

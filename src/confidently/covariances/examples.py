@@ -54,6 +54,17 @@ class Examples:
     def __len__(self) -> int:
         return self.X.shape[0] if self.order is None else len(self.order)
 
+    def compiled(self, first: int, last: int, calibrate: bool, progressive: Progressive) -> _core.TrainingRows:
+        """Return what the core trains on and records: rows ``first`` to ``last - 1`` in the order of training.
+
+        ``progressive`` is that of all rows.
+        """
+        own = progressive.block(first, last)
+        return _core.TrainingRows(
+            self.labels, self.label_start, self.weight, self.class_weight, self.order, first, last, self.class_start,
+            self.targets, calibrate, own.log_loss, own.logits, own.evidence,
+        )  # fmt: skip
+
     def part(self, first: int, last: int) -> Examples:
         """Return rows ``first`` to ``last - 1`` in the order of training, as examples of the same matrix."""
         order = np.arange(first, last) if self.order is None else np.ascontiguousarray(self.order[first:last])
@@ -87,6 +98,11 @@ class Block:
     weight: np.ndarray | None
     class_weight: np.ndarray | None
     targets: np.ndarray | None
+
+    def compiled(self, calibrate: bool, progressive: Progressive) -> _core.TrainingRows:
+        """Return what the core trains on and records: all rows, in their order here."""
+        rows = Examples(self.X, self.labels, self.label_start, self.weight, self.class_weight, targets=self.targets)
+        return rows.compiled(0, self.n, calibrate, progressive)
 
     def dense(self, settings: Settings, width: int) -> np.ndarray:
         """Return the rows as a dense array, the intercept first."""

@@ -85,10 +85,7 @@ class KernelWithinBudget:
         rows = model.kernel.rows(*arrays)
         k, own = model.kernel(self.rows.matrix(), rows), model.kernel(rows, rows)
         own = 0.5 * (own + own.T)
-        examples = (
-            np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
-            calibrate, progressive.log_loss, progressive.logits, block.targets,
-        )  # fmt: skip
+        examples = np.ascontiguousarray(own.diagonal()), block.compiled(calibrate, progressive)
         self.blocks += 1
         prior = model.prior  # before the recursion may fold scales into it
         if model.parts > 1:

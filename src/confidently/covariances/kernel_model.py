@@ -133,8 +133,7 @@ class KernelModel:
                 self.arrays.subtract_gram([(g, p * root) for g, p, root in zip(gram, ps, roots, strict=True)])
         done, found = self.core.learn(
             self.state, gram.reshape(len(ps), positions, positions), np.ascontiguousarray(self.scores(ps, n)),
-            np.ascontiguousarray(own.diagonal()), block.labels, block.label_start, block.weight, block.class_weight,
-            calibrate, progressive.log_loss, progressive.logits, block.targets,
+            np.ascontiguousarray(own.diagonal()), block.compiled(calibrate, progressive),
         )  # fmt: skip
         self._append(arrays, n, ps, found)
         return done

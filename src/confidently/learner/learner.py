@@ -324,11 +324,7 @@ class Learner(Predictor):
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
         for first in range(0, n, ROWS_PER_STRIDE):
             last = min(first + ROWS_PER_STRIDE, n)
-            fault = core.learn(
-                self.state, X, examples.labels, examples.label_start, examples.weight, examples.class_weight,
-                examples.order, first, last, calibrate, largest, progressive.log_loss, log, examples.class_start,
-                progressive.block(first, last).logits, examples.targets,
-            )  # fmt: skip
+            fault = core.learn(self.state, X, examples.compiled(first, last, calibrate, progressive), largest, log)
             if fault is not None:
                 return fault
             if progress is not None:

@@ -87,10 +87,8 @@ class NaiveBayes:
         progress: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
         """Train on checked examples."""
-        _core.naive_bayes_learn(
-            self.state, examples.X, examples.labels, examples.weight, examples.class_weight, examples.order, 0,
-            len(examples), calibrate, progressive.logits, transaction.log,
-        )  # fmt: skip
+        rows = examples.compiled(0, len(examples), calibrate, progressive)
+        _core.naive_bayes_learn(self.state, examples.X, rows, transaction.log)
 
     def seen_rows(self, X: _core.Matrix) -> Iterator[_core.Matrix]:
         """Yield checked rows as naive Bayes sees them: as they are."""
