@@ -24,13 +24,16 @@
 #endif
 
 // CONFIDENTLY_SELDOM marks what is hardly ever called, and must not be inlined into the loops that call it. CONFIDENTLY_INLINE marks what
-// must be inlined: the sums that the loops over a row accumulate would live in memory otherwise, which halves the speed.
+// must be inlined: the sums that the loops over a row accumulate would live in memory otherwise, which halves the speed. For the same
+// reason CONFIDENTLY_ALONE marks such loops themselves: a function of their own has enough registers, a larger one may not.
 #if defined(__GNUC__)
 #define CONFIDENTLY_SELDOM __attribute__((noinline, cold))
+#define CONFIDENTLY_ALONE __attribute__((noinline))
 #define CONFIDENTLY_INLINED __attribute__((always_inline))
 #define CONFIDENTLY_INLINE CONFIDENTLY_INLINED inline
 #else
 #define CONFIDENTLY_SELDOM
+#define CONFIDENTLY_ALONE
 #define CONFIDENTLY_INLINED
 #define CONFIDENTLY_INLINE inline
 #endif

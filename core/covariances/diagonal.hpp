@@ -25,7 +25,7 @@ struct DiagonalCovariance {
     Variances variances;
     bool moments;  // whether the variances of the new Gaussian are kept, not its precisions
 
-    Margin score(const Row& row, Pair p) const {
+    CONFIDENTLY_ALONE Margin score(const Row& row, Pair p) const {
         Margin margin{0.0, 0.0};
         const auto sigma = variances.column(p.column());  // both sides of a pair belong to one learner
         if (p.both()) {
@@ -120,7 +120,7 @@ struct DiagonalCovariance {
     }
 
     template <bool by_moments>
-    double update_by(const Row& row, int column, double alpha, double zeta, double v, double age) const {
+    CONFIDENTLY_ALONE double update_by(const Row& row, int column, double alpha, double zeta, double v, double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);
         double largest = 0.0;

@@ -19,7 +19,7 @@ struct IdentityCovariance {
     Weights<Real> weights;
     double prior_variance;
 
-    double variance(const Row& row, Pair p) const {
+    CONFIDENTLY_ALONE double variance(const Row& row, Pair p) const {
         double norm = 0.0;
         row.each([&](std::int32_t, double x) { norm += x * x; });
         return prior_variance * norm * (p.both() ? 2.0 : 1.0);
@@ -41,9 +41,23 @@ struct IdentityCovariance {
         return largest;
     }
 
-    Margin score(const Row& row, Pair p) const { return {weights.score(row, p), variance(row, p)}; }
+    CONFIDENTLY_ALONE Margin score(const Row& row, Pair p) const {
+        double mean = 0.0, norm = 0.0;
+        if (p.both())
+            row.each([&](std::int32_t j, double x) {
+                const Real* f = weights.at(j);
+                mean += x * (double(f[p.plus]) - double(f[p.minus]));
+                norm += x * x;
+            });
+        else
+            row.each([&, c = p.column()](std::int32_t j, double x) {
+                mean += x * weights.at(j)[c];
+                norm += x * x;
+            });
+        return {p.both() ? mean : p.sign() * mean, prior_variance * norm * (p.both() ? 2.0 : 1.0)};
+    }
 
-    double update(const Row& row, Pair p, const Margin&, const Step& step, double age) const {
+    CONFIDENTLY_ALONE double update(const Row& row, Pair p, const Margin&, const Step& step, double age) const {
         const double size = step.alpha * prior_variance;
         double largest = 0.0;
         row.each([&](std::int32_t j, double x) {

@@ -23,7 +23,7 @@ struct PackedDiagonal {
     Real* at(std::int32_t column) const { return weights.base + 2 * weights.position(column); }
 
     // sum of (x, x^2) * (mean, variance)
-    Margin score(const Row& row, Pair p) const {
+    CONFIDENTLY_ALONE Margin score(const Row& row, Pair p) const {
         Two sum[4] = {};
         row.each_in_lanes([&](int lane, std::int32_t j, double x) {
             const Real* f = at(j);
@@ -36,7 +36,7 @@ struct PackedDiagonal {
     double variance(const Row& row, Pair p) const { return score(row, p).variance; }
 
     // Two features at a time: the divisions dominate the cost of an update.
-    double update(const Row& row, Pair p, const Margin& margin, const Step& step, double) const {
+    CONFIDENTLY_ALONE double update(const Row& row, Pair p, const Margin& margin, const Step& step, double) const {
         const double alpha = p.sign() * step.alpha;
         // moments: a share 1/(1/zeta + v) of x^2 s^2 is lost, written so that nothing cancels
         const double inverse = 1.0 / std::max(step.zeta, kLeastGain), v = margin.variance, whole = inverse + v;
