@@ -4,8 +4,10 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,27 +58,14 @@ inline double number_of(nb::handle key, nb::handle value, double largest) {
     reject("feature {!r}: the value {!r} is too large; scale it down", key, value);
 }
 
-// A number that Python changes with every change of any dict, and gives to no two of them; 0: this Python has none.
-inline std::uint64_t version_of(PyObject* dict) {
-#if PY_VERSION_HEX < 0x030e0000 && !defined(Py_GIL_DISABLED)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-    return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
-#pragma GCC diagnostic pop
-#else
-    (void)dict;
-    return 0;
-#endif
-}
-
 // The entries of a dict as a row, whose columns ascend without duplicates; zeros: numbers that are 0 are among them. Features
 // are numbered as they appear.
 //
 // Most rows are plain: every name is a string and every value a number or None, so that no Python code runs while they are
 // read, and no object needs a reference. They are read in steps, each of which prefetches what the next one reads of all
-// entries: the dict, its objects, the memo of names, the table of features. A plain row that is asked for twice (most are
-// learned after they were predicted) is read once, unless its dict has changed. Any other row, and one with an error, is
-// read entry by entry, with the same result.
+// entries: the dict, its objects, the memo of names, the table of features. Most rows are learned after they were predicted:
+// a plain row that has the same strings and numbers as the row before is not read again. Any other row, and one
+// with an error, is read entry by entry, with the same result.
 class DictReader {
   public:
     DictReader(int bits, std::int64_t max_columns, bool zeros) : features_(bits, max_columns), zeros_(zeros) {}
@@ -85,7 +74,7 @@ class DictReader {
 
     Row to_train(nb::handle x, double largest) {
         try {
-            if (read_plain(x, largest))
+            if (read_plain<false>(x, largest))
                 for (const Unseen& feature : unseen_) add(learned(feature.key, plain_, feature.name), feature.value);
             else
                 each_entry(x, largest, [this](const Namespace& space, std::string_view name, double) {
@@ -102,7 +91,7 @@ class DictReader {
     // count as much as one feature whose value is the root of the sum of their squares.
     Row to_predict(nb::handle x, double largest) {
         double squares = 0.0;
-        if (read_plain(x, largest))
+        if (read_plain<true>(x, largest))
             for (const Unseen& feature : unseen_) squares += feature.value * feature.value;
         else
             each_entry(x, largest, [&](const Namespace& space, std::string_view name, double value) {
@@ -134,30 +123,51 @@ class DictReader {
     }
 
     // Reads a row, if it is plain: its features seen before, sorted, and those unseen. Nothing has changed if it is not.
+    // again: whether the row is likely to be asked for once more
+    template <bool again>
     bool read_plain(nb::handle x, double largest) {
         known_ = features_.size();
         const bool own = PyDict_Check(x.ptr()) && Py_TYPE(x.ptr())->tp_iter == PyDict_Type.tp_iter;  // not iterated by Python code
-        const Asked asked{x.ptr(), own ? version_of(x.ptr()) : 0, largest, known_};
-        if (asked.version && asked == last_) {
+        const Asked asked{x.ptr(), own ? PyDict_GET_SIZE(x.ptr()) : 0, largest, known_};
+        if (asked == last_ && is_as_read(x.ptr())) {
             row_columns_.resize(n_seen_);
             row_values_.resize(n_seen_);
             return true;
         }
         last_ = {};
         n_seen_ = 0;
-        if (!own || !find_names(x.ptr(), largest)) return false;
+        if (!own || !find_names<again>(x.ptr(), largest)) return false;
         find_features();
         sort_seen();
-        last_ = asked;
+        if (again) last_ = asked;
         return true;
     }
 
+    // Whether a dict of the same size has the same strings and numbers as the one that was read last.
+    bool is_as_read(PyObject* x) const {
+        const Entry* known = entries_.data();
+        const double* number_then = numbers_.data();
+        Py_ssize_t at = 0;
+        for (PyObject *key, *value; PyDict_Next(x, &at, &key, &value); ++known, ++number_then) {
+            // Another string may have the address of one that has been deleted, but not its hash of 64 bits, too.
+            if (key != known->key || !PyUnicode_CheckExact(key) || NameMemo::hash_of(key) != known->hash) return false;
+            double number = kUnknown;
+            if (PyFloat_CheckExact(value))
+                number = PyFloat_AS_DOUBLE(value);
+            else if (value != Py_None && !is_number(value, number))
+                return false;
+            if (std::bit_cast<std::uint64_t>(number) != std::bit_cast<std::uint64_t>(*number_then)) return false;
+        }
+        return true;
+    }
+
+    template <bool again>
     bool find_names(PyObject* x, double largest) {
         hold(static_cast<std::size_t>(PyDict_GET_SIZE(x)) + 1);
         Entry *const entries = entries_.data(), *end = entries;
         Py_ssize_t at = 0;
         for (PyObject *key, *value; PyDict_Next(x, &at, &key, &value); ++end) {
-            *end = {key, value};
+            *end = {key, {value}};
             prefetch(key);
             prefetch(reinterpret_cast<PyASCIIObject*>(key) + 1);  // its text
             prefetch(value);
@@ -165,11 +175,19 @@ class DictReader {
         std::size_t n = 0;
         bool in_range = true;
         double* const values = values_.data();
+        double* const numbers = numbers_.data();
+        PyObject** const names = names_.data();
         for (Entry* entry = entries; entry != end; ++entry) {
-            if (entry->value == Py_None) continue;
-            if (!is_number(entry->value, values[n]) || !PyUnicode_CheckExact(entry->key)) return false;
+            if (!PyUnicode_CheckExact(entry->key)) return false;
+            const bool known = entry->value != Py_None;
+            if (known && !is_number(entry->value, values[n])) return false;
+            if constexpr (again) {
+                entry->hash = NameMemo::hash_of(entry->key);
+                numbers[entry - entries] = known ? values[n] : kUnknown;
+            }
+            if (!known) continue;
             in_range &= std::fabs(values[n]) <= largest;
-            entries[n].key = entry->key;
+            names[n] = entry->key;
             memo_.expect(entry->key);
             n += values[n] != 0.0 || zeros_;
         }
@@ -179,7 +197,7 @@ class DictReader {
         std::int32_t* const columns = columns_.data();
         std::size_t* const others = others_.data();
         for (std::size_t k = 0; k < n; ++k) {
-            columns[k] = memo_.find(entries[k].key);
+            columns[k] = memo_.find(names[k]);
             others[n_others] = k;
             n_others += columns[k] < 0;
         }
@@ -205,7 +223,7 @@ class DictReader {
         for (std::size_t i = 0; i < n; ++i) {
             const std::size_t k = others_[i];
             Py_ssize_t size;
-            const char* text = PyUnicode_AsUTF8AndSize(entries_[k].key, &size);
+            const char* text = PyUnicode_AsUTF8AndSize(names_[k], &size);
             if (!text) {
                 PyErr_Clear();
                 return false;
@@ -225,7 +243,7 @@ class DictReader {
             const std::int32_t column = features_.find(feature.key, plain_, feature.name);
             columns_[feature.at] = column;
             if (column >= 0)
-                memo_.remember(entries_[feature.at].key, column);
+                memo_.remember(names_[feature.at], column);
             else
                 unseen_[n++] = feature;
         }
@@ -306,6 +324,8 @@ class DictReader {
     void hold(std::size_t n) {
         if (n <= entries_.size()) return;
         entries_.resize(2 * n);
+        numbers_.resize(2 * n);
+        names_.resize(2 * n);
         columns_.resize(2 * n);
         values_.resize(2 * n);
         others_.resize(2 * n);
@@ -340,7 +360,11 @@ class DictReader {
     }
 
     struct Entry {
-        PyObject *key, *value;
+        PyObject* key;
+        union {
+            PyObject* value;
+            Py_hash_t hash;  // of the key, once the value is read
+        };
     };
     struct Unseen {
         std::size_t at;
@@ -348,9 +372,10 @@ class DictReader {
         std::uint32_t key;
         std::string_view name;
     };
+    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // in place of None; no number of a row
     struct Asked {  // what a row was read from and for
         PyObject* dict = nullptr;
-        std::uint64_t version = 0;
+        Py_ssize_t size = 0;
         double largest = 0.0;
         std::int64_t features = 0;
 
@@ -367,7 +392,9 @@ class DictReader {
     Asked last_;
     std::int64_t known_ = 0;  // features before the row
     std::size_t n_entries_ = 0;
-    std::vector<Entry> entries_;
+    std::vector<Entry> entries_;  // of the dict
+    std::vector<double> numbers_;
+    std::vector<PyObject*> names_;  // of the entries that count
     std::vector<std::int32_t> columns_;
     std::vector<double> values_;
     std::vector<std::size_t> others_;  // entries whose names are not remembered

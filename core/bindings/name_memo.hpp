@@ -62,6 +62,9 @@ class NameMemo {
         columns_ = 0;
     }
 
+    // Of a plain string that is a key of a dict, which has made sure that it is known.
+    static Py_hash_t hash_of(PyObject* name) { return reinterpret_cast<PyASCIIObject*>(name)->hash; }
+
   private:
     static constexpr std::size_t kLeast = 1 << 8, kMost = 1 << 16;  // pairs, of 64 bytes
     static constexpr std::size_t kMostText = 4 << 20, kLongest = 256, kShort = 16;
@@ -77,7 +80,6 @@ class NameMemo {
         Entry entries[2];
     };
 
-    static Py_hash_t hash_of(PyObject* name) { return reinterpret_cast<PyASCIIObject*>(name)->hash; }
     static std::size_t size_of(PyObject* name) { return static_cast<std::size_t>(PyUnicode_GET_LENGTH(name)) * PyUnicode_KIND(name); }
     static std::uint32_t tag(PyObject* name) { return static_cast<std::uint32_t>(PyUnicode_GET_LENGTH(name)) << 3 | PyUnicode_KIND(name); }
 

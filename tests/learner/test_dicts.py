@@ -97,6 +97,9 @@ def test_the_order_of_a_dict_does_not_matter():
         lambda x: x.update({"a": None}),
         lambda x: x.setdefault("d", 7),
         lambda x: x.popitem(),
+        lambda x: x.update(b=2.0, a=1.0),
+        lambda x: x.update(b=x.pop("b")),
+        lambda x: x.update({"d": x.pop("a"), "b": x.pop("b")}),
     ],
 )
 @pytest.mark.parametrize("known", [False, True])
@@ -112,6 +115,19 @@ def test_a_dict_may_change_after_it_was_predicted(change, known):
     model.learn(x, "y")
     other.learn(dict(x), "y")
     assert_same(state(model), state(other))
+
+
+def test_a_name_may_take_the_place_of_a_deleted_one():
+    model, other = rows(), rows()
+    for each in (model, other):
+        for k in range(60):
+            each.learn({f"name {k:02d}": float(k)}, "xy"[k % 2])
+    for k in range(1, 60):
+        x = {f"name {k:02d}": 1.0}
+        model.predict(x)
+        x.clear()
+        x[f"name {k - 1:02d}"] = 1.0  # often at the same address
+        assert model.probabilities(x) == other.probabilities(dict(x))
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1e200, 10**400, object(), b"bytes"])
