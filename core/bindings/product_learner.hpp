@@ -151,7 +151,7 @@ struct ProductLearner {
                     release.emplace();
                 }
                 resumed = false;
-                const int done = run_rows<Real>(*pass, n, units, batch, at, statistics, examples.calibrate, progressive, count, independent,
+                const int done = run_rows(*pass, limits<Real>, n, units, batch, at, statistics, examples.calibrate, progressive, count, independent,
                                                 blocks.rows);
                 if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
                 at += done;
@@ -180,10 +180,9 @@ struct ProductLearner {
 
     // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number. The first is row `first` of
     // its chunk.
-    template <class Real>
-    int run_rows(ProductPass& pass, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics, bool calibrate,
+    int run_rows(ProductPass& pass, ProductCovariance::Limits limits, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics, bool calibrate,
                  Progressive& progressive, const Counters& count, bool independent, int first) const {
-        ProductCovariance covariance{&pass};
+        ProductCovariance covariance{&pass, limits};
         AnyTask kind = any_task(task);
         const Inspector inspector{units, 0.0, HUGE_VAL};
         int done = 0;
@@ -193,8 +192,8 @@ struct ProductLearner {
             batch.to = batch.from + 1;
             try {
                 std::visit([&](auto& one) {
-                    confidently::learn<Real>(covariance, one, rule, units,
-                                             {prior_variance, batch, calibrate ? statistics : nullptr, progressive, count,
+                    confidently::learn<double>(covariance, one, rule, units,
+                                               {prior_variance, batch, calibrate ? statistics : nullptr, progressive, count,
                                               independent, inspector, statistics});
                 }, kind);
             } catch (const InvalidRow&) {
@@ -205,6 +204,9 @@ struct ProductLearner {
         }
         return done;
     }
+
+    template <class Real>
+    static constexpr ProductCovariance::Limits limits{kMinVariance<Real>, kLargestWeight<Real>};
 
     template <class Real>
     double floor() const {
@@ -261,7 +263,7 @@ struct ProductLearner {
         double* statistics = data<double>(chunk.state, "calibration");
         Progressive progressive = examples.progressive(task, chunk.columns);
         nb::gil_scoped_release release;
-        return run_rows<Real>(pass, chunk.rows, units, batch, 0, statistics, examples.calibrate, progressive, count, chunk.independent(), first);
+        return run_rows(pass, limits<Real>, chunk.rows, units, batch, 0, statistics, examples.calibrate, progressive, count, chunk.independent(), first);
     }
 
     // Continues with the updates() of a pass over earlier rows of the same chunk.

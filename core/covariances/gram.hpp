@@ -315,7 +315,12 @@ struct ProductCovariance {
         std::vector<Margin> margins;  // one per learner
     };
 
+    struct Limits {
+        double variance, weight;  // the least one of a row, and the largest absolute one
+    };
+
     ProductPass* pass;
+    Limits limits;
     Scores weights{pass, pass->columns};
 
     auto score(const Row& row, Pair p) const { return pass->score(*row.column, p); }

@@ -23,8 +23,20 @@ class AnyLearner {
     virtual void scores(const Inspector& inspector, std::int64_t n_seen, double* out) const = 0;
     virtual void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several, bool independent,
                            double* plain, double* out) const = 0;
-    virtual void variances(const Rows& rows, int against, double* out) const = 0;
-    virtual void top_variances(const Rows& rows, const double* scores, bool independent, double* out) const = 0;
+
+    // (rows x columns) variances of the scores; against >= 0: of the score minus that column's score
+    void variances(const Rows& rows, int against, double* out) const {
+        each_row(rows, [&](std::int64_t i, const Row& row) {
+            for (int k = 0; k < columns; ++k) out[i * columns + k] = k == against ? 0.0 : variance(row, {k, against});
+        });
+    }
+
+    // For each row the variance of the difference between its two best scores.
+    void top_variances(const Rows& rows, const double* scores, bool independent, double* out) const {
+        each_row(rows, [&](std::int64_t i, const Row& row) {
+            out[i] = top_variance(*this, columns, row, scores + i * columns, independent);
+        });
+    }
 
     // Of one row, which has the intercept if the weights do; scratch: one number per column.
     virtual void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const = 0;
@@ -38,6 +50,13 @@ class AnyLearner {
     template <class Real>
     explicit AnyLearner(const Weights<Real>& weights)
         : columns(weights.columns), n_features(weights.n_features), intercept(weights.intercept) {}
+
+  private:
+    template <class F>
+    void each_row(const Rows& rows, F&& f) const {
+        RowBuffer buffer;
+        for (std::int64_t i = 0; i < rows.n_rows; ++i) f(i, rows.at(i, intercept, buffer));
+    }
 };
 
 template <class Covariance, class Real>
@@ -61,14 +80,6 @@ class LearnerOf final : public AnyLearner {
     void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several, bool independent,
                    double* plain, double* out) const override {
         predict_moderated(covariance_, inspector, n_seen, prior_variance, several, independent, plain, out);
-    }
-
-    void variances(const Rows& rows, int against, double* out) const override {
-        predict_variances(covariance_, rows, against, out);
-    }
-
-    void top_variances(const Rows& rows, const double* scores, bool independent, double* out) const override {
-        predict_top_variances(covariance_, rows, scores, independent, out);
     }
 
     void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const override {

@@ -93,7 +93,7 @@ struct RowUpdate {
         auto margin = covariance.score(row, pair);
         meanwhile();
         check(margin.mean, margin.variance);
-        if (!(margin.variance > kMinVariance<Real>)) return margin;
+        if (!(margin.variance > least_variance())) return margin;
         std::int64_t& updates = counters.updates[independent ? pair.column() : 0];
         const Step s = solve(margin, updates);
         counters.infeasible += s.infeasible;
@@ -115,7 +115,7 @@ struct RowUpdate {
         for (const double m : columns.mean) mean += m;
         for (const double v : columns.variance) variance += v;
         check(mean, variance);
-        if (!(variance > kMinVariance<Real>)) return columns;
+        if (!(variance > least_variance())) return columns;
         const auto* s = solve(columns);
         if (!s) return columns;
         if constexpr (requires { covariance.weights.remember(row); }) covariance.weights.remember(row);
@@ -125,13 +125,23 @@ struct RowUpdate {
     }
 
   private:
+    // Constants, except for a covariance whose type does not say in which precision its weights are kept.
+    double least_variance() const {
+        if constexpr (requires { covariance.limits; }) return covariance.limits.variance;
+        return kMinVariance<Real>;
+    }
+    double largest_weight() const {
+        if constexpr (requires { covariance.limits; }) return covariance.limits.weight;
+        return kLargestWeight<Real>;
+    }
+
     void check(double mean, double variance) const {
         inspector.after_scoring(number, variance);
         if (!std::isfinite(mean) || !std::isfinite(variance)) throw InvalidRow{{kOutOfRange, number}};
     }
 
     void check_written(double largest) const {
-        if (!(largest <= kLargestWeight<Real>)) throw InvalidRow{{kOutOfRange, number}};
+        if (!(largest <= largest_weight())) throw InvalidRow{{kOutOfRange, number}};
     }
 };
 

@@ -127,28 +127,4 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
     });
 }
 
-// (rows x columns) variances of the scores; against >= 0: of the score minus that column's score
-template <class Covariance>
-void predict_variances(const Covariance& covariance, const Rows& rows, int against, double* out) {
-    RowBuffer buffer;
-    const int columns = covariance.weights.columns;
-    for (std::int64_t i = 0; i < rows.n_rows; ++i) {
-        const Row row = rows.at(i, covariance.weights.intercept, buffer);
-        for (int k = 0; k < columns; ++k)
-            out[i * columns + k] = k == against ? 0.0 : covariance.variance(row, {k, against});
-    }
-}
-
-// For each row the variance of the difference between its two best scores.
-template <class Covariance>
-void predict_top_variances(const Covariance& covariance, const Rows& rows, const double* scores, bool independent,
-                           double* out) {
-    RowBuffer buffer;
-    const int columns = covariance.weights.columns;
-    for (std::int64_t i = 0; i < rows.n_rows; ++i) {
-        const Row row = rows.at(i, covariance.weights.intercept, buffer);
-        out[i] = top_variance(covariance, columns, row, scores + i * columns, independent);
-    }
-}
-
 }  // namespace confidently
