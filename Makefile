@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all test-lowest raises bench lint stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test test-all test-lowest raises bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
 
 demo: $(VENV)/installed
 	$(BIN)/confidently demo
@@ -44,6 +44,13 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff format --check --line-length 88 README.md docs/*.md
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(LAID_OUT)
+
+# The layout of Python and C++ code, by their formatters; .clang-format has the rules for C++.
+LAID_OUT := $(shell find core fuzz -name "*.?pp")
+format: $(VENV)/installed
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(LAID_OUT)
 
 # The type stub of the compiled module, for a change of its bindings; a test compares both.
 stub: $(VENV)/installed
