@@ -1,5 +1,5 @@
-// Memory for the rows and the text of pieces of a stream, and for logs, which is used again: the system clears and maps the pages of fresh
-// memory, which takes as long as to parse what is written there.
+// Memory for the rows and the text of pieces of a stream, and for logs, which is used again: the system clears and maps
+// the pages of fresh memory, which takes as long as to parse what is written there.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,8 @@ class MemoryPool {
     using Memory = std::unique_ptr<std::byte[]>;
 
     // Keeps up to so many pieces of every power of two of bytes, up to the largest.
-    explicit MemoryPool(std::size_t most = 8, std::size_t largest = std::size_t(1) << 25) : most_(most), largest_(largest) {
+    explicit MemoryPool(std::size_t most = 8, std::size_t largest = std::size_t(1) << 25)
+        : most_(most), largest_(largest) {
         for (std::vector<Memory>& kept : kept_) kept.reserve(most_);  // so that give cannot fail
     }
 
@@ -50,7 +51,8 @@ class MemoryPool {
     std::vector<Memory> kept_[8 * sizeof(std::size_t)];  // by the logarithm of the size
 };
 
-// An array of plain numbers or characters from a pool, to which it returns from whatever thread; without a pool it is freed.
+// An array of plain numbers or characters from a pool, to which it returns from whatever thread; without a pool it is
+// freed.
 template <class T>
 class Buffer {
   public:

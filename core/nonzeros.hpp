@@ -1,8 +1,8 @@
 // The non-zero values of a dense row, with their columns, in order.
 //
-// With AVX2, four values at a time: the comparison with zero gives a number from 0 to 15, and a table says which of the four
-// to move to the front. All four are then written, and the next ones begin after those that were meant. Nothing depends on a
-// branch, since where zeros are cannot be predicted.
+// With AVX2, four values at a time: the comparison with zero gives a number from 0 to 15, and a table says which of the
+// four to move to the front. All four are then written, and the next ones begin after those that were meant. Nothing
+// depends on a branch, since where zeros are cannot be predicted.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ namespace loops {
 
 // From the number j on, after the first m that were found; returns how many were found.
 template <class Value>
-std::int32_t nonzeros(const Value* x, std::int64_t n, std::int64_t j, std::int32_t m, std::int32_t* column, double* value) {
+std::int32_t nonzeros(const Value* x, std::int64_t n, std::int64_t j, std::int32_t m, std::int32_t* column,
+                      double* value) {
     for (; j < n; ++j) {
         column[m] = static_cast<std::int32_t>(j);
         value[m] = x[j];
@@ -53,10 +54,12 @@ CONFIDENTLY_AVX2 std::int32_t nonzeros_avx2(const Value* x, std::int64_t n, std:
     for (; j + 4 <= n; j += 4) {
         const __m256d values = four(x + j);
         const int set = _mm256_movemask_pd(_mm256_cmp_pd(values, _mm256_setzero_pd(), _CMP_NEQ_UQ));
-        const __m128i front = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFront[static_cast<std::size_t>(set)].data()));
+        const __m128i front =
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(kFront[static_cast<std::size_t>(set)].data()));
         // doubles are moved as pairs of 32 bits: k becomes 2k, 2k + 1
         const __m256i pairs = _mm256_cvtepu32_epi64(_mm_add_epi32(front, front));
-        const __m256i halves = _mm256_or_si256(pairs, _mm256_slli_epi64(_mm256_add_epi64(pairs, _mm256_set1_epi64x(1)), 32));
+        const __m256i halves =
+            _mm256_or_si256(pairs, _mm256_slli_epi64(_mm256_add_epi64(pairs, _mm256_set1_epi64x(1)), 32));
         const __m256 moved = _mm256_permutevar8x32_ps(_mm256_castpd_ps(values), halves);
         _mm256_storeu_pd(value + m, _mm256_castps_pd(moved));
         const __m128i columns = _mm_add_epi32(front, _mm_set1_epi32(static_cast<std::int32_t>(j)));

@@ -3,7 +3,8 @@
 
 namespace confidently {
 
-// The empty statements are needed: to GCC, a function that does nothing but ask has no effect, and calls to it are left out.
+// The empty statements are needed: to GCC, a function that does nothing but ask has no effect, and calls to it are left
+// out.
 
 inline void prefetch(const void* p) {
 #if defined(__GNUC__)
@@ -14,7 +15,8 @@ inline void prefetch(const void* p) {
 #endif
 }
 
-// To the second level of the cache only. The first takes few requests at a time, and would have to drop other numbers for them.
+// To the second level of the cache only. The first takes few requests at a time, and would have to drop other numbers
+// for them.
 inline void prefetch_far(const void* p) {
 #if defined(__GNUC__)
     __builtin_prefetch(p, 0, 2);

@@ -1,11 +1,13 @@
-// What the processor has beyond the base of its architecture, found out once. A loop that is worth it has several forms, called paths,
-// which give the same results. The environment variable CONFIDENTLY_SIMD names the path to take; without it, the best one is taken.
+// What the processor has beyond the base of its architecture, found out once. A loop that is worth it has several
+// forms, called paths, which give the same results. The environment variable CONFIDENTLY_SIMD names the path to take;
+// without it, the best one is taken.
 //
 //   plain    any processor
 //   avx2     x86-64 since 2013, with BMI2
 //   vbmi2    x86-64 with AVX-512 VBMI2 as well
 //
-// A name that is unknown, or that of a path which the processor lacks, is an error: what is asked for by name is what runs.
+// A name that is unknown, or that of a path which the processor lacks, is an error: what is asked for by name is what
+// runs.
 #pragma once
 
 #include <cstdlib>
@@ -23,9 +25,10 @@
 #define CONFIDENTLY_X86 0
 #endif
 
-// CONFIDENTLY_SELDOM marks what is hardly ever called, and must not be inlined into the loops that call it. CONFIDENTLY_INLINE marks what
-// must be inlined: the sums that the loops over a row accumulate would live in memory otherwise, which halves the speed. For the same
-// reason CONFIDENTLY_ALONE marks such loops themselves: a function of their own has enough registers, a larger one may not.
+// CONFIDENTLY_SELDOM marks what is hardly ever called, and must not be inlined into the loops that call it.
+// CONFIDENTLY_INLINE marks what must be inlined: the sums that the loops over a row accumulate would live in memory
+// otherwise, which halves the speed. For the same reason CONFIDENTLY_ALONE marks such loops themselves: a function of
+// their own has enough registers, a larger one may not.
 #if defined(__GNUC__)
 #define CONFIDENTLY_SELDOM __attribute__((noinline, cold))
 #define CONFIDENTLY_ALONE __attribute__((noinline))
@@ -47,8 +50,8 @@ inline constexpr const char* kSimdNames[] = {"plain", "avx2", "vbmi2"};
 // Whether the processor, and its operating system, can run this path.
 inline bool has(Simd path) {
 #if CONFIDENTLY_X86
-    static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                             __builtin_cpu_supports("popcnt");
+    static const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                             __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     static const bool vbmi2 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
                               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
@@ -64,7 +67,9 @@ inline Simd best_simd() { return has(Simd::vbmi2) ? Simd::vbmi2 : has(Simd::avx2
 inline Simd simd_named(std::string_view name) {
     for (const Simd path : {Simd::plain, Simd::avx2, Simd::vbmi2}) {
         if (name != kSimdNames[static_cast<int>(path)]) continue;
-        if (!has(path)) throw std::invalid_argument("this processor lacks " + std::string(name) + ", which CONFIDENTLY_SIMD asks for");
+        if (!has(path))
+            throw std::invalid_argument("this processor lacks " + std::string(name) +
+                                        ", which CONFIDENTLY_SIMD asks for");
         return path;
     }
     throw std::invalid_argument("CONFIDENTLY_SIMD is '" + std::string(name) + "'; expected plain, avx2 or vbmi2");

@@ -1,5 +1,5 @@
-// Checks of the numbers of a row. Each is one loop without branches, compiled twice: for any processor, and for AVX2, where
-// the compiler makes it of vectors twice as long.
+// Checks of the numbers of a row. Each is one loop without branches, compiled twice: for any processor, and for AVX2,
+// where the compiler makes it of vectors twice as long.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace loops {
 
 template <class Value>
 CONFIDENTLY_INLINE bool within(const Value* values, std::int64_t n, Value largest) {
-    using Mask = std::conditional_t<sizeof(Value) == 8, std::int64_t, std::int32_t>;  // of the same width, so that the loop vectorizes
+    using Mask = std::conditional_t<sizeof(Value) == 8, std::int64_t,
+                                    std::int32_t>;  // of the same width, so that the loop vectorizes
     Mask bad = 0;
     for (std::int64_t k = 0; k < n; ++k) bad |= -static_cast<Mask>(!(std::fabs(values[k]) <= largest));
     return !bad;

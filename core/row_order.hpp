@@ -20,8 +20,8 @@ class RowOrder {
   public:
     explicit RowOrder(Simd path = usual_simd()) : path_(path) {}
 
-    // Sorts columns ascending, each once; f(kept, value, again) combines the values of equal columns in the order of the entries.
-    // Returns how many entries are left.
+    // Sorts columns ascending, each once; f(kept, value, again) combines the values of equal columns in the order of
+    // the entries. Returns how many entries are left.
     template <class F>
     std::int64_t sort(std::int32_t* columns, double* values, std::int64_t n, F&& f) {
         const auto length = static_cast<std::size_t>(n);
@@ -61,7 +61,8 @@ class RowOrder {
             if (left >= 0) return left;
         }
 #endif
-        return sort(columns, values, n, [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
+        return sort(columns, values, n,
+                    [](double& sum, double value, bool again) { sum = again ? sum + value : value; });
     }
 
     // Merges the sorted entries before the middle with those from it on; all columns differ.
@@ -71,7 +72,8 @@ class RowOrder {
         columns_.assign(columns + middle, columns + n);
         if (static_cast<std::size_t>(later) > values_.size()) values_.resize(static_cast<std::size_t>(2 * later));
         std::copy_n(values + middle, later, values_.data());
-        for (std::int64_t a = middle - 1, b = later - 1, to = n - 1; b >= 0; --to) {  // from the end: nothing is overwritten too early
+        for (std::int64_t a = middle - 1, b = later - 1, to = n - 1; b >= 0;
+             --to) {  // from the end: nothing is overwritten too early
             const bool early = a >= 0 && columns[a] > columns_[static_cast<std::size_t>(b)];
             columns[to] = early ? columns[a] : columns_[static_cast<std::size_t>(b)];
             values[to] = early ? values[a] : values_[static_cast<std::size_t>(b)];
@@ -96,7 +98,8 @@ class RowOrder {
 
     std::uint32_t places() const { return (1u << place_bits_) - 1; }
 
-    // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for others.
+    // sort_and_sum for columns that leave room for the number of the entry in 32 bits; -1, and nothing is done, for
+    // others.
     std::int64_t sort_short(std::int32_t* columns, double* values, std::size_t n) {
         const bool few = n <= ShortSortAvx512::kMost && path_ == Simd::vbmi2;
         place_bits_ = n <= 1u << kFewBits ? kFewBits : kMostBits;
@@ -143,7 +146,9 @@ class RowOrder {
 #endif
     // Writes column and entry of every entry to order_, sorted.
     void sort_order(const std::int32_t* columns, std::size_t n, int bits, bool descends) {
-        const auto entry = [&](std::size_t k) { return std::uint64_t(static_cast<std::uint32_t>(columns[k])) << 32 | k; };
+        const auto entry = [&](std::size_t k) {
+            return std::uint64_t(static_cast<std::uint32_t>(columns[k])) << 32 | k;
+        };
         for (std::size_t k = 0; k < n; ++k) order_[k] = entry(k);
         if (descends) sort_by_digits(n, bits);
     }

@@ -72,14 +72,17 @@ struct Fault {
 
 inline constexpr std::int64_t kLine = 64;  // bytes that arrive from memory together
 
-// Asks for numbers that are soon to be read: by the second level of the cache, since the first has hardly room for the weights.
+// Asks for numbers that are soon to be read: by the second level of the cache, since the first has hardly room for the
+// weights.
 template <class T>
 void expect_numbers(const T* first, const T* last) {
-    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end; at += kLine) prefetch_far(at);
+    for (auto *at = reinterpret_cast<const char*>(first), *end = reinterpret_cast<const char*>(last); at < end;
+         at += kLine)
+        prefetch_far(at);
 }
 
-// Entries between those that are read and those that are asked for, where rows are read one after the other. Fewer arrive too
-// late, and those that the first level of the cache has asked for keep it from asking for weights.
+// Entries between those that are read and those that are asked for, where rows are read one after the other. Fewer
+// arrive too late, and those that the first level of the cache has asked for keep it from asking for weights.
 inline constexpr std::int64_t kEntriesAhead = 2048;
 
 class Rows {
@@ -189,7 +192,8 @@ class CsrRows final : public Rows {
 
     void expect_after(std::int64_t first, std::int64_t last) const override {
         const std::int64_t end = start_[n_rows];
-        const std::int64_t from = std::min(start_[first] + kEntriesAhead, end), to = std::min(start_[last] + kEntriesAhead, end);
+        const std::int64_t from = std::min(start_[first] + kEntriesAhead, end),
+                           to = std::min(start_[last] + kEntriesAhead, end);
         expect_numbers(values_ + from, values_ + to);
         expect_numbers(columns_ + from, columns_ + to);
     }
@@ -228,7 +232,8 @@ class CsrRows final : public Rows {
         const std::int64_t k = first_too_large(values, n, largest);
         if (k < n) return {"value", i, columns[k], static_cast<double>(values[k])};
         if (in_order(i)) return {};
-        const auto wrong = std::find_if(columns, columns + n, [this](std::int32_t c) { return c < 0 || c >= n_columns; });
+        const auto wrong =
+            std::find_if(columns, columns + n, [this](std::int32_t c) { return c < 0 || c >= n_columns; });
         return wrong == columns + n ? Fault{"order", i} : Fault{"column", i, *wrong};
     }
 

@@ -1,9 +1,10 @@
-// Sorts up to a thousand numbers of 32 bits, all different, with AVX2: a bitonic network (Batcher 1968), which compares the same places
-// whatever the numbers are, so that nothing is mispredicted and eight pairs are compared at a time.
+// Sorts up to a thousand numbers of 32 bits, all different, with AVX2: a bitonic network (Batcher 1968), which compares
+// the same places whatever the numbers are, so that nothing is mispredicted and eight pairs are compared at a time.
 //
-// Each register of eight is sorted by itself. Then sorted runs of 8, 16, 32, ... are merged in pairs: every number of the first run
-// with its mirror image in the second, and then, in each half, those at half the distance, and so on down to neighbors.
-// Places behind the last number are filled with the largest one. It sorts no more than kMostShort numbers.
+// Each register of eight is sorted by itself. Then sorted runs of 8, 16, 32, ... are merged in pairs: every number of
+// the first run with its mirror image in the second, and then, in each half, those at half the distance, and so on down
+// to neighbors. Places behind the last number are filled with the largest one. It sorts no more than kMostShort
+// numbers.
 #pragma once
 
 #include <bit>
@@ -31,8 +32,12 @@ class ShortSort {
     }
 
   private:
-    CONFIDENTLY_AVX2 static __m256i load(const std::uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
-    CONFIDENTLY_AVX2 static void store(std::uint32_t* p, __m256i x) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x); }
+    CONFIDENTLY_AVX2 static __m256i load(const std::uint32_t* p) {
+        return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    }
+    CONFIDENTLY_AVX2 static void store(std::uint32_t* p, __m256i x) {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), x);
+    }
 
     // Compares each number with the one in its place of other: the larger ones go where the mask has ones.
     template <int mask>
@@ -51,7 +56,9 @@ class ShortSort {
     }
 
     // The steps of a merge within a register.
-    CONFIDENTLY_AVX2 static __m256i within(__m256i x) { return last_steps(exchanged<0xf0>(x, _mm256_permute2x128_si256(x, x, 1))); }
+    CONFIDENTLY_AVX2 static __m256i within(__m256i x) {
+        return last_steps(exchanged<0xf0>(x, _mm256_permute2x128_si256(x, x, 1)));
+    }
 
     CONFIDENTLY_AVX2 static __m256i sorted(__m256i x) {
         x = exchanged<0xaa>(x, _mm256_shuffle_epi32(x, 0xb1));

@@ -1,11 +1,14 @@
-// Sorts up to 128 numbers of 32 bits, all different, with AVX-512: the network of sort_short.hpp, without its loads and stores.
+// Sorts up to 128 numbers of 32 bits, all different, with AVX-512: the network of sort_short.hpp, without its loads and
+// stores.
 //
-// All numbers stay in registers of sixteen, as many as a power of two; places behind the last number hold the largest one. Each register
-// is sorted by itself. Then sorted runs of registers are merged in pairs: every number of the first run is compared with its mirror image
-// in the second, then those at half the distance in each half, and so on down to neighbors. A half whose numbers were
-// mirrored need not be turned back, since the steps that follow sort it either way.
+// All numbers stay in registers of sixteen, as many as a power of two; places behind the last number hold the largest
+// one. Each register is sorted by itself. Then sorted runs of registers are merged in pairs: every number of the first
+// run is compared with its mirror image in the second, then those at half the distance in each half, and so on down to
+// neighbors. A half whose numbers were mirrored need not be turned back, since the steps that follow sort it either
+// way.
 //
-// It takes columns, and gives them back with the numbers of their entries, 8 bits each. So it sorts no rows with columns of 2^24 and more.
+// It takes columns, and gives them back with the numbers of their entries, 8 bits each. So it sorts no rows with
+// columns of 2^24 and more.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +23,8 @@ class ShortSortAvx512 {
   public:
     static constexpr std::size_t kMost = 128;
 
-    // Sorts the columns of n entries, 0 < n <= kMost. order, which has room for kMost: column * 256 + entry, sorted. Returns whether two columns
-    // are equal, or -1 if a column is too large, and nothing is done.
+    // Sorts the columns of n entries, 0 < n <= kMost. order, which has room for kMost: column * 256 + entry, sorted.
+    // Returns whether two columns are equal, or -1 if a column is too large, and nothing is done.
     CONFIDENTLY_VBMI2 static int sort(std::int32_t* columns, std::size_t n, std::uint32_t* order) {
         if (n <= 16) return sort_registers<1>(columns, n, order);
         if (n <= 32) return sort_registers<2>(columns, n, order);
@@ -45,14 +48,19 @@ class ShortSortAvx512 {
         x = exchanged<0xcccc>(x, _mm512_shuffle_epi32(x, _MM_PERM_BADC));
         return exchanged<0xaaaa>(x, _mm512_shuffle_epi32(x, _MM_PERM_CDAB));
     }
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m512i from_4(__m512i x) { return from_2(exchanged<0xf0f0>(x, _mm512_shuffle_i64x2(x, x, 0xb1))); }
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m512i from_8(__m512i x) { return from_4(exchanged<0xff00>(x, _mm512_shuffle_i64x2(x, x, 0x4e))); }
+    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m512i from_4(__m512i x) {
+        return from_2(exchanged<0xf0f0>(x, _mm512_shuffle_i64x2(x, x, 0xb1)));
+    }
+    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m512i from_8(__m512i x) {
+        return from_4(exchanged<0xff00>(x, _mm512_shuffle_i64x2(x, x, 0x4e)));
+    }
 
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static __m512i sorted(__m512i x) {
         x = exchanged<0xaaaa>(x, _mm512_shuffle_epi32(x, _MM_PERM_CDAB));
         x = exchanged<0xcccc>(x, _mm512_shuffle_epi32(x, _MM_PERM_ABCD));
         x = exchanged<0xaaaa>(x, _mm512_shuffle_epi32(x, _MM_PERM_CDAB));
-        x = exchanged<0xf0f0>(x, _mm512_permutexvar_epi32(_mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8), x));
+        x = exchanged<0xf0f0>(
+            x, _mm512_permutexvar_epi32(_mm512_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8), x));
         x = from_2(x);
         return from_4(exchanged<0xff00>(x, reversed(x)));
     }

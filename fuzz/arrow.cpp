@@ -64,7 +64,9 @@ struct Column {
         const std::uint8_t kind = bytes.next();
         const bool has_lists = kind & 4;
         arrow.which = which;
-        use = {std::string(1, static_cast<char>('a' + which)), fuzz::use_in(choices, static_cast<Use>(bytes.next() % 9)), {}};
+        use = {std::string(1, static_cast<char>('a' + which)),
+               fuzz::use_in(choices, static_cast<Use>(bytes.next() % 9)),
+               {}};
         if (which == 0) use.kept = {0};
         if (has_lists && use.use == Use::none) use = {use.name, Use::value, {}};  // kept values are one string per row
         if (has_lists) use.kept.clear();
@@ -117,12 +119,14 @@ struct Column {
         arrow.n = static_cast<std::int64_t>(n);
         if (!dictionary) return;
         const int limit = static_cast<int>(n_strings);
-        entries.fill(n, [&] { return damaged || limit == 0 ? static_cast<std::int8_t>(bytes.next()) : bytes.next() % limit; });
+        entries.fill(
+            n, [&] { return damaged || limit == 0 ? static_cast<std::int8_t>(bytes.next()) : bytes.next() % limit; });
         arrow.entry = entries.data.get();
     }
 
     // Sets so many parts, each of fewer than `most` elements; returns the number of elements with buffers.
-    static std::size_t parts(Bytes& bytes, std::size_t n, int most, bool damaged, Buffer<std::int64_t>& start, Parts& out) {
+    static std::size_t parts(Bytes& bytes, std::size_t n, int most, bool damaged, Buffer<std::int64_t>& start,
+                             Parts& out) {
         std::int64_t at = bytes.next() % 2, before = at;
         start.fill(n + 1, [&] { return before = at, at += bytes.next() % most, before; });
         if (damaged)

@@ -1,10 +1,10 @@
-// The checks of every fuzz target. An input is read in pieces, and everything that a reader guarantees must hold for its
-// rows. Some inputs are read several times, to show that neither the cuts nor the number of readers matter, that skipped
-// rows leave no trace, and that unknown features are forgotten.
+// The checks of every fuzz target. An input is read in pieces, and everything that a reader guarantees must hold for
+// its rows. Some inputs are read several times, to show that neither the cuts nor the number of readers matter, that
+// skipped rows leave no trace, and that unknown features are forgotten.
 //
 // The first bytes of an input choose how it is read, so that one corpus covers all options. The check depends on all of
-// its bytes: were it a choice, most inputs would descend from those that chose the slowest check. Inputs have few lines,
-// because an error, which is an exception, takes longer than a thousand valid bytes.
+// its bytes: were it a choice, most inputs would descend from those that chose the slowest check. Inputs have few
+// lines, because an error, which is an exception, takes longer than a thousand valid bytes.
 #pragma once
 
 #include <algorithm>
@@ -73,7 +73,8 @@ struct Text {
     template <class Reader>
     ParsedRows feed(Reader& reader, std::size_t first, std::size_t last) const {
         const auto copy = std::make_unique_for_overwrite<char[]>(last - first);
-        std::copy(text.begin() + static_cast<std::ptrdiff_t>(first), text.begin() + static_cast<std::ptrdiff_t>(last), copy.get());
+        std::copy(text.begin() + static_cast<std::ptrdiff_t>(first), text.begin() + static_cast<std::ptrdiff_t>(last),
+                  copy.get());
         return reader.feed({copy.get(), last - first});
     }
 
@@ -91,7 +92,8 @@ struct Text {
 
 // Feeds the ranges in order and calls take(batch) for every batch. Returns the error, or "".
 template <class Reader, class Source, class Take>
-std::string feed_all(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail, Take&& take) {
+std::string feed_all(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail,
+                     Take&& take) {
     std::int64_t n_features = 0;
     const auto checked = [&](const ParsedRows& rows) {
         check(rows, reader.options());
@@ -113,7 +115,8 @@ std::string feed_all(Reader reader, const Source& source, const std::vector<Rang
 template <class Reader, class Source>
 Rows read(Reader reader, const Source& source, const std::vector<Range>& ranges, bool may_fail) {
     Rows all;
-    all.error = feed_all(std::move(reader), source, ranges, may_fail, [&](const ParsedRows& rows) { append(all, rows); });
+    all.error =
+        feed_all(std::move(reader), source, ranges, may_fail, [&](const ParsedRows& rows) { append(all, rows); });
     return all;
 }
 
@@ -196,9 +199,11 @@ template <class Source, class Make>
 void run_check(const Choices& choices, const Source& source, bool may_fail, bool units, Make&& make) {
     const std::uint32_t which = choices.hash % 16;
     if (which == 0) return read_frozen(source, may_fail, make);
-    if (which == 1 && choices.skips() && units) return compare_without_skipped(choices.n_readers(), source, may_fail, make);
+    if (which == 1 && choices.skips() && units)
+        return compare_without_skipped(choices.n_readers(), source, may_fail, make);
     if (which <= 3) return compare_cuts(choices, source, may_fail, make);
-    feed_all(make(choices.n_readers()), source, cut(source.size(), choices.piece()), may_fail, [](const ParsedRows&) {});
+    feed_all(make(choices.n_readers()), source, cut(source.size(), choices.piece()), may_fail,
+             [](const ParsedRows&) {});
 }
 
 inline std::string_view first_lines(std::string_view text) {

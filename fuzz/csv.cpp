@@ -15,9 +15,11 @@ std::vector<ColumnUse> uses(const fuzz::Choices& choices, const std::vector<std:
     bool kept = false;
     for (const std::string& name : names) {
         const std::size_t use = std::string_view("nvctlgwud").find(name.empty() ? 'v' : name[0]);
-        columns.push_back({name, use == std::string_view::npos ? Use::value : fuzz::use_in(choices, static_cast<Use>(use)), {}});
+        columns.push_back(
+            {name, use == std::string_view::npos ? Use::value : fuzz::use_in(choices, static_cast<Use>(use)), {}});
         ColumnUse& column = columns.back();
-        if (name.find('f') != name.npos) column.numbers = {',', '.', name.find('m') != name.npos, name.find('s') != name.npos};
+        if (name.find('f') != name.npos)
+            column.numbers = {',', '.', name.find('m') != name.npos, name.find('s') != name.npos};
         if (name.find('z') != name.npos) column.date_format = "%d/%m/%y";
         if (!kept && name.ends_with('k')) columns.back().kept = {0};
         kept |= name.ends_with('k');
@@ -109,7 +111,8 @@ void check_counts(const fuzz::Choices& choices, const std::vector<std::string>& 
 // Rows that are read in the fast way are those of the careful way, and so are errors.
 void check_ways(const fuzz::Choices& choices, const std::vector<std::string>& columns, const fuzz::Text& source) {
     const auto rows = [&](bool careful) {
-        return fuzz::read(TableReader(choices, columns, careful), source, fuzz::cut(source.size(), choices.piece()), true);
+        return fuzz::read(TableReader(choices, columns, careful), source, fuzz::cut(source.size(), choices.piece()),
+                          true);
     };
     CHECK(rows(false) == rows(true));
 }
@@ -127,7 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // nor can lines whose rows may span several.
     check_counts(choices, columns, std::string(fuzz::text_of(data, size)));
     if (choices.hash / 16 % 4 == 0) check_ways(choices, columns, fuzz::Text{fuzz::text_of(data, size)});
-    fuzz::run_check(choices, fuzz::Text{fuzz::text_of(data, size)}, !choices.skips() || choices.has_few_columns() || header,
-                    !quotes && !header, make);
+    fuzz::run_check(choices, fuzz::Text{fuzz::text_of(data, size)},
+                    !choices.skips() || choices.has_few_columns() || header, !quotes && !header, make);
     return 0;
 }

@@ -1,6 +1,6 @@
-// Training on rows with a diagonal covariance: two classes, and regression. A batch is trained on by the loop of this processor and by
-// the plain one, whole and in two parts; all must learn the same, to the last bit, and stop at the same row if there is an invalid one.
-// Numbers that are learned are finite, and so are the scores.
+// Training on rows with a diagonal covariance: two classes, and regression. A batch is trained on by the loop of this
+// processor and by the plain one, whole and in two parts; all must learn the same, to the last bit, and stop at the
+// same row if there is an invalid one. Numbers that are learned are finite, and so are the scores.
 #include "covariances/diagonal.hpp"
 #include "learner/learn_avx2.hpp"
 #include "learner/regression.hpp"
@@ -25,7 +25,8 @@ struct Bytes {
     std::uint8_t next() { return p == end ? 0 : *p++; }
 
     double number() {
-        constexpr double numbers[] = {0.0, 1.0, -1.0, 0.5, 1e9, 1e50, 1e100, 2e100, -0.0, HUGE_VAL, NAN, 1e-100, 1e-300, -3.0};
+        constexpr double numbers[] = {0.0,   1.0,  -1.0,     0.5, 1e9,    1e50,   1e100,
+                                      2e100, -0.0, HUGE_VAL, NAN, 1e-100, 1e-300, -3.0};
         const std::uint8_t which = next();
         return which < std::size(numbers) ? numbers[which] : (which - 128) / 16.0;
     }
@@ -62,7 +63,8 @@ struct Problem {
             const std::uint8_t how = bytes.next();
             std::int64_t column = how >> 5;
             for (int k = how & 15; k > 0 && (column < n_features || how == 0xf7); --k, column += 1 + bytes.next() % 3) {
-                c.push_back(how == 0xff ? bytes.next() - 3 : static_cast<std::int32_t>(column));  // perhaps out of order or range
+                c.push_back(how == 0xff ? bytes.next() - 3
+                                        : static_cast<std::int32_t>(column));  // perhaps out of order or range
                 x.push_back(bytes.number());
             }
             from.push_back(static_cast<std::int64_t>(x.size()));
@@ -73,7 +75,8 @@ struct Problem {
             rows.push_back(i);
         }
         if (weighted) std::reverse(rows.begin(), rows.end());
-        values = exactly(x), targets = exactly(y), weights = exactly(w), columns = exactly(c), labels = exactly(label), start = exactly(from);
+        values = exactly(x), targets = exactly(y), weights = exactly(w), columns = exactly(c), labels = exactly(label),
+        start = exactly(from);
         order = weighted ? exactly(rows) : nullptr;
         if (!weighted) weights = nullptr;
         if (!regression) targets = nullptr;
@@ -111,7 +114,8 @@ struct Learned {
     // After an error, the calibration by the row before may be missing.
     bool operator==(const Learned& other) const {
         const auto same = [](const std::vector<double>& a, const std::vector<double>& b) {
-            return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+            return a.size() == b.size() &&
+                   (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
         };
         return reason == other.reason && row == other.row && same(weights, other.weights) &&
                std::equal(counters, counters + 4, other.counters) &&
@@ -120,9 +124,18 @@ struct Learned {
 };
 
 template <class Task, class Covariance>
-void train(const Problem& problem, Task task, Learned& learned, Covariance& covariance, std::int64_t from, std::int64_t to) {
-    const CsrRows<double> rows(problem.values.get(), problem.columns.get(), problem.start.get(), problem.n_rows, problem.n_features);
-    const Batch batch{rows, {problem.labels.get(), nullptr, problem.targets.get()}, problem.weights.get(), nullptr, problem.order.get(), from, to, {}};
+void train(const Problem& problem, Task task, Learned& learned, Covariance& covariance, std::int64_t from,
+           std::int64_t to) {
+    const CsrRows<double> rows(problem.values.get(), problem.columns.get(), problem.start.get(), problem.n_rows,
+                               problem.n_features);
+    const Batch batch{rows,
+                      {problem.labels.get(), nullptr, problem.targets.get()},
+                      problem.weights.get(),
+                      nullptr,
+                      problem.order.get(),
+                      from,
+                      to,
+                      {}};
     const Inspector inspector{rows, kLargest, kMinVarianceLeft * kLargest * kLargest};
     const Counters counters{learned.counters[0], learned.counters[1], learned.counters[2], &learned.counters[3]};
     double* state = learned.calibration.data();
@@ -135,9 +148,11 @@ Learned trained(const Problem& problem, const Task& task, std::int64_t cut) {
     Learned learned;
     learned.weights.resize(static_cast<std::size_t>(2 * (problem.n_features + problem.intercept)));
     for (std::size_t k = 1; k < learned.weights.size(); k += 2) learned.weights[k] = kPriorVariance;
-    learned.calibration = problem.regression ? std::vector<double>(TargetStatistics::size) : std::vector<double>(SigmoidCalibration::size);
+    learned.calibration = problem.regression ? std::vector<double>(TargetStatistics::size)
+                                             : std::vector<double>(SigmoidCalibration::size);
     learned.calibration[problem.regression ? 5 : 0] = 1.0;
-    const Weights<double> weights{learned.weights.data(), problem.n_features + problem.intercept, 2, 1, 1, 1, problem.intercept, false};
+    const Weights<double> weights{
+        learned.weights.data(), problem.n_features + problem.intercept, 2, 1, 1, 1, problem.intercept, false};
     const auto with = [&](auto covariance) {
         try {
             train(problem, task, learned, covariance, 0, cut);
@@ -149,11 +164,13 @@ Learned trained(const Problem& problem, const Task& task, std::int64_t cut) {
     const double floor = problem.regression ? 0.0 : kMinVarianceLeft;
 #if CONFIDENTLY_X86
     if constexpr (avx2) {
-        problem.moments ? with(PackedDiagonalAvx2<true>{weights, floor}) : with(PackedDiagonalAvx2<false>{weights, floor});
+        problem.moments ? with(PackedDiagonalAvx2<true>{weights, floor})
+                        : with(PackedDiagonalAvx2<false>{weights, floor});
         return learned;
     }
 #endif
-    problem.moments ? with(PackedDiagonal<double, true>{weights, floor}) : with(PackedDiagonal<double, false>{weights, floor});
+    problem.moments ? with(PackedDiagonal<double, true>{weights, floor})
+                    : with(PackedDiagonal<double, false>{weights, floor});
     return learned;
 }
 

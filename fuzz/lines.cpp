@@ -12,7 +12,22 @@ json::KeyOptions keys_of(const fuzz::Choices& choices) {
     switch (choices.more >> 3 & 3) {
         case 0: return {"label", "weight", {"drop"}, {"category"}, {"text"}, {}, {}, {}};
         case 1: return {"label", "w", {"d", "a.d"}, {"c", "a.c"}, {"t", "d.t"}, {"k", "d.k", "a"}, {}, {}};
-        case 2: return {"a", "", {}, {}, {}, {}, {"b", "d.c", "t"}, {"t", "d.c"}, "%d/%m/%y", {"b"}, {"km"}, {',', '.', true}, {"c", "w"}, {"w"}, {',', '.'}};
+        case 2:
+            return {"a",
+                    "",
+                    {},
+                    {},
+                    {},
+                    {},
+                    {"b", "d.c", "t"},
+                    {"t", "d.c"},
+                    "%d/%m/%y",
+                    {"b"},
+                    {"km"},
+                    {',', '.', true},
+                    {"c", "w"},
+                    {"w"},
+                    {',', '.'}};
         default: return {"d.l", "d.w", {"d"}, {"a"}, {"a.t", "d.t"}, {"label", "d.a.0"}, {}, {}};
     }
 }
@@ -27,7 +42,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::string>& keep = own.keys.keep;
     if (choices.bit(7)) keep.push_back("id");
     keep.resize(std::min(keep.size(), format.max_kept));
-    std::uint32_t made = choices.hash >> 8;  // streams: each on another path, so that all comparisons compare paths, too
+    std::uint32_t made =
+        choices.hash >> 8;  // streams: each on another path, so that all comparisons compare paths, too
     const auto stream = [&](std::size_t n_readers) {
         ReaderOptions options = choices.options(keep.size());
         options.path = static_cast<Simd>(made++ % (static_cast<std::uint32_t>(best_simd()) + 1));

@@ -17,7 +17,8 @@ using namespace confidently;
 
 class Lines {
   public:
-    Lines(const char* format, const LineOptions& own, const ReaderOptions& options, std::size_t n_readers) : numbering_(options) {
+    Lines(const char* format, const LineOptions& own, const ReaderOptions& options, std::size_t n_readers)
+        : numbering_(options) {
         for (std::size_t k = 0; k < n_readers; ++k) readers_.push_back(make_line_reader(format, own, options));
     }
 

@@ -1,7 +1,7 @@
 // The probability that each of several independent Gaussians is the largest: the propensities of Thompson sampling.
 //
-// With F(t) = prod_b F_b(t), the distribution of the largest, p_a = int F(t) f_a(t)/F_a(t) dt, and the integrals over an
-// interval sum to the change of F over it. That sum is known exactly, so an interval is halved until Gauss-Legendre
+// With F(t) = prod_b F_b(t), the distribution of the largest, p_a = int F(t) f_a(t)/F_a(t) dt, and the integrals over
+// an interval sum to the change of F over it. That sum is known exactly, so an interval is halved until Gauss-Legendre
 // nodes reproduce it: a narrow density between the nodes cannot be missed.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Linear models of many arms, each with a full covariance, for rows so short that a product of a matrix and a row is faster
-// than everything that a learner does around it.
+// Linear models of many arms, each with a full covariance, for rows so short that a product of a matrix and a row is
+// faster than everything that a learner does around it.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class DenseArms {
     DenseArms(double* mean, Symmetric sigma, double floor)
         : mean_(mean), sigma_(sigma), floor_(floor), direction_(static_cast<std::size_t>(sigma.n)) {}
 
-    // Trains an arm on a row x and its reward, which is a number for a rule with a target, or otherwise the class 0 or 1.
-    // Returns whether its weights stayed in range.
+    // Trains an arm on a row x and its reward, which is a number for a rule with a target, or otherwise the class 0
+    // or 1. Returns whether its weights stayed in range.
     bool learn(const AnyRule& rule, int arm, const double* x, double reward) {
         const std::int64_t n = sigma_.n;
         double *const w = mean_ + arm * n, *const q = direction_.data();

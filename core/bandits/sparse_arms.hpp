@@ -1,6 +1,6 @@
-// Linear models of many arms with diagonal covariances, of which only the weights that have been learned are stored: for
-// every feature a list of the arms that met it. A decision visits the lists of its features only, so its time does not
-// depend on the number of arms times the number of features.
+// Linear models of many arms with diagonal covariances, of which only the weights that have been learned are stored:
+// for every feature a list of the arms that met it. A decision visits the lists of its features only, so its time does
+// not depend on the number of arms times the number of features.
 #pragma once
 
 #include <algorithm>
@@ -50,8 +50,8 @@ struct SparseArms {
         return score;
     }
 
-    // Moves one arm by alpha along the row and adds zeta to its precision along it, of which the diagonal is kept, or with
-    // moments the diagonal of its covariance (covariances/diagonal.hpp). Every list has room for one more arm.
+    // Moves one arm by alpha along the row and adds zeta to its precision along it, of which the diagonal is kept, or
+    // with moments the diagonal of its covariance (covariances/diagonal.hpp). Every list has room for one more arm.
     void update(std::int32_t one, std::span<const std::int32_t> columns, const double* x, double alpha, double zeta,
                 bool moments) {
         const double along = moments ? score_one(one, columns, x).variance : 0.0;

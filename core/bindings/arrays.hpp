@@ -37,7 +37,8 @@ inline void require(bool condition, const char* what) {
     if (!condition) throw std::invalid_argument(what);
 }
 
-// Checks where parts of an array of this size begin and the last one ends: start has one number more than there are parts.
+// Checks where parts of an array of this size begin and the last one ends: start has one number more than there are
+// parts.
 inline void require_starts(const Input<std::int64_t, 1>& start, std::size_t size, const char* what) {
     const std::int64_t* at = start.data();
     require(start.shape(0) >= 1 && at[0] >= 0, what);

@@ -53,8 +53,12 @@ struct OpenArms {
                         start.data()[j] <= std::int64_t(arm.size()) - room.data()[j],
                     "the list of a feature lies outside of the entries");
         // Written to by update only, which checks that they are writable.
-        arms = {start.data(), const_cast<std::int32_t*>(size.data()), const_cast<std::int32_t*>(arm.data()),
-                const_cast<double*>(weights.data()), prior_variance, least_variance};
+        arms = {start.data(),
+                const_cast<std::int32_t*>(size.data()),
+                const_cast<std::int32_t*>(arm.data()),
+                const_cast<double*>(weights.data()),
+                prior_variance,
+                least_variance};
     }
 };
 
@@ -92,8 +96,8 @@ void arm_update(const Dict& state, double prior_variance, double least_variance,
 }
 
 // Trains arms on rows and their rewards, in this order. Returns whether all weights stayed in range.
-bool learn_dense_arms(const Rule& rule, const Dict& state, double prior_variance, double min_variance, Input<double, 2> rows,
-                      Input<std::int32_t, 1> arms, Input<double, 1> rewards) {
+bool learn_dense_arms(const Rule& rule, const Dict& state, double prior_variance, double min_variance,
+                      Input<double, 2> rows, Input<std::int32_t, 1> arms, Input<double, 1> rewards) {
     require_writable(state);
     const auto mean = entry<double, 2>(state, "mean");
     const auto covariance = entry<double, 3>(state, "covariance");
@@ -123,8 +127,8 @@ void bind_bandits(nb::module_& m) {
           "values"_a.noconvert(), "arm"_a);
     m.def("arm_update", &arm_update, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),
           "values"_a.noconvert(), "arm"_a, "alpha"_a, "zeta"_a, "moments"_a);
-    m.def("learn_dense_arms", &learn_dense_arms, "rule"_a, "state"_a, "prior_variance"_a, "min_variance"_a, "rows"_a.noconvert(), "arms"_a.noconvert(),
-          "rewards"_a.noconvert());
+    m.def("learn_dense_arms", &learn_dense_arms, "rule"_a, "state"_a, "prior_variance"_a, "min_variance"_a,
+          "rows"_a.noconvert(), "arms"_a.noconvert(), "rewards"_a.noconvert());
 }
 
 }  // namespace confidently::python

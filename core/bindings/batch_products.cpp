@@ -87,7 +87,8 @@ template <class Real>
 void add_gram(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> rows, double sign, std::int64_t first,
               std::int64_t last) {
     const std::size_t n = s.shape(0), k = rows.shape(0);
-    require(s.shape(1) == n && rows.shape(1) == n && k < kMaxVectors, "the matrix must be square, and as wide as the rows");
+    require(s.shape(1) == n && rows.shape(1) == n && k < kMaxVectors,
+            "the matrix must be square, and as wide as the rows");
     require_strip(first, last, n);
     if (first == last || k == 0) return;
     nb::gil_scoped_release release;
@@ -95,8 +96,8 @@ void add_gram(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> rows, dou
 }
 
 template <class Real>
-void add_product(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> left, Input<Real, 2> right, std::int64_t first,
-                 std::int64_t last) {
+void add_product(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> left, Input<Real, 2> right,
+                 std::int64_t first, std::int64_t last) {
     const std::size_t n = s.shape(0), k = left.shape(0);
     require(s.shape(1) == n && left.shape(1) == n && right.shape(0) == k && right.shape(1) == n && k < kMaxVectors,
             "the matrix must be square, and as wide as the rows");
@@ -108,18 +109,20 @@ void add_product(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> left, 
 
 template <class Real>
 void update_block(const PythonBlas& blas, Input<Real, 2> g, Input<std::int64_t, 1> plus, Optional<std::int64_t> minus,
-                  Input<Real, 2> lower, Input<Real, 2> mean, Input<Real, 1> size, Array<Real, 2> q, Array<Real, 2> change,
-                  std::int64_t first, std::int64_t last) {
+                  Input<Real, 2> lower, Input<Real, 2> mean, Input<Real, 1> size, Array<Real, 2> q,
+                  Array<Real, 2> change, std::int64_t first, std::int64_t last) {
     const std::size_t n = plus.shape(0), d = g.shape(1), m = mean.shape(0);
     require(n < kMaxVectors && m < kMaxVectors, "there are too many rows");
     require((!minus || minus->shape(0) == n) && lower.shape(0) == n && lower.shape(1) == n && mean.shape(1) == n &&
-                size.shape(0) == n && q.shape(0) == n, "one number per update is needed");
+                size.shape(0) == n && q.shape(0) == n,
+            "one number per update is needed");
     require(q.shape(1) == d && change.shape(0) == m && change.shape(1) == d, "the results do not fit the rows");
     require_below(plus.data(), std::int64_t(n), std::int64_t(g.shape(0)), "rows out of range");
     if (minus) require_below(minus->data(), std::int64_t(n), std::int64_t(g.shape(0)), "rows out of range");
     require_strip(first, last, d);
     if (first == last || n == 0) return;
-    const BlockUpdate<Real> update{plus.data(), data_or_null(minus), lower.data(), mean.data(), size.data(), int(n), int(m)};
+    const BlockUpdate<Real> update{plus.data(), data_or_null(minus), lower.data(), mean.data(), size.data(), int(n),
+                                   int(m)};
     std::vector<Real> scratch;
     nb::gil_scoped_release release;
     update.compute(blas.of<Real>(), g.data(), int(d), q.data(), change.data(), int(first), int(last), scratch);
@@ -129,17 +132,21 @@ template <class Real, class Module, class Class>
 void bind_type(Module& m, Class& learner) {
     learner.def("learn", &ProductLearner::learn<Real>, "state"_a, "gram"_a.noconvert(), "start"_a.noconvert(),
                 "norm"_a.noconvert(), "rows"_a, "known"_a.none() = nb::none(), "first"_a = 0, "room"_a = 0);
-    learner.def("learn_blocks", &ProductLearner::learn_blocks<Real>, "state"_a, "weights"_a.noconvert(), "covariance"_a.noconvert(),
-                "pending"_a.noconvert(), "blas"_a, "matrix"_a, "rows"_a, "rows_per_block"_a, "intercept"_a, "may_wait"_a, "pending_before"_a, "weights_before"_a.noconvert(), "products"_a.noconvert(), "known"_a);
-    m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a, "out"_a.noconvert());
+    learner.def("learn_blocks", &ProductLearner::learn_blocks<Real>, "state"_a, "weights"_a.noconvert(),
+                "covariance"_a.noconvert(), "pending"_a.noconvert(), "blas"_a, "matrix"_a, "rows"_a, "rows_per_block"_a,
+                "intercept"_a, "may_wait"_a, "pending_before"_a, "weights_before"_a.noconvert(),
+                "products"_a.noconvert(), "known"_a);
+    m.def("fill_rows", &fill<Real>, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "intercept"_a,
+          "out"_a.noconvert());
     m.def("multiply_sparse_rows", &multiply_sparse<Real>, "rows"_a.noconvert(), "s"_a.noconvert(), "out"_a.noconvert());
     m.def("row_squares", &squares<Real>, "rows"_a.noconvert());
-    m.def("add_gram", &add_gram<Real>, "blas"_a, "s"_a.noconvert(), "rows"_a.noconvert(), "sign"_a, "first"_a, "last"_a);
-    m.def("add_product", &add_product<Real>, "blas"_a, "s"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(), "first"_a,
+    m.def("add_gram", &add_gram<Real>, "blas"_a, "s"_a.noconvert(), "rows"_a.noconvert(), "sign"_a, "first"_a,
           "last"_a);
-    m.def("update_block", &update_block<Real>, "blas"_a, "G"_a.noconvert(), "plus"_a.noconvert(), "minus"_a.noconvert().none(),
-          "lower"_a.noconvert(), "mean"_a.noconvert(), "size"_a.noconvert(), "Q"_a.noconvert(), "change"_a.noconvert(),
+    m.def("add_product", &add_product<Real>, "blas"_a, "s"_a.noconvert(), "left"_a.noconvert(), "right"_a.noconvert(),
           "first"_a, "last"_a);
+    m.def("update_block", &update_block<Real>, "blas"_a, "G"_a.noconvert(), "plus"_a.noconvert(),
+          "minus"_a.noconvert().none(), "lower"_a.noconvert(), "mean"_a.noconvert(), "size"_a.noconvert(),
+          "Q"_a.noconvert(), "change"_a.noconvert(), "first"_a, "last"_a);
 }
 
 }  // namespace
@@ -151,13 +158,16 @@ void bind_batch_products(nb::module_& m) {
         .value("shared", Sharing::shared)
         .value("independent", Sharing::independent);
     auto learner = nb::class_<ProductLearner>(m, "ProductLearner")
-        .def("__init__", [](ProductLearner* self, const Rule& rule, Task task, Sharing sharing, double prior_variance,
-                            double min_variance) {
-            new (self) ProductLearner{rule.any, task, sharing, prior_variance, min_variance};
-        }, "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
-    learner.def("learn_support", &ProductLearner::learn_support, "state"_a, "inverse"_a.noconvert().none(), "kernel"_a.noconvert(),
-                "own"_a.noconvert(), "sides"_a.noconvert(), "plus"_a.noconvert(), "minus"_a.noconvert(), "solved"_a.noconvert(),
-                "along"_a.noconvert(), "start"_a.noconvert(), "norm"_a.noconvert(), "rows"_a);
+                       .def("__init__",
+                            [](ProductLearner* self, const Rule& rule, Task task, Sharing sharing,
+                               double prior_variance, double min_variance) {
+        new (self) ProductLearner{rule.any, task, sharing, prior_variance, min_variance};
+    },
+                            "rule"_a, "task"_a, "sharing"_a, "prior_variance"_a, "min_variance"_a);
+    learner.def("learn_support", &ProductLearner::learn_support, "state"_a, "inverse"_a.noconvert().none(),
+                "kernel"_a.noconvert(), "own"_a.noconvert(), "sides"_a.noconvert(), "plus"_a.noconvert(),
+                "minus"_a.noconvert(), "solved"_a.noconvert(), "along"_a.noconvert(), "start"_a.noconvert(),
+                "norm"_a.noconvert(), "rows"_a);
     m.def("wider_row", &wider_row, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "last"_a, "width"_a);
     m.def("take_rows", &take_rows, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "rows"_a);
     nb::class_<PythonBlas>(m, "Blas").def(nb::init<Dict>(), "functions"_a);

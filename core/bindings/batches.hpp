@@ -26,7 +26,8 @@ inline Dict python_rows(ParsedRows rows) {
     Dict out;
     nb::list labels, skipped, kept;
     for (const NewLabel& l : rows.new_labels)
-        labels.append(nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
+        labels.append(
+            nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
     for (const Skipped& s : rows.skipped) skipped.append(s.what);
     for (Strings& column : rows.kept) kept.append(python_strings(std::move(column)));
     out["values"] = array_of(std::move(rows.values), rows.size);
@@ -38,8 +39,9 @@ inline Dict python_rows(ParsedRows rows) {
     out["label_start"] = array_of(std::move(rows.label_start));
     out["weights"] = rows.weights.empty() ? nb::object(nb::none()) : array_of(std::move(rows.weights));
     out["new_labels"] = labels;
-    out["new_features"] = nb::make_tuple(array_of(std::move(rows.new_features.row)), array_of(std::move(rows.new_features.key)),
-                                         python_strings(std::move(rows.new_features.names)));
+    out["new_features"] =
+        nb::make_tuple(array_of(std::move(rows.new_features.row)), array_of(std::move(rows.new_features.key)),
+                       python_strings(std::move(rows.new_features.names)));
     out["kept"] = kept;
     out["first_line"] = rows.first_line;
     out["multilabel_row"] = rows.multilabel_row;
@@ -52,7 +54,8 @@ inline Dict python_rows(ParsedRows rows) {
 // Checks the options of a table of features.
 inline void require_table(int bits, std::int64_t max_columns) {
     require(bits == FeatureTable::kExact || (bits >= 1 && bits <= 32), "bits must be from 1 to 32");
-    require(max_columns >= 0 && max_columns <= std::numeric_limits<std::int32_t>::max(), "max_columns must be below 2^31");
+    require(max_columns >= 0 && max_columns <= std::numeric_limits<std::int32_t>::max(),
+            "max_columns must be below 2^31");
 }
 
 // Restores the features of a model, in the order of columns: their keys, and their names if those are kept.
@@ -74,8 +77,8 @@ inline void restore_features(FeatureTable& features, Input<std::uint32_t, 1> key
 
 // The same for a reader; freeze: features that appear later are forgotten with their batch.
 template <class Reader>
-void restore_reader(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text, Input<std::int64_t, 1> start,
-                    bool freeze) {
+void restore_reader(Reader& reader, Input<std::uint32_t, 1> keys, Input<std::uint8_t, 1> text,
+                    Input<std::int64_t, 1> start, bool freeze) {
     restore_features(reader.writer.features(), keys, text, start);
     if (freeze) reader.writer.freeze();
 }

@@ -23,7 +23,9 @@ namespace confidently::python {
 class OneRow final : public Rows {
   public:
     OneRow(Row row, std::int64_t n_columns) : Rows(1, n_columns), row_(row) {}
-    Row at(std::int64_t, bool intercept, RowBuffer&) const override { return {row_.column, row_.value, row_.size, intercept}; }
+    Row at(std::int64_t, bool intercept, RowBuffer&) const override {
+        return {row_.column, row_.value, row_.size, intercept};
+    }
     Fault fault(std::int64_t, double) const override { return {}; }
 
   private:
@@ -36,9 +38,10 @@ class BoundLearner {
     // state: writable
     BoundLearner(const LearnerSettings& settings, const nb::dict& state, UndoLog& undo, bool calibrate)
         : learner_(settings.open(state, 0, &undo)), undo_(undo), kind_(settings.task), task_(any_task(settings.task)),
-          rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent), calibrate_(calibrate),
-          counters_(data<std::int64_t>(state, "counters")), updates_(data<std::int64_t>(state, "updates")),
-          calibration_(data<double>(state, "calibration")), scratch_(std::size_t(learner_->columns)) {
+          rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent),
+          calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")),
+          updates_(data<std::int64_t>(state, "updates")), calibration_(data<double>(state, "calibration")),
+          scratch_(std::size_t(learner_->columns)) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
             const auto own = nb::cast<std::string>(name);
@@ -46,7 +49,8 @@ class BoundLearner {
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
             const bool without_bins = is_regression(kind_) && own == "calibration" && columns() == 1;
-            if (numbers.nbytes()) kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
+            if (numbers.nbytes())
+                kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
         }
         if (is_regression(kind_) && state.contains("precision")) {
             const std::int64_t n = learner_->n_features;
@@ -74,9 +78,15 @@ class BoundLearner {
         if (precision_) progressive.evidence = evidence;
         try {
             const Inspector inspector{rows, 0.0, HUGE_VAL};
-            learner_->learn(task_, rule_, {prior_, batch, calibrate_ ? calibration_ : nullptr, progressive,
-                                           {counters_[0], counters_[1], counters_[2], updates_}, independent_, inspector,
-                                           is_regression(kind_) ? calibration_ : nullptr});
+            learner_->learn(task_, rule_,
+                            {prior_,
+                             batch,
+                             calibrate_ ? calibration_ : nullptr,
+                             progressive,
+                             {counters_[0], counters_[1], counters_[2], updates_},
+                             independent_,
+                             inspector,
+                             is_regression(kind_) ? calibration_ : nullptr});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");
@@ -92,7 +102,8 @@ class BoundLearner {
         learner_->prediction(with_intercept(seen(row)), counters_[0], out, scratch_.data());
     }
 
-    // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a column
+    // mean and variance of the score of a regression; `unseen`: the root of the sum of squares of features without a
+    // column
     std::pair<double, double> distribution(const Row& bare, double unseen) {
         require(columns() == 1, "a row has one number");
         const Row row = with_intercept(seen(bare));

@@ -66,21 +66,20 @@ std::vector<std::string> paths() {
 }  // namespace
 
 void bind_build(nb::module_& m) {
-    m.def(
-        "build",
-        [] {
-            nb::dict facts;
-            facts["compiler"] = compiler();
-            facts["standard"] = "C++" + std::to_string(__cplusplus / 100 % 100);
-            facts["sanitizers"] = nb::cast(sanitizers());
-            facts["instruction_sets"] = nb::cast(compiled_for());
-            facts["processor"] = nb::cast(processor_has());
-            facts["paths"] = nb::cast(paths());
-            facts["path"] = kSimdNames[static_cast<int>(usual_simd())];
-            return facts;
-        },
-        nb::sig("def build() -> dict[str, typing.Any]"),
-        "Return how the module was built, which instruction sets the processor has, and which of the paths for them is taken.");
+    m.def("build",
+          [] {
+        nb::dict facts;
+        facts["compiler"] = compiler();
+        facts["standard"] = "C++" + std::to_string(__cplusplus / 100 % 100);
+        facts["sanitizers"] = nb::cast(sanitizers());
+        facts["instruction_sets"] = nb::cast(compiled_for());
+        facts["processor"] = nb::cast(processor_has());
+        facts["paths"] = nb::cast(paths());
+        facts["path"] = kSimdNames[static_cast<int>(usual_simd())];
+        return facts;
+    }, nb::sig("def build() -> dict[str, typing.Any]"),
+          "Return how the module was built, which instruction sets the processor has, and which of the paths for them "
+          "is taken.");
 }
 
 }  // namespace confidently::python

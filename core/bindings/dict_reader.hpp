@@ -50,22 +50,24 @@ inline double number_of(nb::handle key, nb::handle value, double largest) {
         x = PyFloat_AsDouble(value.ptr());
         if (x == -1.0 && PyErr_Occurred()) {
             PyErr_Clear();
-            reject("feature {!r}: expected a number, a boolean, a string (a category) or None (unknown), got {!r}", key, value);
+            reject("feature {!r}: expected a number, a boolean, a string (a category) or None (unknown), got {!r}", key,
+                   value);
         }
     }
     if (std::fabs(x) <= largest) return x;
-    if (std::isnan(x)) reject("feature {!r}: got {!r}; leave the feature out or pass None where its value is unknown", key, value);
+    if (std::isnan(x))
+        reject("feature {!r}: got {!r}; leave the feature out or pass None where its value is unknown", key, value);
     reject("feature {!r}: the value {!r} is too large; scale it down", key, value);
 }
 
-// The entries of a dict as a row, whose columns ascend without duplicates; zeros: numbers that are 0 are among them. Features
-// are numbered as they appear.
+// The entries of a dict as a row, whose columns ascend without duplicates; zeros: numbers that are 0 are among them.
+// Features are numbered as they appear.
 //
-// Most rows are plain: every name is a string and every value a number or None, so that no Python code runs while they are
-// read, and no object needs a reference. They are read in steps, each of which prefetches what the next one reads of all
-// entries: the dict, its objects, the memo of names, the table of features. Most rows are learned after they were predicted:
-// a plain row that has the same strings and numbers as the row before is not read again. Any other row, and one
-// with an error, is read entry by entry, with the same result.
+// Most rows are plain: every name is a string and every value a number or None, so that no Python code runs while they
+// are read, and no object needs a reference. They are read in steps, each of which prefetches what the next one reads
+// of all entries: the dict, its objects, the memo of names, the table of features. Most rows are learned after they
+// were predicted: a plain row that has the same strings and numbers as the row before is not read again. Any other row,
+// and one with an error, is read entry by entry, with the same result.
 class DictReader {
   public:
     DictReader(int bits, std::int64_t max_columns, bool zeros) : features_(bits, max_columns), zeros_(zeros) {}
@@ -87,8 +89,8 @@ class DictReader {
         return row(n_seen_);
     }
 
-    // Unseen features become one, in the column after the last. Their weights have mean 0 and the prior variance, so they
-    // count as much as one feature whose value is the root of the sum of their squares.
+    // Unseen features become one, in the column after the last. Their weights have mean 0 and the prior variance, so
+    // they count as much as one feature whose value is the root of the sum of their squares.
     Row to_predict(nb::handle x, double largest) {
         double squares = 0.0;
         if (read_plain<true>(x, largest))
@@ -114,20 +116,23 @@ class DictReader {
     void forget_new() { forget(known_); }
 
   private:
-    // --- plain rows ---------------------------------------------------------------------------------------------------
+    // --- plain rows
+    // ---------------------------------------------------------------------------------------------------
 
     std::int32_t learned(std::uint32_t key, const Namespace& space, std::string_view name) {
         const std::int32_t column = features_.column(key, space, name).first;
-        if (column < 0) throw nb::value_error("there are more features than columns; use hash_bits to hash them into fewer");
+        if (column < 0)
+            throw nb::value_error("there are more features than columns; use hash_bits to hash them into fewer");
         return column;
     }
 
-    // Reads a row, if it is plain: its features seen before, sorted, and those unseen. Nothing has changed if it is not.
-    // again: whether the row is likely to be asked for once more
+    // Reads a row, if it is plain: its features seen before, sorted, and those unseen. Nothing has changed if it is
+    // not. again: whether the row is likely to be asked for once more
     template <bool again>
     bool read_plain(nb::handle x, double largest) {
         known_ = features_.size();
-        const bool own = PyDict_Check(x.ptr()) && Py_TYPE(x.ptr())->tp_iter == PyDict_Type.tp_iter;  // not iterated by Python code
+        const bool own =
+            PyDict_Check(x.ptr()) && Py_TYPE(x.ptr())->tp_iter == PyDict_Type.tp_iter;  // not iterated by Python code
         const Asked asked{x.ptr(), own ? PyDict_GET_SIZE(x.ptr()) : 0, largest, known_};
         if (asked == last_ && is_as_read(x.ptr())) {
             row_columns_.resize(n_seen_);
@@ -275,14 +280,16 @@ class DictReader {
         n_seen_ = row_columns_.size();
     }
 
-    // --- other rows ---------------------------------------------------------------------------------------------------
+    // --- other rows
+    // ---------------------------------------------------------------------------------------------------
 
     // column_of(space, name, value): -1 where the row gets no entry
     template <class F>
     void each_entry(nb::handle x, double largest, F&& column_of) {
         if (PyDict_CheckExact(x.ptr())) return each_of_dict(x.ptr(), largest, column_of);
         if (!nb::hasattr(x, "keys")) {
-            throw nb::type_error((std::string("a row is a dict of features, got ") + Py_TYPE(x.ptr())->tp_name).c_str());
+            throw nb::type_error(
+                (std::string("a row is a dict of features, got ") + Py_TYPE(x.ptr())->tp_name).c_str());
         }
         const nb::object copy = nb::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyDict_Type), x.ptr()));
         if (!copy.is_valid()) nb::raise_python_error();
@@ -319,7 +326,8 @@ class DictReader {
         if (column >= 0) add(column, number);
     }
 
-    // --- the row ------------------------------------------------------------------------------------------------------
+    // --- the row
+    // ------------------------------------------------------------------------------------------------------
 
     void hold(std::size_t n) {
         if (n <= entries_.size()) return;
@@ -372,8 +380,9 @@ class DictReader {
         std::uint32_t key;
         std::string_view name;
     };
-    static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();  // in place of None; no number of a row
-    struct Asked {  // what a row was read from and for
+    static constexpr double kUnknown =
+        std::numeric_limits<double>::quiet_NaN();  // in place of None; no number of a row
+    struct Asked {                                 // what a row was read from and for
         PyObject* dict = nullptr;
         Py_ssize_t size = 0;
         double largest = 0.0;

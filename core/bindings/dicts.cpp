@@ -22,9 +22,10 @@ class DictLearner {
     DictLearner(int bits, std::int64_t max_columns, bool zeros)
         : reader_((require_table(bits, max_columns), bits), max_columns, zeros) {}
 
-    // `spare`: whether the arrays have space for one feature more than there are, which stands for the unseen ones of a row
-    // classes: their numbers, which the caller keeps up to date
-    void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest, bool spare, const nb::typed<nb::dict, nb::any, int>& classes) {
+    // `spare`: whether the arrays have space for one feature more than there are, which stands for the unseen ones of a
+    // row classes: their numbers, which the caller keeps up to date
+    void bind(const LearnerSettings& settings, const Dict& state, bool calibrate, double largest, bool spare,
+              const nb::typed<nb::dict, nb::any, int>& classes) {
         require_writable(state);
         largest_ = largest;
         spare_ = spare;
@@ -34,8 +35,8 @@ class DictLearner {
 
     void unbind() { bound_.reset(); }
 
-    // Returns false, and leaves everything unchanged, if no learner is bound, if the class is unknown, or if the arrays must
-    // grow first.
+    // Returns false, and leaves everything unchanged, if no learner is bound, if the class is unknown, or if the arrays
+    // must grow first.
     bool learn(nb::handle x, nb::handle y, double weight) {
         if (!bound_) return false;
         PyObject* number = PyDict_GetItemWithError(classes_.ptr(), y.ptr());
@@ -106,7 +107,8 @@ class DictLearner {
         for (nb::handle each : names) {
             const Name name(each);
             const std::uint32_t key = features.key_of(plain, name.view());
-            out.push_back(learned ? features.column(key, plain, name.view()).first : features.find(key, plain, name.view()));
+            out.push_back(learned ? features.column(key, plain, name.view()).first
+                                  : features.find(key, plain, name.view()));
         }
         return array_of(std::move(out));
     }
@@ -156,7 +158,8 @@ class DictLearner {
     // Whether a row to predict ends with the column that stands for its unseen features.
     bool has_unseen(const Row& row) { return row.size && row.column[row.size - 1] >= size(); }
 
-    bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight, const double* target = nullptr) {
+    bool learn_row(nb::handle x, const std::int32_t* labels, std::int64_t n, double weight,
+                   const double* target = nullptr) {
         const Row row = reader_.to_train(x, largest_);
         if (size() + spare_ > bound().capacity()) return false;
         try {
@@ -177,16 +180,20 @@ class DictLearner {
     std::vector<double> scores_;
 };
 
-// Methods run in one thread at a time, even where Python has no global lock. Where it has one, a second lock would only slow
-// down every call.
+// Methods run in one thread at a time, even where Python has no global lock. Where it has one, a second lock would only
+// slow down every call.
 #ifdef NB_FREE_THREADED
 inline auto row_argument() { return "x"_a.none().lock(); }
 template <class... Of>
-void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of..., nb::lock_self()); }
+void method(nb::class_<DictLearner>& learner, const Of&... of) {
+    learner.def(of..., nb::lock_self());
+}
 #else
 inline auto row_argument() { return "x"_a.none(); }
 template <class... Of>
-void method(nb::class_<DictLearner>& learner, const Of&... of) { learner.def(of...); }
+void method(nb::class_<DictLearner>& learner, const Of&... of) {
+    learner.def(of...);
+}
 #endif
 
 }  // namespace
@@ -195,7 +202,8 @@ void bind_dicts(nb::module_& m) {
     const auto x = row_argument();
     nb::class_<DictLearner> learner(m, "DictLearner");
     learner.def(nb::init<int, std::int64_t, bool>(), "bits"_a, "max_columns"_a, "zeros"_a = false);
-    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, "spare"_a, "classes"_a);
+    method(learner, "bind", &DictLearner::bind, "learner"_a, "state"_a, "calibrate"_a, "largest"_a, "spare"_a,
+           "classes"_a);
     method(learner, "unbind", &DictLearner::unbind);
     method(learner, "learn", &DictLearner::learn, x, "y"_a.none(), "weight"_a);
     method(learner, "learn_class", &DictLearner::learn_class, x, "label"_a, "weight"_a);
@@ -210,7 +218,8 @@ void bind_dicts(nb::module_& m) {
     method(learner, "columns", &DictLearner::columns, "names"_a, "learned"_a);
     method(learner, "forget", &DictLearner::forget, "features"_a);
     method(learner, "features", &DictLearner::features);
-    method(learner, "restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert());
+    method(learner, "restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(),
+           "start"_a.noconvert());
     learner.def_prop_ro("size", &DictLearner::size, "number of features seen");
 }
 

@@ -1,5 +1,5 @@
-// Other Python threads may run while compiled code works, if that is worth it: to get the interpreter's lock back from a thread
-// that keeps it takes up to half a millisecond, in which hundreds of short rows could be learned.
+// Other Python threads may run while compiled code works, if that is worth it: to get the interpreter's lock back from
+// a thread that keeps it takes up to half a millisecond, in which hundreds of short rows could be learned.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -30,17 +30,20 @@ template <class Value>
 Matrix dense(Input<Value, 2> x) {
     require(std::int64_t(x.shape(1)) <= kMaxColumns, "there are too many columns");
     return {std::make_unique<DenseRows<Value>>(x.data(), std::int64_t(x.shape(0)), std::int64_t(x.shape(1))),
-            std::int64_t(x.size()), {nb::cast(x)}};
+            std::int64_t(x.size()),
+            {nb::cast(x)}};
 }
 
 template <class Value>
-Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::int64_t, 1> start, std::int64_t n_columns) {
+Matrix csr(Input<Value, 1> values, Input<std::int32_t, 1> columns, Input<std::int64_t, 1> start,
+           std::int64_t n_columns) {
     require(n_columns >= 0 && n_columns <= kMaxColumns, "n_columns must be a number from 0 to 2^31 - 1");
     require(values.shape(0) == columns.shape(0), "the values do not match the columns");
     require_starts(start, values.shape(0), "indptr must not be negative, not decrease, and end within the values");
     require(start.data()[0] == 0, "indptr must start with 0");
     const std::int64_t n = std::int64_t(start.shape(0)) - 1, stored = start.data()[n];
-    return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns), stored,
+    return {std::make_unique<CsrRows<Value>>(values.data(), columns.data(), start.data(), n, n_columns),
+            stored,
             {nb::cast(values), nb::cast(columns), nb::cast(start)}};
 }
 
@@ -54,7 +57,8 @@ void require_scores(const AnyLearner& learner, const Matrix& matrix, const Out& 
 // Trains on the rows of matrices and predicts them.
 struct Learner : LearnerSettings {
     // largest: of the values that are allowed; 0: the rows are known to be valid
-    FaultTuple learn(const Dict& state, const Matrix& matrix, const TrainingRows& rows, double largest, UndoLog* undo) const {
+    FaultTuple learn(const Dict& state, const Matrix& matrix, const TrainingRows& rows, double largest,
+                     UndoLog* undo) const {
         require_writable(state);
         if (!(largest > 0.0)) require_columns(matrix);
         std::int64_t* counters = data<std::int64_t>(state, "counters");
@@ -70,7 +74,9 @@ struct Learner : LearnerSettings {
             const Progressive progressive = rows.progressive(task, learner->columns);
             AnyTask kind = any_task(task);
             const ReleasedLock released(matrix.stored > kManyEntries);
-            learner->learn(kind, rule, {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
+            learner->learn(
+                kind, rule,
+                {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
         } catch (const InvalidRow& invalid) {
             return as_tuple(invalid.fault);
         }
@@ -79,22 +85,27 @@ struct Learner : LearnerSettings {
 
     // largest: of the values that are allowed; 0: the rows are known to be valid
     FaultTuple scores(const Dict& state, const Matrix& matrix, Array<double, 2> out, double largest) const {
-        return predict(state, matrix, out, largest, [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
+        return predict(state, matrix, out, largest,
+                       [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
             learner.scores(inspector, seen, out.data());
         });
     }
 
     // The same and moderated, into another array.
-    FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> scores, Array<double, 2> out, double largest) const {
+    FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> scores, Array<double, 2> out,
+                         double largest) const {
         require(task != Task::multilabel, "scores relative to a threshold are not moderated");
-        return predict(state, matrix, out, largest, [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
+        return predict(state, matrix, out, largest,
+                       [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
             require_scores(learner, matrix, scores);
-            learner.moderated(inspector, seen, prior_variance, is_multiclass(task), independent, scores.data(), out.data());
+            learner.moderated(inspector, seen, prior_variance, is_multiclass(task), independent, scores.data(),
+                              out.data());
         });
     }
 
     template <class F>
-    FaultTuple predict(const Dict& state, const Matrix& matrix, const Array<double, 2>& out, double largest, F&& f) const {
+    FaultTuple predict(const Dict& state, const Matrix& matrix, const Array<double, 2>& out, double largest,
+                       F&& f) const {
         if (!(largest > 0.0)) require_columns(matrix);
         try {
             const auto learner = open(state, matrix.rows->n_columns, nullptr);
@@ -158,19 +169,23 @@ std::vector<std::tuple<double, double>> logistic_noise() {
 
 void bind_learner(nb::module_& m) {
     m.def("rule_names", &rule_names);
-    m.def("largest_weight", [](bool single) { return single ? kLargestWeight<float> : kLargestWeight<double>; }, "single"_a);
+    m.def("largest_weight", [](bool single) { return single ? kLargestWeight<float> : kLargestWeight<double>; },
+          "single"_a);
     m.def("covariance_names", &covariance_names);
 
     m.def("logistic_noise", &logistic_noise);
 
     nb::class_<Rule>(m, "Rule")
-        .def("__init__", [](Rule* self, const std::string& name, const std::vector<double>& parameters) {
-            new (self) Rule{make_rule(name, parameters)};
-        }, "name"_a, "parameters"_a)
-        .def_prop_ro("rescales", [](const Rule& r) { return rescales(r.any); }, "whether its steps have a scale other than 1")
-        .def("step", [](const Rule& r, double margin, double variance, double weight, double updates, std::optional<double> target) {
-            return rule_step(r.any, margin, variance, weight, updates, target);
-        }, "margin"_a, "variance"_a, "weight"_a = 1.0, "updates"_a = 0.0, "target"_a = nb::none());
+        .def("__init__",
+             [](Rule* self, const std::string& name, const std::vector<double>& parameters) {
+        new (self) Rule{make_rule(name, parameters)};
+    }, "name"_a, "parameters"_a)
+        .def_prop_ro("rescales", [](const Rule& r) { return rescales(r.any); },
+                     "whether its steps have a scale other than 1")
+        .def("step",
+             [](const Rule& r, double margin, double variance, double weight, double updates,
+                std::optional<double> target) { return rule_step(r.any, margin, variance, weight, updates, target); },
+             "margin"_a, "variance"_a, "weight"_a = 1.0, "updates"_a = 0.0, "target"_a = nb::none());
 
     nb::class_<Matrix>(m, "Matrix")
         .def_prop_ro("shape", [](const Matrix& x) { return std::make_tuple(x.rows->n_rows, x.rows->n_columns); })
@@ -182,11 +197,12 @@ void bind_learner(nb::module_& m) {
         .def(nb::init<>())
         .def_ro("rows", &LabelOrder::rows)
         .def_ro("changes", &LabelOrder::changes)
-        .def_prop_ro("counts", [](const LabelOrder& order) { return array_of(std::vector<std::int64_t>(order.counts)); })
-        .def("add", [](LabelOrder& order, Input<std::int32_t, 1> labels) {
-            require(are_within(labels.data(), labels.size(), kMaxColumns), "labels must not be negative");
-            order.add(labels.data(), labels.size());
-        }, "labels"_a.noconvert());
+        .def_prop_ro("counts", [](const LabelOrder& order) {
+        return array_of(std::vector<std::int64_t>(order.counts));
+    }).def("add", [](LabelOrder& order, Input<std::int32_t, 1> labels) {
+        require(are_within(labels.data(), labels.size(), kMaxColumns), "labels must not be negative");
+        order.add(labels.data(), labels.size());
+    }, "labels"_a.noconvert());
     m.def("are_within", [](Input<std::int32_t, 1> labels, std::int64_t n_classes) {
         return are_within(labels.data(), labels.size(), n_classes);
     }, "labels"_a.noconvert(), "n_classes"_a);
@@ -225,36 +241,40 @@ void bind_learner(nb::module_& m) {
         .value("centered_regression", Task::centered_regression);
 
     nb::class_<TrainingRows>(m, "TrainingRows")
-        .def("__init__", [](TrainingRows* self, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
-                            Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
-                            std::int64_t last, Optional<std::int64_t> class_start, std::optional<Input<double, 2>> targets,
-                            bool calibrate, std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
-                            std::optional<Array<double, 2>> evidence) {
-            new (self) TrainingRows{labels, label_start, weight, class_weight, order, first, last, class_start, targets, calibrate,
-                                    log_loss, logits, evidence};
-        }, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
+        .def("__init__",
+             [](TrainingRows* self, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
+                Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order,
+                std::int64_t first, std::int64_t last, Optional<std::int64_t> class_start,
+                std::optional<Input<double, 2>> targets, bool calibrate, std::optional<Array<double, 1>> log_loss,
+                std::optional<Array<double, 2>> logits, std::optional<Array<double, 2>> evidence) {
+        new (self) TrainingRows{labels,      label_start, weight,    class_weight, order,  first,   last,
+                                class_start, targets,     calibrate, log_loss,     logits, evidence};
+    },
+             "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
              "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a, "last"_a,
-             "class_start"_a.noconvert().none(), "targets"_a.noconvert().none(), "calibrate"_a, "log_loss"_a.noconvert().none(),
-             "logits"_a.noconvert().none(), "evidence"_a.noconvert().none());
+             "class_start"_a.noconvert().none(), "targets"_a.noconvert().none(), "calibrate"_a,
+             "log_loss"_a.noconvert().none(), "logits"_a.noconvert().none(), "evidence"_a.noconvert().none());
     nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")
-        .def("__init__", [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool independent,
-                            bool intercept, bool average, bool moments, double prior_variance, double min_variance,
-                            double forget) {
-            const std::size_t number = covariance_number(covariance);
-            with_covariance(number, [&](auto row) {
-                require(forget == 0.0 || row.forgets, "this covariance does not forget");
-            });
-            new (self) Learner{{rule.any, number, task, independent, intercept, average, moments, prior_variance, min_variance,
-                                forget}};
-        }, "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "independent"_a, "intercept"_a, "average"_a, "moments"_a,
-             "prior_variance"_a, "min_variance"_a, "forget"_a)
+        .def("__init__",
+             [](Learner* self, const Rule& rule, const std::string& covariance, Task task, bool independent,
+                bool intercept, bool average, bool moments, double prior_variance, double min_variance, double forget) {
+        const std::size_t number = covariance_number(covariance);
+        with_covariance(number,
+                        [&](auto row) { require(forget == 0.0 || row.forgets, "this covariance does not forget"); });
+        new (self) Learner{
+            {rule.any, number, task, independent, intercept, average, moments, prior_variance, min_variance, forget}};
+    },
+             "rule"_a, "covariance"_a, "task"_a, nb::kw_only(), "independent"_a, "intercept"_a, "average"_a,
+             "moments"_a, "prior_variance"_a, "min_variance"_a, "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "rows"_a, "largest"_a = 0.0, "undo"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
-        .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert(), "largest"_a = 0.0)
+        .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert(),
+             "largest"_a = 0.0)
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())
-        .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert());
+        .def("top_variances", &Learner::top_variances, "state"_a, "matrix"_a, "scores"_a.noconvert(),
+             "out"_a.noconvert());
 }
 
 }  // namespace confidently::python

@@ -19,7 +19,8 @@ struct Matrix {
     std::int64_t stored;
     std::vector<nb::object> owners;
     double checked = 0.0;  // every row is valid and no absolute value is larger; 0: not checked yet
-    // Whether all columns are in range; otherwise its rows must be checked one by one. Looked at when it is first asked for.
+    // Whether all columns are in range; otherwise its rows must be checked one by one. Looked at when it is first asked
+    // for.
     std::shared_ptr<std::atomic<bool>> in_range = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -45,12 +46,21 @@ struct UndoLog {
 };
 
 enum class Task {
-    binary, joint, one_vs_rest, multilabel, multilabel_one_vs_rest, softmax,
-    regression, offset_regression, centered_regression
+    binary,
+    joint,
+    one_vs_rest,
+    multilabel,
+    multilabel_one_vs_rest,
+    softmax,
+    regression,
+    offset_regression,
+    centered_regression
 };
 
 // Tasks that choose one of several classes.
-inline bool is_multiclass(Task task) { return task == Task::joint || task == Task::one_vs_rest || task == Task::softmax; }
+inline bool is_multiclass(Task task) {
+    return task == Task::joint || task == Task::one_vs_rest || task == Task::softmax;
+}
 
 // Tasks whose rows have numbers instead of labels.
 inline bool is_regression(Task task) {
@@ -71,11 +81,12 @@ T* data(const nb::dict& state, const char* name) {
 inline int calibration_size(Task task, int columns) {
     if (task == Task::binary) return SigmoidCalibration::size;
     if (is_regression(task)) return TargetStatistics::size * columns;
-    return is_multilabel(task) ? LabelCalibration::size * (columns - extra_columns(task)) : TemperatureCalibration::size;
+    return is_multilabel(task) ? LabelCalibration::size * (columns - extra_columns(task))
+                               : TemperatureCalibration::size;
 }
 
-// What a call trains on besides a matrix: the labels of rows, or their targets, their weights, and the part of an order; and what
-// it records of them. Python makes it in one place (src/confidently/covariances/examples.py).
+// What a call trains on besides a matrix: the labels of rows, or their targets, their weights, and the part of an
+// order; and what it records of them. Python makes it in one place (src/confidently/covariances/examples.py).
 struct TrainingRows {
     Input<std::int32_t, 1> labels;
     Optional<std::int64_t> label_start;
@@ -95,7 +106,8 @@ struct TrainingRows {
         require(!targets || (std::int64_t(targets->shape(0)) == n_rows && std::int64_t(targets->shape(1)) == columns),
                 "targets do not match the rows and columns");
         const std::int64_t least = targets ? 1 : 2;
-        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max<std::int64_t>(columns, least), new_classes = std::int64_t(starts().size());
+        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max<std::int64_t>(columns, least),
+                           new_classes = std::int64_t(starts().size());
         require(new_classes <= classes - (lists ? 0 : least), "more classes begin than there are");
         require(std::is_sorted(starts().begin(), starts().end()), "class_start must not decrease");
         require(from >= 0 && from <= to && to <= (order ? std::int64_t(order->size()) : n_rows), "rows out of range");
@@ -107,20 +119,29 @@ struct TrainingRows {
                 "class weights do not match the classes");
         if (order) require_below(order->data() + from, to - from, n_rows, "order out of range");
         std::int64_t existing = classes - new_classes;
-        if (!lists && !order && !new_classes) return require_below(labels.data() + from, to - from, existing, "labels out of range");
+        if (!lists && !order && !new_classes)
+            return require_below(labels.data() + from, to - from, existing, "labels out of range");
         auto new_class = starts().begin();
         for (std::int64_t at = from; at < to; ++at) {
             for (; new_class != starts().end() && *new_class <= at; ++new_class) ++existing;
             const std::int64_t i = order ? order->data()[at] : at;
-            const std::int64_t first = lists ? label_start->data()[i] : i, last = lists ? label_start->data()[i + 1] : i + 1;
-            require(0 <= first && first <= last && last <= std::int64_t(labels.size()), "label_start does not match the labels");
+            const std::int64_t first = lists ? label_start->data()[i] : i,
+                               last = lists ? label_start->data()[i + 1] : i + 1;
+            require(0 <= first && first <= last && last <= std::int64_t(labels.size()),
+                    "label_start does not match the labels");
             require_below(labels.data() + first, last - first, existing, "labels out of range");
         }
     }
 
     Batch batch(const Rows& rows) const {
-        return {rows, {labels.data(), data_or_null(label_start), targets ? targets->data() : nullptr}, data_or_null(weight), data_or_null(class_weight),
-                data_or_null(order), from, to, starts()};
+        return {rows,
+                {labels.data(), data_or_null(label_start), targets ? targets->data() : nullptr},
+                data_or_null(weight),
+                data_or_null(class_weight),
+                data_or_null(order),
+                from,
+                to,
+                starts()};
     }
 
     // Checks all of n rows of a chunk, which are trained on in their order.
@@ -135,13 +156,14 @@ struct TrainingRows {
         require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
         require(!logits || task != Task::multilabel, "logits are those of one class per row");
         const int per_column = is_regression(task) ? 2 : 1;
-        require(!logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
-                "logits do not match the rows and columns");
+        require(
+            !logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
+            "logits do not match the rows and columns");
         require(!evidence || is_regression(task), "evidence is that of regression");
         require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
                 "the evidence does not match the rows and columns");
-        return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr, evidence ? evidence->data() : nullptr,
-                per_column};
+        return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr,
+                evidence ? evidence->data() : nullptr, per_column};
     }
 
   private:

@@ -18,7 +18,8 @@ struct LearnerSettings {
     bool moments;
     double prior_variance, min_variance, forget;
 
-    // The covariance over the arrays of a state, which must outlive it; changes of the weights are noted in a log, if any.
+    // The covariance over the arrays of a state, which must outlive it; changes of the weights are noted in a log, if
+    // any.
     std::unique_ptr<AnyLearner> open(const nb::dict& state, std::int64_t n_columns, UndoLog* undo) const;
 };
 

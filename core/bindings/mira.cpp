@@ -24,10 +24,12 @@ std::tuple<std::int64_t, std::int64_t> learn(Input<double, 1> values, Input<std:
     require_below(labels.data(), n, classes, "labels out of range");
     if (order) require_below(order->data(), std::int64_t(order->size()), n, "order out of range");
     const CsrRows<double> rows(values.data(), columns.data(), start.data(), n, n_columns);
-    require(!rows.first_fault(std::numeric_limits<double>::max()).bad(), "rows must be finite and their columns in order");
+    require(!rows.first_fault(std::numeric_limits<double>::max()).bad(),
+            "rows must be finite and their columns in order");
     nb::gil_scoped_release release;
-    const MiraCounts counts = mira_learn(rows, labels.data(), data_or_null(order), order ? std::int64_t(order->size()) : n,
-                                         weights.data(), classes, intercept, gamma, C);
+    const MiraCounts counts =
+        mira_learn(rows, labels.data(), data_or_null(order), order ? std::int64_t(order->size()) : n, weights.data(),
+                   classes, intercept, gamma, C);
     return {counts.mistakes, counts.updates};
 }
 
@@ -42,7 +44,8 @@ std::vector<double> mira_step(std::vector<double> scores, int truth, double norm
 
 void bind_mira(nb::module_& m) {
     m.def("mira_learn", &learn, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(),
-          "labels"_a.noconvert(), "order"_a.noconvert().none(), "weights"_a.noconvert(), nb::kw_only(), "intercept"_a, "gamma"_a, "C"_a);
+          "labels"_a.noconvert(), "order"_a.noconvert().none(), "weights"_a.noconvert(), nb::kw_only(), "intercept"_a,
+          "gamma"_a, "C"_a);
     m.def("mira_step", &mira_step, "scores"_a, "truth"_a, "norm2"_a, "gamma"_a, "C"_a);
 }
 

@@ -1,10 +1,10 @@
 // Columns of the names that streams of dicts repeat.
 //
-// Python keeps the hash of a string in the string, and a dict has had it computed for each of its keys. So a name is found by that
-// hash, without reading or hashing its text again, and then compared with the name that has this place; it need not be the same
-// object as before. Short names are kept in the entry itself, so that a name costs one cache line besides its own; longer
-// ones lie one behind the other in a text of their own. No Python object is kept alive.
-// A name has one of two neighboring places; a third one with these places displaces the first. Names longer than kLongest
+// Python keeps the hash of a string in the string, and a dict has had it computed for each of its keys. So a name is
+// found by that hash, without reading or hashing its text again, and then compared with the name that has this place;
+// it need not be the same object as before. Short names are kept in the entry itself, so that a name costs one cache
+// line besides its own; longer ones lie one behind the other in a text of their own. No Python object is kept alive. A
+// name has one of two neighboring places; a third one with these places displaces the first. Names longer than kLongest
 // bytes, keys that are no plain strings, and names that the caller does not have remembered are looked up elsewhere.
 #pragma once
 
@@ -73,15 +73,19 @@ class NameMemo {
     struct Entry {
         Py_hash_t hash = kNoHash;
         std::int32_t column = -1;
-        std::uint32_t tag = 0;  // length and bytes per character
+        std::uint32_t tag = 0;   // length and bytes per character
         char text[kShort] = {};  // of a longer name: where it starts in text_
     };
     struct alignas(64) Pair {  // a cache line
         Entry entries[2];
     };
 
-    static std::size_t size_of(PyObject* name) { return static_cast<std::size_t>(PyUnicode_GET_LENGTH(name)) * PyUnicode_KIND(name); }
-    static std::uint32_t tag(PyObject* name) { return static_cast<std::uint32_t>(PyUnicode_GET_LENGTH(name)) << 3 | PyUnicode_KIND(name); }
+    static std::size_t size_of(PyObject* name) {
+        return static_cast<std::size_t>(PyUnicode_GET_LENGTH(name)) * PyUnicode_KIND(name);
+    }
+    static std::uint32_t tag(PyObject* name) {
+        return static_cast<std::uint32_t>(PyUnicode_GET_LENGTH(name)) << 3 | PyUnicode_KIND(name);
+    }
 
     bool is(const Entry& entry, PyObject* name) const {
         if (entry.tag != tag(name)) return false;

@@ -21,24 +21,41 @@ Weights<Real> weights_of(const LearnerSettings& learner, const nb::dict& state, 
     require(spacing >= columns, "the planes of the weights overlap");
     require(learner.task != Task::binary || spacing == columns, "the weights of two classes have no columns to spare");
     require(features <= 1 || array.stride(0) == planes * spacing, "the weights are not in order");
-    require(planes * columns == 0 || spacing <= std::numeric_limits<int>::max() / planes, "there are too many columns of weights");
-    return {const_cast<Real*>(array.data()), features, int(planes), int(columns), int(columns), int(spacing), learner.intercept, learner.average,
+    require(planes * columns == 0 || spacing <= std::numeric_limits<int>::max() / planes,
+            "there are too many columns of weights");
+    return {const_cast<Real*>(array.data()),
+            features,
+            int(planes),
+            int(columns),
+            int(columns),
+            int(spacing),
+            learner.intercept,
+            learner.average,
             undo ? &undo->of<Real>() : nullptr};
 }
 
 template <class Real, class TableRow>
-std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns, UndoLog* undo) {
+std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns,
+                                       UndoLog* undo) {
     const Weights<Real> weights = weights_of<Real>(learner, state, undo);
     const bool regression = is_regression(learner.task);
     require(weights.planes == TableRow::planes + learner.average, "the weights have the wrong number of planes");
-    require(n_columns + learner.intercept <= weights.n_features, "the matrix has more columns than the state has features");
+    require(n_columns + learner.intercept <= weights.n_features,
+            "the matrix has more columns than the state has features");
     require_counts(state, learner.task, weights.columns, learner.independent);
     const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), learner.independent};
-    const bool one_column = learner.task == Task::binary || (regression && weights.columns == 1 && weights.spacing == 1);
-    const CovarianceSettings settings{one_column, learner.independent, rescales(learner.rule), learner.prior_variance,
-                                      regression ? 0.0 : learner.min_variance, learner.moments, learner.forget};
+    const bool one_column =
+        learner.task == Task::binary || (regression && weights.columns == 1 && weights.spacing == 1);
+    const CovarianceSettings settings{one_column,
+                                      learner.independent,
+                                      rescales(learner.rule),
+                                      learner.prior_variance,
+                                      regression ? 0.0 : learner.min_variance,
+                                      learner.moments,
+                                      learner.forget};
     std::unique_ptr<AnyLearner> opened;
-    TableRow::template open<Real>(StateArrays{state}, weights, scales, settings, [&]<class Covariance>(const Covariance& covariance) {
+    TableRow::template open<Real>(StateArrays{state}, weights, scales, settings,
+                                  [&]<class Covariance>(const Covariance& covariance) {
         opened = std::make_unique<LearnerOf<Covariance, Real>>(covariance);
     });
     return opened;

@@ -43,16 +43,19 @@ void class_probabilities(Input<double, 2> scores, Input<double, 1> calibration, 
     require(out.shape(0) == n && out.shape(1) == columns, "out does not have the shape of the scores");
     const ReleasedLock released(n * columns > kManyEntries);
     for (std::size_t i = 0; i < n; ++i)
-        TemperatureCalibration::probabilities(calibration.data(), scores.data() + i * columns, int(columns), out.data() + i * columns,
-                                              out.data() + i * columns);
+        TemperatureCalibration::probabilities(calibration.data(), scores.data() + i * columns, int(columns),
+                                              out.data() + i * columns, out.data() + i * columns);
 }
 
 }  // namespace
 
 void bind_predictions(nb::module_& m) {
-    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
-    m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
-    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(), "out"_a.noconvert());
+    m.def("binary_probabilities", &binary_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(),
+          "out"_a.noconvert());
 }
 
 }  // namespace confidently::python

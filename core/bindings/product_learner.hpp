@@ -1,5 +1,5 @@
-// What trains on rows by products of matrices for Python: the recursion over a chunk of rows, with the products around it where
-// they are small.
+// What trains on rows by products of matrices for Python: the recursion over a chunk of rows, with the products around
+// it where they are small.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -26,8 +26,9 @@ struct ProductLearner {
     Sharing sharing;
     double prior_variance, min_variance;
 
-    // Trains on rows of a chunk, its rows first, first + 1, ... of at most `room`, as long as one Gram matrix is precise enough.
-    // known: the updates by the rows of the chunk before these. Returns the number of rows, and all updates of the chunk.
+    // Trains on rows of a chunk, its rows first, first + 1, ... of at most `room`, as long as one Gram matrix is
+    // precise enough. known: the updates by the rows of the chunk before these. Returns the number of rows, and all
+    // updates of the chunk.
     template <class Real>
     Learned learn(const Dict& state, Input<Real, 3> gram, Input<double, 2> start, Input<double, 1> norm,
                   const TrainingRows& rows, std::optional<Updates> known, int first, int room) const {
@@ -36,43 +37,47 @@ struct ProductLearner {
         require(0 <= first && first <= room - chunk.rows, "a chunk has no room for the rows");
         const std::size_t parts = sharing == Sharing::joint ? std::size_t(chunk.columns) : 1;
         const std::size_t vectors = chunk.rows * parts, positions = room * parts;
-        require(gram.shape(0) == std::size_t(sharing == Sharing::independent ? chunk.columns : 1) && gram.shape(1) == vectors &&
-                    gram.shape(2) == positions && positions < kMaxVectors, "the Gram matrix does not fit the rows");
-        auto pass = chunk.pass<Real, WholeGram<Real>>(
-            [&](std::size_t l) {
-                return WholeGram<Real>{gram.data() + l * vectors * positions, chunk.rows, first, room, int(positions)};
-            }, room);
+        require(gram.shape(0) == std::size_t(sharing == Sharing::independent ? chunk.columns : 1) &&
+                    gram.shape(1) == vectors && gram.shape(2) == positions && positions < kMaxVectors,
+                "the Gram matrix does not fit the rows");
+        auto pass = chunk.pass<Real, WholeGram<Real>>([&](std::size_t l) {
+            return WholeGram<Real>{gram.data() + l * vectors * positions, chunk.rows, first, room, int(positions)};
+        }, room);
         if (known) resume(pass, *known, positions, room);
         const std::int64_t done = run<Real>(pass, chunk, rows, first);
         return nb::make_tuple(done, updates(pass));
     }
 
-    // The same for the joint covariance of a kernel, whose Gram matrix is computed where it is needed (support_gram.hpp). The
-    // updates come with A^-1 t(z) of their directions z.
-    Learned learn_support(const Dict& state, std::optional<Input<double, 2>> inverse, Input<double, 2> kernel, Input<double, 2> own,
-                          Input<std::int32_t, 2> sides, Input<std::int32_t, 1> plus, Input<std::int32_t, 1> minus,
-                          Input<double, 2> solved, Input<double, 2> along, Input<double, 2> start, Input<double, 1> norm,
-                          const TrainingRows& examples) const {
+    // The same for the joint covariance of a kernel, whose Gram matrix is computed where it is needed
+    // (support_gram.hpp). The updates come with A^-1 t(z) of their directions z.
+    Learned learn_support(const Dict& state, std::optional<Input<double, 2>> inverse, Input<double, 2> kernel,
+                          Input<double, 2> own, Input<std::int32_t, 2> sides, Input<std::int32_t, 1> plus,
+                          Input<std::int32_t, 1> minus, Input<double, 2> solved, Input<double, 2> along,
+                          Input<double, 2> start, Input<double, 1> norm, const TrainingRows& examples) const {
         const Chunk chunk(*this, state, start, norm);
         const std::size_t rows = std::size_t(chunk.rows), support = sides.shape(0), n = plus.shape(0);
         const std::size_t vectors = rows * std::size_t(chunk.columns);
         require(sharing == Sharing::joint, "the covariance must be joint");
-        require(support < kMaxVectors && vectors < kMaxVectors && n < kMaxVectors, "there are too many rows or columns");
+        require(support < kMaxVectors && vectors < kMaxVectors && n < kMaxVectors,
+                "there are too many rows or columns");
         require(sides.shape(1) == 2 && kernel.shape(0) == support && kernel.shape(1) == rows && own.shape(0) == rows &&
-                    own.shape(1) == rows && (!inverse || (inverse->shape(0) == support && inverse->shape(1) == support)),
+                    own.shape(1) == rows &&
+                    (!inverse || (inverse->shape(0) == support && inverse->shape(1) == support)),
                 "the kernel does not fit the rows");
         require(minus.shape(0) == n && solved.shape(0) == n && solved.shape(1) == support && along.shape(0) == n &&
-                    along.shape(1) == vectors, "the directions do not fit the rows");
+                    along.shape(1) == vectors,
+                "the directions do not fit the rows");
         const auto below = [](const std::int32_t* numbers, std::size_t n, std::int64_t end) {
-            for (std::size_t i = 0; i < n; ++i) require(numbers[i] >= kNone && numbers[i] < end, "vectors out of range");
+            for (std::size_t i = 0; i < n; ++i)
+                require(numbers[i] >= kNone && numbers[i] < end, "vectors out of range");
         };
         below(sides.data(), 2 * support, chunk.columns);
         below(plus.data(), n, std::int64_t(vectors));
         below(minus.data(), n, std::int64_t(vectors));
         const Directions likely{plus.data(), minus.data(), solved.data(), along.data(), int(n)};
         auto pass = chunk.pass<double, SupportGram>([&](std::size_t) {
-            return SupportGram(inverse ? inverse->data() : nullptr, kernel.data(), own.data(), sides.data(), int(support), chunk.rows,
-                               chunk.columns, likely);
+            return SupportGram(inverse ? inverse->data() : nullptr, kernel.data(), own.data(), sides.data(),
+                               int(support), chunk.rows, chunk.columns, likely);
         }, chunk.rows);
         const std::int64_t done = run<double>(pass, chunk, examples);
         nb::list found = updates(pass);
@@ -87,30 +92,35 @@ struct ProductLearner {
         return nb::make_tuple(done, found);
     }
 
-    // Trains on rows first .. last - 1 in their order, with all products, where every covariance is one matrix over the features.
-    // The block that the rows continue is given by what was pending before it, the weights then, the products of its rows
-    // so far (learners x rows x d) and the updates by them; returns the same of the block that the next rows will continue.
+    // Trains on rows first .. last - 1 in their order, with all products, where every covariance is one matrix over the
+    // features. The block that the rows continue is given by what was pending before it, the weights then, the products
+    // of its rows so far (learners x rows x d) and the updates by them; returns the same of the block that the next
+    // rows will continue.
     template <class Real>
     Block learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
-                      const PythonBlas& blas, const Matrix& matrix, const TrainingRows& examples, int rows_per_block, bool intercept,
-                      std::int64_t may_wait,
-                      std::int64_t pending_before, Input<Real, 3> weights_before, Input<Real, 3> products, Updates known) const {
+                       const PythonBlas& blas, const Matrix& matrix, const TrainingRows& examples, int rows_per_block,
+                       bool intercept, std::int64_t may_wait, std::int64_t pending_before,
+                       Input<Real, 3> weights_before, Input<Real, 3> products, Updates known) const {
         const std::size_t d = weights.shape(0), learners = covariance.shape(0), columns = weights.shape(2);
-        require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0, "there are too many weights");
-        require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners && pending.shape(2) == d &&
-                    learners == (sharing == Sharing::independent ? columns : 1) && (sharing != Sharing::joint || columns == 1),
+        require(d < kMaxVectors && columns < kMaxVectors && pending.shape(1) < kMaxVectors && weights.shape(1) > 0,
+                "there are too many weights");
+        require(covariance.shape(1) == d && covariance.shape(2) == d && pending.shape(0) == learners &&
+                    pending.shape(2) == d && learners == (sharing == Sharing::independent ? columns : 1) &&
+                    (sharing != Sharing::joint || columns == 1),
                 "the matrices do not fit the weights");
         require(rows_per_block > 0, "a block has one row at least");
         const std::int64_t first = examples.from, last = examples.to;
         require(first < last, "there is one row at least");
         require(!examples.class_start, "all classes exist before a block");
         const std::int64_t capacity = std::int64_t(rows_per_block) * updates_per_row();
-        require(may_wait >= 0 && may_wait + capacity <= std::int64_t(pending.shape(1)), "there is no room for the updates of a block");
+        require(may_wait >= 0 && may_wait + capacity <= std::int64_t(pending.shape(1)),
+                "there is no room for the updates of a block");
         require_numbers(state, int(columns));
         require_columns(matrix);
         require(entry<std::int64_t, 1>(state, "pending_rows").size() == 1, "there must be one number of pending rows");
         std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
-        require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)), "there are more pending rows than room");
+        require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)),
+                "there are more pending rows than room");
         examples.check(task, int(columns), matrix.rows->n_rows);
         PositionRows units(matrix.rows->n_rows);
         Batch batch = examples.batch(units);
@@ -120,15 +130,18 @@ struct ProductLearner {
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         const bool independent = sharing == Sharing::independent;
         const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent};
-        const DenseState<Real> arrays{weights.data(), covariance.data(), pending.data(), pending_rows, int(d), int(weights.shape(1)),
-                                      int(columns), int(learners), int(pending.shape(1))};
+        const DenseState<Real> arrays{
+            weights.data(),        covariance.data(), pending.data(), pending_rows,         int(d),
+            int(weights.shape(1)), int(columns),      int(learners),  int(pending.shape(1))};
         DenseBlocks<Real> blocks(blas.of<Real>(), arrays, sharing, rows_per_block, may_wait);
         if (const std::size_t rows = products.shape(1)) {
             require(rows < std::size_t(rows_per_block) && products.shape(0) == learners && products.shape(2) == d,
                     "the products do not fit the block");
-            require(weights_before.shape(0) == d && weights_before.shape(1) == weights.shape(1) && weights_before.shape(2) == columns,
+            require(weights_before.shape(0) == d && weights_before.shape(1) == weights.shape(1) &&
+                        weights_before.shape(2) == columns,
                     "the weights before the block do not fit the weights");
-            require(pending_before >= 0 && pending_before <= may_wait && pending_before <= *pending_rows, "more rows were pending than are");
+            require(pending_before >= 0 && pending_before <= may_wait && pending_before <= *pending_rows,
+                    "more rows were pending than are");
             blocks.resume(int(rows), pending_before, weights_before.data(), products.data());
         }
         using Pass = GramPass<Real>;
@@ -138,22 +151,24 @@ struct ProductLearner {
             std::optional<nb::gil_scoped_release> release(std::in_place);
             for (std::int64_t at = first; at < last;) {
                 const std::int64_t left = std::min<std::int64_t>(rows_per_block - blocks.rows, last - at);
-                const int n = blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, int(left), intercept);
+                const int n =
+                    blocks.begin(*matrix.rows, batch.order ? batch.order + at : nullptr, at, int(left), intercept);
                 if (n == 0) {  // the next block begins
                     resumed = false;
                     continue;
                 }
-                pass.emplace(sharing, [&](int l) { return blocks.gram(l, n); }, blocks.start.data(), blocks.norm.data(), n, int(columns),
-                             int(capacity), scales, floor<Real>());
+                pass.emplace(sharing, [&](int l) { return blocks.gram(l, n); }, blocks.start.data(), blocks.norm.data(),
+                             n, int(columns), int(capacity), scales, floor<Real>());
                 if (resumed) {
                     release.reset();
                     resume(*pass, known, std::size_t(rows_per_block), rows_per_block);
                     release.emplace();
                 }
                 resumed = false;
-                const int done = run_rows(*pass, limits<Real>, n, units, batch, at, statistics, examples.calibrate, progressive, count, independent,
-                                                blocks.rows);
-                if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>)) throw std::overflow_error("a weight is too large");
+                const int done = run_rows(*pass, limits<Real>, n, units, batch, at, statistics, examples.calibrate,
+                                          progressive, count, independent, blocks.rows);
+                if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>))
+                    throw std::overflow_error("a weight is too large");
                 at += done;
             }
         }
@@ -178,10 +193,11 @@ struct ProductLearner {
         std::int32_t position = 0;
     };
 
-    // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number. The first is row `first` of
-    // its chunk.
-    int run_rows(ProductPass& pass, ProductCovariance::Limits limits, int n, PositionRows& units, Batch& batch, std::int64_t from, double* statistics, bool calibrate,
-                 Progressive& progressive, const Counters& count, bool independent, int first) const {
+    // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number. The first is row
+    // `first` of its chunk.
+    int run_rows(ProductPass& pass, ProductCovariance::Limits limits, int n, PositionRows& units, Batch& batch,
+                 std::int64_t from, double* statistics, bool calibrate, Progressive& progressive, const Counters& count,
+                 bool independent, int first) const {
         ProductCovariance covariance{&pass, limits};
         AnyTask kind = any_task(task);
         const Inspector inspector{units, 0.0, HUGE_VAL};
@@ -193,8 +209,8 @@ struct ProductLearner {
             try {
                 std::visit([&](auto& one) {
                     confidently::learn<double>(covariance, one, rule, units,
-                                               {prior_variance, batch, calibrate ? statistics : nullptr, progressive, count,
-                                              independent, inspector, statistics});
+                                               {prior_variance, batch, calibrate ? statistics : nullptr, progressive,
+                                                count, independent, inspector, statistics});
                 }, kind);
             } catch (const InvalidRow&) {
                 throw std::overflow_error("a row takes the learner out of range");
@@ -233,7 +249,8 @@ struct ProductLearner {
         const Input<double, 1>& norm;
         int rows, columns;
 
-        Chunk(const ProductLearner& learner, const Dict& state, const Input<double, 2>& start, const Input<double, 1>& norm)
+        Chunk(const ProductLearner& learner, const Dict& state, const Input<double, 2>& start,
+              const Input<double, 1>& norm)
             : learner(learner), state(state), start(start), norm(norm) {
             require(start.shape(0) < kMaxVectors && start.shape(1) < kMaxVectors, "there are too many rows or columns");
             rows = static_cast<int>(start.shape(0)), columns = static_cast<int>(start.shape(1));
@@ -247,8 +264,15 @@ struct ProductLearner {
         template <class Real, class Gram, class GramOf>
         GramPass<Real, Gram> pass(GramOf&& gram_of, int room) const {
             const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), independent()};
-            return {learner.sharing, gram_of, start.data(), norm.data(), rows, columns, room * learner.updates_per_row(),
-                    scales, learner.template floor<Real>()};
+            return {learner.sharing,
+                    gram_of,
+                    start.data(),
+                    norm.data(),
+                    rows,
+                    columns,
+                    room * learner.updates_per_row(),
+                    scales,
+                    learner.template floor<Real>()};
         }
     };
 
@@ -263,7 +287,8 @@ struct ProductLearner {
         double* statistics = data<double>(chunk.state, "calibration");
         Progressive progressive = examples.progressive(task, chunk.columns);
         nb::gil_scoped_release release;
-        return run_rows(pass, limits<Real>, chunk.rows, units, batch, 0, statistics, examples.calibrate, progressive, count, chunk.independent(), first);
+        return run_rows(pass, limits<Real>, chunk.rows, units, batch, 0, statistics, examples.calibrate, progressive,
+                        count, chunk.independent(), first);
     }
 
     // Continues with the updates() of a pass over earlier rows of the same chunk.
@@ -278,12 +303,14 @@ struct ProductLearner {
             const auto mean = entry<double, 1>(learner, "mean"), age = entry<double, 1>(learner, "age");
             const std::size_t n = plus.size(), first = sharing == Sharing::independent ? l : 0;
             const std::size_t last = sharing == Sharing::independent ? l + 1 : pass.means.size();
-            require(n <= capacity && minus.size() == n && weight.size() == n && share.size() == n * n && age.size() == n &&
-                        mean.size() == n * (last - first), "the updates do not fit the rows");
+            require(n <= capacity && minus.size() == n && weight.size() == n && share.size() == n * n &&
+                        age.size() == n && mean.size() == n * (last - first),
+                    "the updates do not fit the rows");
             for (std::size_t u = 0; u < n; ++u)
                 require(plus.data()[u] >= 0 && std::size_t(plus.data()[u]) < positions && minus.data()[u] >= kNone &&
                             (minus.data()[u] == kNone || std::size_t(minus.data()[u]) < positions) &&
-                            (minus.data()[u] == kNone) == (minus.data()[0] == kNone), "updates out of range");
+                            (minus.data()[u] == kNone) == (minus.data()[0] == kNone),
+                        "updates out of range");
             pass.covariances[l].resume({plus.data(), minus.data(), weight.data(), share.data(), int(n)});
             pass.ages[l].assign(age.data(), age.data() + n);
             for (std::size_t k = first; k < last; ++k)
@@ -302,7 +329,8 @@ struct ProductLearner {
             for (int u = 0; u < n; ++u) std::copy_n(c.shares(u), u, share.data() + std::size_t(u) * n);
             const std::size_t first = sharing == Sharing::independent ? l : 0;
             const std::size_t last = sharing == Sharing::independent ? l + 1 : pass.means.size();
-            for (std::size_t k = first; k < last; ++k) mean.insert(mean.end(), pass.means[k].begin(), pass.means[k].end());
+            for (std::size_t k = first; k < last; ++k)
+                mean.insert(mean.end(), pass.means[k].begin(), pass.means[k].end());
             nb::dict learner;
             learner["plus"] = array_of(std::vector<std::int32_t>(c.plus));
             learner["minus"] = array_of(std::vector<std::int32_t>(c.minus));

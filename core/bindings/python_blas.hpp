@@ -22,15 +22,18 @@ struct PythonBlas {
 
     template <class Real>
     const Blas<Real>& of() const {
-        if constexpr (std::is_same_v<Real, double>) return double_precision;
-        else return single_precision;
+        if constexpr (std::is_same_v<Real, double>)
+            return double_precision;
+        else
+            return single_precision;
     }
 
   private:
     template <class Real>
     static void find(const Dict& functions, char letter, Blas<Real>& blas) {
         const std::string prefix(1, letter);
-        blas.gemm = function<decltype(blas.gemm)>(functions, prefix + "gemm", "void (char *, char *, int *, int *, int *, ");
+        blas.gemm =
+            function<decltype(blas.gemm)>(functions, prefix + "gemm", "void (char *, char *, int *, int *, int *, ");
         blas.syrk = function<decltype(blas.syrk)>(functions, prefix + "syrk", "void (char *, char *, int *, int *, ");
     }
 

@@ -18,10 +18,14 @@ NaiveBayes open_naive_bayes(const StateArrays& arrays, const Matrix& matrix, Und
     const std::size_t features = arrays.size("frequency", 0), classes = arrays.size("frequency", 1);
     require(classes >= 2 && classes < (std::size_t(1) << 31), "there must be two classes or more");
     require_columns(matrix);
-    require(matrix.rows->n_columns <= std::int64_t(features), "the matrix has more columns than the state has features");
+    require(matrix.rows->n_columns <= std::int64_t(features),
+            "the matrix has more columns than the state has features");
     Undo<double>* log = undo ? &undo->wide : nullptr;
-    return {{arrays.array<double>("frequency", features, classes), log}, {arrays.array<double>("entries", classes), log},
-            {arrays.array<double>("rows", classes), log}, {arrays.array<double>("known", 1), log}, int(classes)};
+    return {{arrays.array<double>("frequency", features, classes), log},
+            {arrays.array<double>("entries", classes), log},
+            {arrays.array<double>("rows", classes), log},
+            {arrays.array<double>("known", 1), log},
+            int(classes)};
 }
 
 Task task_of(const NaiveBayes& learner) { return learner.classes == 2 ? Task::binary : Task::joint; }
@@ -85,19 +89,22 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
     }
 }
 
-// Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and mistakes.
-void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<double, 1> rows, Array<std::int64_t, 1> counters,
-                   Input<double, 3> logits, Input<std::int32_t, 1> labels, Optional<double> weight,
-                   std::optional<Array<double, 1>> log_loss) {
+// Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
+// mistakes.
+void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<double, 1> rows,
+                   Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
+                   Optional<double> weight, std::optional<Array<double, 1>> log_loss) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
     require(members >= 1 && members < (1 << 10) && hessian.shape(0) == members && hessian.shape(1) == members &&
-                logits.shape(0) == members, "the arrays do not match the members");
+                logits.shape(0) == members,
+            "the arrays do not match the members");
     require(rows.shape(0) == 1 && rows.data()[0] >= 0.0, "rows must be one number, not negative");
     require(counters.shape(0) == 2, "there must be two counters");
     require(columns >= 1 && columns < (std::size_t(1) << 31), "there must be a column");
     require(labels.shape(0) == n && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
-    require_below(labels.data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(columns, 2)), "labels out of range");
+    require_below(labels.data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(columns, 2)),
+                  "labels out of range");
     nb::gil_scoped_release release;
     Mixture mixture(int(members), weights.data(), hessian.data(), rows.data());
     std::vector<double> mixed(columns);
@@ -116,15 +123,17 @@ void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<dou
     }
 }
 
-// Learns from the predictions of all members, (members, rows, 2), in the order of training; calibration: the statistics of the
-// targets and of the mixture's errors, which without `calibrate` stay as they are.
+// Learns from the predictions of all members, (members, rows, 2), in the order of training; calibration: the statistics
+// of the targets and of the mixture's errors, which without `calibrate` stay as they are.
 void number_mixture_learn(Array<double, 1> weights, Array<double, 2> products, Array<double, 1> rows,
                           Array<double, 1> calibration, Array<std::int64_t, 1> counters, Input<double, 3> predictions,
                           Input<double, 1> targets, Optional<double> weight, bool calibrate) {
     const std::size_t members = weights.shape(0), n = predictions.shape(1);
     require(members >= 1 && members < (1 << 10) && products.shape(0) == members && products.shape(1) == members &&
-                predictions.shape(0) == members && predictions.shape(2) == 2, "the arrays do not match the members");
-    require(rows.shape(0) == 2 && rows.data()[0] >= 0.0 && rows.data()[1] >= 0.0, "rows must be two numbers, not negative");
+                predictions.shape(0) == members && predictions.shape(2) == 2,
+            "the arrays do not match the members");
+    require(rows.shape(0) == 2 && rows.data()[0] >= 0.0 && rows.data()[1] >= 0.0,
+            "rows must be two numbers, not negative");
     require(calibration.shape(0) == std::size_t(TargetStatistics::size), "the calibration has the wrong size");
     require(counters.shape(0) == 1, "there must be one counter");
     require(targets.shape(0) == n && (!weight || weight->shape(0) == n), "targets or weights do not match the rows");
@@ -154,11 +163,11 @@ void bind_stack(nb::module_& m) {
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(),
-          "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
-          "log_loss"_a.noconvert().none() = nb::none());
-    m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "products"_a.noconvert(), "rows"_a.noconvert(),
-          "calibration"_a.noconvert(), "counters"_a.noconvert(), "predictions"_a.noconvert(), "targets"_a.noconvert(),
-          "weight"_a.noconvert().none(), "calibrate"_a);
+          "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(),
+          "weight"_a.noconvert().none() = nb::none(), "log_loss"_a.noconvert().none() = nb::none());
+    m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "products"_a.noconvert(),
+          "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(), "predictions"_a.noconvert(),
+          "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a);
 }
 
 }  // namespace confidently::python

@@ -25,7 +25,8 @@ std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const
     return names;
 }
 
-std::optional<std::vector<CellCounts>> counts_of(CsvReader& reader, const nb::bytes& text, bool last, std::int64_t rows) {
+std::optional<std::vector<CellCounts>> counts_of(CsvReader& reader, const nb::bytes& text, bool last,
+                                                 std::int64_t rows) {
     return reader.counts({text.c_str(), text.size()}, last, rows);
 }
 
@@ -45,7 +46,8 @@ std::string text_of(const std::vector<PythonColumn>& given, const std::string& s
         } else {
             const auto& [classes, names] = std::get<1>(column);
             n = classes.shape(0);
-            require_below(classes.data(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(names.size()), "a class has no name");
+            require_below(classes.data(), static_cast<std::int64_t>(n), static_cast<std::int64_t>(names.size()),
+                          "a class has no name");
             found.classes = classes.data();
             found.names.assign(names.begin(), names.end());
         }
@@ -90,8 +92,9 @@ Parts parts_of(const Optional<std::int64_t>& start, const char* what) {
 }
 
 void make_column(HeldColumn* self, std::size_t which, Optional<double> numbers, Optional<std::uint8_t> text,
-                 Optional<std::int64_t> start, Optional<std::int32_t> entry, Optional<std::uint8_t> valid, std::int64_t valid_first,
-                 Optional<std::int64_t> list_start, Optional<std::uint8_t> list_valid, std::int64_t list_valid_first) {
+                 Optional<std::int64_t> start, Optional<std::int32_t> entry, Optional<std::uint8_t> valid,
+                 std::int64_t valid_first, Optional<std::int64_t> list_start, Optional<std::uint8_t> list_valid,
+                 std::int64_t list_valid_first) {
     require(numbers.has_value() != (text && start), "a column has either numbers or strings");
     new (self) HeldColumn();
     ArrowColumn& c = self->column;
@@ -157,12 +160,12 @@ void bind_tables(nb::module_& m) {
         .value("number", DateFeatures::PartUse::number)
         .value("category", DateFeatures::PartUse::category);
     nb::class_<ColumnUse>(m, "ColumnUse")
-        .def("__init__", [](ColumnUse* self, const std::string& name, Use use, const std::vector<std::size_t>& kept,
-                            const DateFeatures::PartUses& parts, const std::string& date_format, const NumberFormat& numbers,
-                            const std::string& unit) {
-            new (self) ColumnUse{name, use, kept, parts, date_format, numbers, unit};
-        }, "name"_a, "use"_a, "kept"_a, "parts"_a = DateFeatures::kNumbers, "date_format"_a = "", "numbers"_a = NumberFormat(),
-             "unit"_a = "")
+        .def("__init__",
+             [](ColumnUse* self, const std::string& name, Use use, const std::vector<std::size_t>& kept,
+                const DateFeatures::PartUses& parts, const std::string& date_format, const NumberFormat& numbers,
+                const std::string& unit) { new (self) ColumnUse{name, use, kept, parts, date_format, numbers, unit}; },
+             "name"_a, "use"_a, "kept"_a, "parts"_a = DateFeatures::kNumbers, "date_format"_a = "",
+             "numbers"_a = NumberFormat(), "unit"_a = "")
         .def_ro("name", &ColumnUse::name)
         .def_ro("use", &ColumnUse::use)
         .def_ro("kept", &ColumnUse::kept)
@@ -170,8 +173,9 @@ void bind_tables(nb::module_& m) {
         .def_ro("date_format", &ColumnUse::date_format)
         .def_ro("numbers", &ColumnUse::numbers)
         .def_ro("unit", &ColumnUse::unit);
-    m.def("is_date", [](const std::string& text, const std::string& format) { return MomentReader(text).read(format).has_value(); },
-          "text"_a, "format"_a);
+    m.def("is_date", [](const std::string& text, const std::string& format) {
+        return MomentReader(text).read(format).has_value();
+    }, "text"_a, "format"_a);
     nb::class_<CellCounts>(m, "CellCounts")
         .def_ro("numbers", &CellCounts::numbers)
         .def_ro("missing", &CellCounts::missing)
@@ -180,37 +184,42 @@ void bind_tables(nb::module_& m) {
         .def_ro("others", &CellCounts::others)
         .def_ro("moments", &CellCounts::moments)
         .def_prop_ro("samples", [](const CellCounts& counts) {
-            nb::typed<nb::list, nb::bytes> samples;
-            for (const std::string& text : counts.samples) samples.append(bytes_of(text));
-            return samples;
-        })
-        .def_prop_ro("different", [](const CellCounts& counts) { return counts.different.size(); })
-        .def_prop_ro("first", [](const CellCounts& counts) { return bytes_of(counts.first); })
-        .def_prop_ro("first_missing", [](const CellCounts& counts) { return bytes_of(counts.first_missing); })
-        .def_prop_ro("first_formatted", [](const CellCounts& counts) { return bytes_of(counts.first_formatted); });
+        nb::typed<nb::list, nb::bytes> samples;
+        for (const std::string& text : counts.samples) samples.append(bytes_of(text));
+        return samples;
+    }).def_prop_ro("different", [](const CellCounts& counts) {
+        return counts.different.size();
+    }).def_prop_ro("first", [](const CellCounts& counts) {
+        return bytes_of(counts.first);
+    }).def_prop_ro("first_missing", [](const CellCounts& counts) {
+        return bytes_of(counts.first_missing);
+    }).def_prop_ro("first_formatted", [](const CellCounts& counts) { return bytes_of(counts.first_formatted); });
     nb::class_<CsvReader>(m, "CsvReader")
-        .def("__init__", [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes,
-                            bool careful) {
-            new (self) CsvReader({delimiter, quotes, careful}, options, ngrams);
-        }, "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a, "careful"_a = false)
+        .def("__init__",
+             [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes,
+                bool careful) { new (self) CsvReader({delimiter, quotes, careful}, options, ngrams); },
+             "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a, "careful"_a = false)
         .def("header", &header_of, "text"_a)
         .def("counts", &counts_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a)
         .def("describe", &describe<CsvReader>, "columns"_a)
         .def("feed", &feed_text, "text"_a)
         .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })
-        .def("restore", &restore_reader<CsvReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), "freeze"_a);
+        .def("restore", &restore_reader<CsvReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(),
+             "freeze"_a);
     nb::class_<HeldColumn>(m, "ArrowColumn")
         .def("__init__", &make_column, "which"_a, nb::kw_only(), "numbers"_a.noconvert() = nb::none(),
              "text"_a.noconvert() = nb::none(), "start"_a.noconvert() = nb::none(), "entry"_a.noconvert() = nb::none(),
              "valid"_a.noconvert() = nb::none(), "valid_first"_a = 0, "list_start"_a.noconvert() = nb::none(),
              "list_valid"_a.noconvert() = nb::none(), "list_valid_first"_a = 0);
     nb::class_<ArrowReader>(m, "ArrowReader")
-        .def("__init__", [](ArrowReader* self, const ReaderOptions& options, const NgramOptions& ngrams) {
-            new (self) ArrowReader(options, ngrams);
-        }, "options"_a, "ngrams"_a)
+        .def("__init__",
+             [](ArrowReader* self, const ReaderOptions& options, const NgramOptions& ngrams) {
+        new (self) ArrowReader(options, ngrams);
+    }, "options"_a, "ngrams"_a)
         .def("describe", &describe<ArrowReader>, "columns"_a)
         .def("feed", &feed_columns, "n_rows"_a, "columns"_a)
-        .def("restore", &restore_reader<ArrowReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(), "freeze"_a);
+        .def("restore", &restore_reader<ArrowReader>, "keys"_a.noconvert(), "text"_a.noconvert(), "start"_a.noconvert(),
+             "freeze"_a);
 }
 
 }  // namespace confidently::python

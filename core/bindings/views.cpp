@@ -18,12 +18,13 @@ namespace {
 using PythonRows = nb::typed<nb::tuple, Vector<double>, Vector<std::int32_t>, Vector<std::int64_t>>;
 
 PythonRows python_rows(MadeRows&& rows) {
-    return nb::make_tuple(array_of(std::move(rows.value)), array_of(std::move(rows.column)), array_of(std::move(rows.start)));
+    return nb::make_tuple(array_of(std::move(rows.value)), array_of(std::move(rows.column)),
+                          array_of(std::move(rows.start)));
 }
 
 // Checks that a view can read n rows of a matrix in an order from its entry `first` on.
-void require_rows(const Matrix& matrix, std::int64_t n_features, const Optional<std::int64_t>& order, std::int64_t first,
-                  std::int64_t n) {
+void require_rows(const Matrix& matrix, std::int64_t n_features, const Optional<std::int64_t>& order,
+                  std::int64_t first, std::int64_t n) {
     require_columns(matrix);
     require(matrix.rows->n_columns <= n_features, "the matrix has more columns than the view has features");
     const std::int64_t all = order ? std::int64_t(order->size()) : matrix.rows->n_rows;
@@ -33,7 +34,8 @@ void require_rows(const Matrix& matrix, std::int64_t n_features, const Optional<
 
 // About how many values n rows of a matrix have.
 std::size_t values_of(const Matrix& matrix, std::int64_t n) {
-    return static_cast<std::size_t>(double(matrix.stored) * double(n) / double(std::max<std::int64_t>(matrix.rows->n_rows, 1)));
+    return static_cast<std::size_t>(double(matrix.stored) * double(n) /
+                                    double(std::max<std::int64_t>(matrix.rows->n_rows, 1)));
 }
 
 // Calls f(view) with the view of a name over the arrays of a state, without the interpreter lock.
@@ -51,8 +53,8 @@ void open_view(const std::string& name, bool unit_norm, const Dict& state, UndoL
 }
 
 // limit: that of the view "pairs", where rows are made for predictions.
-PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, std::int64_t first, std::int64_t n,
-               std::int64_t limit) {
+PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, std::int64_t first,
+               std::int64_t n, std::int64_t limit) {
     MadeRows rows;
     open_view(name, unit_norm, state, nullptr, matrix, std::nullopt, first, n, [&](auto& view) {
         if constexpr (requires { view.limit; }) view.limit = limit;
@@ -62,9 +64,10 @@ PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const
     return python_rows(std::move(rows));
 }
 
-PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix, Optional<std::int64_t> order,
-                 std::int64_t first, Input<std::int32_t, 1> labels, Optional<std::int64_t> label_start,
-                 Optional<double> weight, Optional<double> class_weight, std::int64_t n_classes, UndoLog* undo) {
+PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix,
+                 Optional<std::int64_t> order, std::int64_t first, Input<std::int32_t, 1> labels,
+                 Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
+                 std::int64_t n_classes, UndoLog* undo) {
     require_writable(state);
     const auto n = static_cast<std::int64_t>(label_start ? label_start->size() : labels.size() + 1) - 1;
     if (label_start) require_starts(*label_start, labels.size(), "label_start does not match the labels");
@@ -83,11 +86,11 @@ PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, con
     return python_rows(std::move(rows));
 }
 
-// Numbers the terms of rows, those of weight 0 excepted, or without `add` looks them up; returns how many rows have all their
-// terms numbered, up to the first that has not, of n rows of which the first `done` have been met.
-std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first, std::int64_t n,
-                  Input<std::int32_t, 1> labels, Optional<double> weight, Optional<double> class_weight, std::int64_t done,
-                  std::int64_t limit, bool add) {
+// Numbers the terms of rows, those of weight 0 excepted, or without `add` looks them up; returns how many rows have all
+// their terms numbered, up to the first that has not, of n rows of which the first `done` have been met.
+std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t> order, std::int64_t first,
+                  std::int64_t n, Input<std::int32_t, 1> labels, Optional<double> weight, Optional<double> class_weight,
+                  std::int64_t done, std::int64_t limit, bool add) {
     if (add) require_writable(state);
     const StateArrays arrays{state};
     Pairs view = Pairs::open(arrays, nullptr);
@@ -102,7 +105,9 @@ std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t
     nb::gil_scoped_release release;
     RowBuffer buffer;
     for (std::int64_t i = done; i < n; ++i)
-        if (counted.weight_of(i) > 0.0 && !view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), add)) return i;
+        if (counted.weight_of(i) > 0.0 &&
+            !view.meet(matrix.rows->at(rows ? rows[first + i] : first + i, false, buffer), add))
+            return i;
     return n;
 }
 
@@ -116,11 +121,12 @@ void index(const Dict& state) {
 void bind_views(nb::module_& m) {
     m.def("view_names", &view_names);
     m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a, "limit"_a = -1);
-    m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a,
-          "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
+    m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(),
+          "first"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
           "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none());
-    m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a, "labels"_a.noconvert(),
-          "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "done"_a, "limit"_a, "add"_a);
+    m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a,
+          "labels"_a.noconvert(), "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "done"_a,
+          "limit"_a, "add"_a);
     m.def("index_pairs", &index, "state"_a);
 }
 

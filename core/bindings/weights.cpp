@@ -21,8 +21,9 @@ Vector<std::int64_t> moved_rows(Input<Real, 3> weights, Input<Real, 3> prior) {
     return array_of(std::move(moved));
 }
 
-// The weights of two classes with the same beliefs as one column: means become their negative and themselves, times a fraction.
-// With `variances` these are in plane 1; those of rows that are not at the prior, which is one row, are multiplied as well.
+// The weights of two classes with the same beliefs as one column: means become their negative and themselves, times a
+// fraction. With `variances` these are in plane 1; those of rows that are not at the prior, which is one row, are
+// multiplied as well.
 template <class Real>
 void split_column(Input<Real, 3> weights, Input<Real, 3> prior, double fraction, bool variances, Array<Real, 3> out) {
     const std::size_t n = weights.shape(0), planes = weights.shape(1);
@@ -51,7 +52,8 @@ void copy_rows(Input<Real, 3> weights, Input<std::int64_t, 1> rows, Array<Real, 
     require(out.shape(0) == n && out.shape(1) == weights.shape(1) && out.shape(2) == weights.shape(2),
             "out does not have the shape of the rows");
     require_below(rows.data(), std::int64_t(n), std::int64_t(weights.shape(0)), "rows out of range");
-    for (std::size_t i = 0; i < n; ++i) std::copy_n(weights.data() + std::size_t(rows.data()[i]) * size, size, out.data() + i * size);
+    for (std::size_t i = 0; i < n; ++i)
+        std::copy_n(weights.data() + std::size_t(rows.data()[i]) * size, size, out.data() + i * size);
 }
 
 }  // namespace
@@ -59,8 +61,10 @@ void copy_rows(Input<Real, 3> weights, Input<std::int64_t, 1> rows, Array<Real, 
 void bind_weights(nb::module_& m) {
     m.def("moved_rows", &moved_rows<float>, "weights"_a.noconvert(), "prior"_a.noconvert());
     m.def("moved_rows", &moved_rows<double>, "weights"_a.noconvert(), "prior"_a.noconvert());
-    m.def("split_column", &split_column<float>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a, "variances"_a, "out"_a.noconvert());
-    m.def("split_column", &split_column<double>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a, "variances"_a, "out"_a.noconvert());
+    m.def("split_column", &split_column<float>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a,
+          "variances"_a, "out"_a.noconvert());
+    m.def("split_column", &split_column<double>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a,
+          "variances"_a, "out"_a.noconvert());
     m.def("copy_rows", &copy_rows<float>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
     m.def("copy_rows", &copy_rows<double>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
 }

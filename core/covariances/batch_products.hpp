@@ -8,8 +8,8 @@
 
 namespace confidently {
 
-// Writes rows order[0 .. n-1] (nullptr: from, from + 1, ...) out as n x width numbers, the intercept first. Columns beyond the
-// width have zeros only.
+// Writes rows order[0 .. n-1] (nullptr: from, from + 1, ...) out as n x width numbers, the intercept first. Columns
+// beyond the width have zeros only.
 template <class Real>
 void fill_rows(const Rows& rows, const std::int64_t* order, std::int64_t from, std::int64_t n, bool intercept,
                std::int64_t width, Real* out) {
@@ -28,10 +28,12 @@ void fill_rows(const Rows& rows, const std::int64_t* order, std::int64_t from, s
 // Rows with a smaller fraction of nonzero values are multiplied without their zeros, which is assumed to be faster.
 inline constexpr double kSparseBelow = 0.03;
 
-// Writes the products of those rows that are sparse, and a matrix of the same width, to out; all are n x width. Whether a row
-// is sparse depends on nothing else, so its product does not depend on how rows are cut into calls. Returns the number of the others.
+// Writes the products of those rows that are sparse, and a matrix of the same width, to out; all are n x width. Whether
+// a row is sparse depends on nothing else, so its product does not depend on how rows are cut into calls. Returns the
+// number of the others.
 template <class Real>
-std::int64_t multiply_sparse_rows(const Real* rows, std::int64_t n, std::int64_t d, const Real* s, std::int64_t width, Real* out) {
+std::int64_t multiply_sparse_rows(const Real* rows, std::int64_t n, std::int64_t d, const Real* s, std::int64_t width,
+                                  Real* out) {
     std::int64_t others = 0;
     for (std::int64_t i = 0; i < n; ++i, rows += d, out += width) {
         if (!(double(d - std::count(rows, rows + d, Real(0))) < kSparseBelow * double(d))) {
@@ -49,8 +51,9 @@ std::int64_t multiply_sparse_rows(const Real* rows, std::int64_t n, std::int64_t
     return others;
 }
 
-// Returns the first of the positions first .. last - 1 in an order (nullptr: of the rows themselves) whose row has a value other
-// than 0 in a column from `width` on, or last; wider: the number of columns up to the last such one of that row.
+// Returns the first of the positions first .. last - 1 in an order (nullptr: of the rows themselves) whose row has a
+// value other than 0 in a column from `width` on, or last; wider: the number of columns up to the last such one of that
+// row.
 inline std::int64_t first_wider(const Rows& rows, const std::int64_t* order, std::int64_t first, std::int64_t last,
                                 std::int64_t width, std::int64_t& wider) {
     RowBuffer buffer;

@@ -15,10 +15,11 @@ struct Blas {
     void (*syrk)(char*, char*, int*, int*, Real*, Real*, int*, Real*, Real*, int*);
 
     // c = add c + sign (a b), where a is m x k, b is k x n, and rows of the three begin every so many numbers
-    void multiply(Real sign, const Real* a, int a_row, const Real* b, int b_row, Real add, Real* c, int c_row, int m, int n,
-                  int k) const {
+    void multiply(Real sign, const Real* a, int a_row, const Real* b, int b_row, Real add, Real* c, int c_row, int m,
+                  int n, int k) const {
         char as_it_is[] = "N";
-        gemm(as_it_is, as_it_is, &n, &m, &k, &sign, const_cast<Real*>(b), &b_row, const_cast<Real*>(a), &a_row, &add, c, &c_row);
+        gemm(as_it_is, as_it_is, &n, &m, &k, &sign, const_cast<Real*>(b), &b_row, const_cast<Real*>(a), &a_row, &add, c,
+             &c_row);
     }
 
     // c = a b', where a is m x k, b is n x k
@@ -33,12 +34,12 @@ struct Blas {
         char as_it_is[] = "N", transposed[] = "T";
         Real one = Real(1);
         int width = to - from;
-        gemm(as_it_is, transposed, &width, &n, &k, &one, const_cast<Real*>(right) + from, &n, const_cast<Real*>(left), &n, &one,
-             s + from, &n);
+        gemm(as_it_is, transposed, &width, &n, &k, &one, const_cast<Real*>(right) + from, &n, const_cast<Real*>(left),
+             &n, &one, s + from, &n);
     }
 
-    // The columns from .. to - 1 of S += sign rows' rows, and the same below the diagonal: n x n S stays symmetric to the
-    // last bit. rows: k x n.
+    // The columns from .. to - 1 of S += sign rows' rows, and the same below the diagonal: n x n S stays symmetric to
+    // the last bit. rows: k x n.
     void add_gram(Real* s, int n, const Real* rows, int k, Real sign, int from, int to) const {
         char as_it_is[] = "N", transposed[] = "T", lower[] = "L";
         Real one = Real(1);
@@ -55,10 +56,12 @@ struct Blas {
         constexpr std::int64_t square = 32;
         for (std::int64_t a = from; a < to; a += square)
             for (std::int64_t b = 0, end = std::min(a + square, to); b < end; b += square)
-                if (a + square <= to && b + square <= a) mirror_square<square>(s + b * n + a, s + a * n + b, n);
+                if (a + square <= to && b + square <= a)
+                    mirror_square<square>(s + b * n + a, s + a * n + b, n);
                 else
                     for (std::int64_t i = a; i < end; ++i)
-                        for (std::int64_t j = b, last = std::min(b + square, i); j < last; ++j) s[i * n + j] = s[j * n + i];
+                        for (std::int64_t j = b, last = std::min(b + square, i); j < last; ++j)
+                            s[i * n + j] = s[j * n + i];
     }
 
     // Tiles of four by four numbers are transposed in registers.
@@ -74,16 +77,16 @@ struct Blas {
     }
 };
 
-// The updates of one covariance after a block: with Q = (I + L)^-1 (G[plus] - G[minus]), the mean changes by mean Q, and
-// the covariance loses the Gram matrix of the rows size Q.
+// The updates of one covariance after a block: with Q = (I + L)^-1 (G[plus] - G[minus]), the mean changes by mean Q,
+// and the covariance loses the Gram matrix of the rows size Q.
 template <class Real>
 struct BlockUpdate {
     const std::int64_t *plus, *minus;  // rows of G; minus: nullptr for none
     const Real *lower, *mean, *size;   // L: n x n, strictly lower; m x n; n
     int n, m;
 
-    // Computes columns from .. to - 1 of size Q (n x d) and of mean Q (m x d). Triangles are solved by the inverses of the
-    // squares on their diagonal: a product is faster than a substitution.
+    // Computes columns from .. to - 1 of size Q (n x d) and of mean Q (m x d). Triangles are solved by the inverses of
+    // the squares on their diagonal: a product is faster than a substitution.
     void compute(const Blas<Real>& blas, const Real* g, int d, Real* q, Real* change, int from, int to,
                  std::vector<Real>& scratch) const {
         constexpr int square = 64;

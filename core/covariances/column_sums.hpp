@@ -1,8 +1,9 @@
-// Scores of a row in all columns of weights: for every column, the sum of value times weight over the features, in their order.
+// Scores of a row in all columns of weights: for every column, the sum of value times weight over the features, in
+// their order.
 //
 // Columns are taken in groups whose sums stay in registers. A group is several vectors of four columns, and up to three
-// single ones: the sums of a vector do not depend on one another, so that its operations are those of four sums. The same
-// source is compiled for any processor, which makes two operations of a vector of four, and for AVX2.
+// single ones: the sums of a vector do not depend on one another, so that its operations are those of four sums. The
+// same source is compiled for any processor, which makes two operations of a vector of four, and for AVX2.
 #pragma once
 
 #include <algorithm>
@@ -35,7 +36,8 @@ struct ColumnSums {
         for (std::int32_t i = 0; i < common; ++i)
             for (int r = 0; r < 4; ++r) sum[r] += rows[r].value[i] * double(*at(rows[r].column[i]));
         for (int r = 0; r < 4; ++r) {
-            for (std::int32_t i = common; i < rows[r].size; ++i) sum[r] += rows[r].value[i] * double(*at(rows[r].column[i]));
+            for (std::int32_t i = common; i < rows[r].size; ++i)
+                sum[r] += rows[r].value[i] * double(*at(rows[r].column[i]));
             out[r] = rows[r].intercept ? sum[r] + double(*at(kIntercept)) : sum[r];
         }
     }

@@ -101,8 +101,8 @@ struct DenseCovariance {
         columns.variance.assign(static_cast<std::size_t>(weights.columns), columns.variance[0]);
     }
 
-    double update_columns(const Row& row, Columns& columns, const std::vector<double>& alpha, const std::vector<double>& zeta,
-                          double age) const {
+    double update_columns(const Row& row, Columns& columns, const std::vector<double>& alpha,
+                          const std::vector<double>& zeta, double age) const {
         double largest = 0.0;
         if (sharing != Sharing::shared) {
             for (int k = 0; k < weights.columns; ++k)
@@ -122,7 +122,8 @@ struct DenseCovariance {
 
   private:
     DenseMargin unfloored(const Row& row, Pair p) const {
-        DenseMargin margin{{weights.score(row, p), 0.0}, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
+        DenseMargin margin{
+            {weights.score(row, p), 0.0}, false, false, std::vector<double>(static_cast<std::size_t>(sigma.n))};
         double* q = margin.direction.data();
         row.each([&](std::int32_t j, double x) {
             each_entry(j, p, x, [&](std::int64_t i, double z) { sigma.accumulate(learner(p), i, z, q); });
@@ -149,7 +150,8 @@ struct DenseCovariance {
     double sides(Pair p) const { return sharing == Sharing::shared && p.both() ? 2.0 : 1.0; }
     std::int64_t first(int column) const { return sharing == Sharing::joint ? column * weights.n_features : 0; }
 
-    // Calls f(i, z_i) for the entries of z that belong to a feature; shared: the entries of x, since both sides are equal.
+    // Calls f(i, z_i) for the entries of z that belong to a feature; shared: the entries of x, since both sides are
+    // equal.
     template <class F>
     void each_entry(std::int32_t j, Pair p, double x, F&& f) const {
         const std::int64_t at = weights.position(j);
@@ -171,8 +173,8 @@ struct DenseCovariance {
     }
 };
 
-// What the two dense rows of the table have in common. The matrices have double precision: rounded after every row, they would
-// lose three digits in a few thousand.
+// What the two dense rows of the table have in common. The matrices have double precision: rounded after every row,
+// they would lose three digits in a few thousand.
 template <Sharing unless_independent>
 struct Dense {
     static constexpr int planes = 1;
@@ -187,8 +189,8 @@ struct Dense {
         double* stored = state.template array<double>("covariance", learners, n, n);
         if (*state.template array<std::int64_t>("pending_rows", 1) != 0)
             throw std::invalid_argument("pending rows must be flushed first");
-        DenseCovariance<Real> covariance{weights, scales, {stored, n}, sharing,
-                                         dense_floor<Real>(settings.min_variance) * settings.prior_variance};
+        DenseCovariance<Real> covariance{
+            weights, scales, {stored, n}, sharing, dense_floor<Real>(settings.min_variance) * settings.prior_variance};
         f(covariance);
     }
 };

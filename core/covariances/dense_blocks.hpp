@@ -1,6 +1,6 @@
-// Products of matrices around the recursion of gram.hpp, for covariances of at most some hundred features, each known by one
-// matrix over the features: two classes, one that classes share, or one per class. It is what batch_products.py does for all
-// kinds and sizes; for small ones, a call from Python for every product takes as long as the products.
+// Products of matrices around the recursion of gram.hpp, for covariances of at most some hundred features, each known
+// by one matrix over the features: two classes, one that classes share, or one per class. It is what batch_products.py
+// does for all kinds and sizes; for small ones, a call from Python for every product takes as long as the products.
 #pragma once
 
 #include <algorithm>
@@ -28,14 +28,15 @@ struct DenseState {
 // Rows of a product: fewer are slower, more make a call of one row slower.
 inline constexpr int kSlice = 16;
 
-// Rows are learned in blocks, which continue from one call to the next: where a block begins and ends depends on the rows alone.
-// What the rows of a block need is computed in products of one size, that of a slice of the block, so that its bits do not depend
-// on which of the rows a call has.
+// Rows are learned in blocks, which continue from one call to the next: where a block begins and ends depends on the
+// rows alone. What the rows of a block need is computed in products of one size, that of a slice of the block, so that
+// its bits do not depend on which of the rows a call has.
 template <class Real>
 class DenseBlocks {
   public:
     // may_wait: pending rows with which a block may begin
-    DenseBlocks(const Blas<Real>& blas, const DenseState<Real>& state, Sharing sharing, int rows_per_block, std::int64_t may_wait)
+    DenseBlocks(const Blas<Real>& blas, const DenseState<Real>& state, Sharing sharing, int rows_per_block,
+                std::int64_t may_wait)
         : blas_(blas), s_(state), sharing_(sharing), room_(rows_per_block), may_wait_(may_wait),
           product_(std::size_t(state.learners) * rows_per_block * state.features),
           gram_(std::size_t(state.learners) * rows_per_block * rows_per_block) {}
@@ -48,8 +49,8 @@ class DenseBlocks {
         for (int l = 0; l < s_.learners; ++l) std::copy_n(products + l * size, size, products_of(l));
     }
 
-    // Makes all products that the recursion needs of rows order[0 .. n-1] (nullptr: first, first + 1, ...). Returns how many of the
-    // rows keep their digits; if none does, the block has ended.
+    // Makes all products that the recursion needs of rows order[0 .. n-1] (nullptr: first, first + 1, ...). Returns how
+    // many of the rows keep their digits; if none does, the block has ended.
     int begin(const Rows& all, const std::int64_t* order, std::int64_t first, int n, bool intercept) {
         const std::size_t d = std::size_t(s_.features), k = std::size_t(room_);
         block_.assign(k * d, Real(0));
@@ -71,8 +72,10 @@ class DenseBlocks {
         }
         scores_.resize(k * s_.columns);
         const int stride = s_.planes * s_.columns;
-        blas_.multiply(1, block_.data(), s_.features, weights_.data(), stride, 0, scores_.data(), s_.columns, room_, s_.columns, s_.features);
-        start.assign(scores_.begin() + std::size_t(rows) * s_.columns, scores_.begin() + std::size_t(rows + n) * s_.columns);
+        blas_.multiply(1, block_.data(), s_.features, weights_.data(), stride, 0, scores_.data(), s_.columns, room_,
+                       s_.columns, s_.features);
+        start.assign(scores_.begin() + std::size_t(rows) * s_.columns,
+                     scores_.begin() + std::size_t(rows + n) * s_.columns);
         norm.resize(std::size_t(n));
         for (int i = 0; i < n; ++i) {
             const Real* row = block_.data() + std::size_t(rows + i) * d;
@@ -86,8 +89,8 @@ class DenseBlocks {
         return {gram_.data() + (std::size_t(l) * room_ + rows) * room_, n, rows, room_, room_};
     }
 
-    // Updates means and covariances by what the recursion has found of the block so far, `done` more rows of it; ended: whether
-    // the next row begins another block. Returns whether all weights are in range.
+    // Updates means and covariances by what the recursion has found of the block so far, `done` more rows of it; ended:
+    // whether the next row begins another block. Returns whether all weights are in range.
     template <class Pass>
     bool end(const Pass& pass, int done, bool ended, double largest) {
         std::vector<int> kept(std::size_t(s_.learners), 0);
@@ -101,7 +104,8 @@ class DenseBlocks {
         return in_range;
     }
 
-    // Returns the weights before the block that the next row continues, and the products of its rows; nothing if there is none.
+    // Returns the weights before the block that the next row continues, and the products of its rows; nothing if there
+    // is none.
     std::pair<std::vector<Real>, std::vector<Real>> open() const {
         if (rows == 0) return {};
         std::vector<Real> products;
@@ -114,7 +118,7 @@ class DenseBlocks {
 
     std::int64_t pending_before() const { return before_; }
 
-    int rows = 0;  // of the block so far
+    int rows = 0;                     // of the block so far
     std::vector<double> start, norm;  // rows x columns scores; |x|^2 of the rows
 
   private:
@@ -141,7 +145,8 @@ class DenseBlocks {
             }
             if (multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, products + from) > 0) {
                 each_slice(n, [&](int at, int m) {
-                    blas_.multiply(1, block_.data() + std::size_t(at) * d, d, s_.sigma(l), d, 0, g + std::size_t(at) * d, d, m, d, d);
+                    blas_.multiply(1, block_.data() + std::size_t(at) * d, d, s_.sigma(l), d, 0,
+                                   g + std::size_t(at) * d, d, m, d, d);
                 });
                 multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, g + from);
             } else {
@@ -159,12 +164,14 @@ class DenseBlocks {
                 std::fill(products + from + size, products + k * d, Real(0));
             }
             each_slice(n, [&](int at, int m) {
-                blas_.multiply_transposed(block_.data() + std::size_t(at) * d, products, gram + std::size_t(at) * room_, m, room_, d);
+                blas_.multiply_transposed(block_.data() + std::size_t(at) * d, products, gram + std::size_t(at) * room_,
+                                          m, room_, d);
             });
             for (int i = 0; i < precise && count; ++i) {
                 const std::size_t at = std::size_t(rows + i);
                 double lost = 0.0;
-                for (int u = 0; u < count; ++u) lost += double(projected_[at * count + u]) * double(projected_[at * count + u]);
+                for (int u = 0; u < count; ++u)
+                    lost += double(projected_[at * count + u]) * double(projected_[at * count + u]);
                 const double left = gram[at * k + at];
                 if (left < kMinFraction * (left + lost)) precise = i;
             }
@@ -178,7 +185,8 @@ class DenseBlocks {
         const auto& c = pass.covariances[l];
         const int n = c.size(), d = s_.features;
         if (n == 0) return 0;
-        const std::size_t first = sharing_ == Sharing::independent ? l : 0, last = sharing_ == Sharing::shared ? pass.means.size() : first + 1;
+        const std::size_t first = sharing_ == Sharing::independent ? l : 0,
+                          last = sharing_ == Sharing::shared ? pass.means.size() : first + 1;
         const int columns = int(last - first), planes = s_.planes > 1 ? 2 : 1;
         lower_.assign(std::size_t(n) * n, Real(0));
         size_.resize(std::size_t(n));
@@ -196,7 +204,8 @@ class DenseBlocks {
         std::vector<Real>& q = lost_[l];
         q.resize(std::size_t(n) * d);
         change_.resize(std::size_t(columns) * planes * d);
-        const BlockUpdate<Real> update{plus_.data(), nullptr, lower_.data(), mean_.data(), size_.data(), n, columns * planes};
+        const BlockUpdate<Real> update{plus_.data(), nullptr, lower_.data(),   mean_.data(),
+                                       size_.data(), n,       columns * planes};
         update.compute(blas_, products_of(l), d, q.data(), change_.data(), 0, d, scratch_);
         if (c.factor != 1.0) {
             for (std::int64_t i = 0; i < std::int64_t(d) * d; ++i) s_.sigma(l)[i] *= Real(c.factor);
@@ -217,7 +226,8 @@ class DenseBlocks {
         return kept;
     }
 
-    // Keeps the rows in lost_, whose Gram matrices are to be subtracted from the covariances, after what was pending before the block.
+    // Keeps the rows in lost_, whose Gram matrices are to be subtracted from the covariances, after what was pending
+    // before the block.
     void wait(const std::vector<int>& kept) {
         const int d = s_.features, count = int(before_), more = *std::max_element(kept.begin(), kept.end());
         for (int l = 0; l < s_.learners; ++l) {
@@ -240,10 +250,10 @@ class DenseBlocks {
     const Blas<Real>& blas_;
     DenseState<Real> s_;
     Sharing sharing_;
-    int room_;  // rows of a block
+    int room_;                            // rows of a block
     std::int64_t may_wait_, before_ = 0;  // pending rows before the block
-    std::vector<Real> product_, gram_;  // learners x room x d, learners x room x room
-    std::vector<Real> weights_;  // before the block
+    std::vector<Real> product_, gram_;    // learners x room x d, learners x room x room
+    std::vector<Real> weights_;           // before the block
     std::vector<Real> block_, part_, projected_, scores_, lower_, size_, mean_, change_, scratch_;
     std::vector<std::vector<Real>> lost_;  // one list of rows per learner
     std::vector<std::int64_t> plus_;

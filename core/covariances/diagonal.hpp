@@ -1,6 +1,7 @@
-// A diagonal covariance per class. The new Gaussian is projected onto the diagonals either by its precisions (Crammer et al.
-// 2008, eq. 15), s_j <- scale s_j / (1 + zeta x_j^2 s_j), or by its moments, s_j <- scale (s_j - zeta/(1 + zeta v) (x_j s_j)^2).
-// The latter is the former with zeta/(1 + zeta (v - x_j^2 s_j)) in place of zeta. Variances defines how s_j is stored.
+// A diagonal covariance per class. The new Gaussian is projected onto the diagonals either by its precisions (Crammer
+// et al. 2008, eq. 15), s_j <- scale s_j / (1 + zeta x_j^2 s_j), or by its moments, s_j <- scale (s_j - zeta/(1 + zeta
+// v) (x_j s_j)^2). The latter is the former with zeta/(1 + zeta (v - x_j^2 s_j)) in place of zeta. Variances defines
+// how s_j is stored.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +33,8 @@ struct DiagonalCovariance {
             row.each([&, sigma](std::int32_t j, double x) {
                 const Real* f = weights.at(j);
                 margin.mean += x * (double(f[p.plus]) - double(f[p.minus]));
-                margin.variance += x * x * (sigma.read(f[weights.spacing + p.plus]) + sigma.read(f[weights.spacing + p.minus]));
+                margin.variance +=
+                    x * x * (sigma.read(f[weights.spacing + p.plus]) + sigma.read(f[weights.spacing + p.minus]));
             });
         } else {
             row.each([&, sigma, c = p.column()](std::int32_t j, double x) {
@@ -116,11 +118,13 @@ struct DiagonalCovariance {
     }
 
     double update_column(const Row& row, int column, double alpha, double zeta, double v, double age) const {
-        return moments ? update_by<true>(row, column, alpha, zeta, v, age) : update_by<false>(row, column, alpha, zeta, v, age);
+        return moments ? update_by<true>(row, column, alpha, zeta, v, age)
+                       : update_by<false>(row, column, alpha, zeta, v, age);
     }
 
     template <bool by_moments>
-    CONFIDENTLY_ALONE double update_by(const Row& row, int column, double alpha, double zeta, double v, double age) const {
+    CONFIDENTLY_ALONE double update_by(const Row& row, int column, double alpha, double zeta, double v,
+                                       double age) const {
         const auto sigma = variances.column(column);
         const auto gain = variances.gain(column);
         double largest = 0.0;
@@ -147,7 +151,9 @@ struct Diagonal {
         if (settings.forget > 0.0) {
             double* kept = state.template array<double>("kept", settings.independent ? weights.columns : 1);
             f(DiagonalCovariance<Real, ForgettingVariances<Real>>{
-                weights, {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept}, settings.moments});
+                weights,
+                {scaled, settings.prior_variance, settings.min_variance, settings.forget, kept},
+                settings.moments});
         } else if (settings.one_column && !weights.average && !settings.rule_rescales && scales.of(0) == 1.0) {
             if (settings.moments)
                 open_packed<true>(weights, settings.floor(), f);

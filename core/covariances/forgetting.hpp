@@ -24,11 +24,14 @@ struct ForgettingVariances {
     struct Column {
         double scale, kept, fade, floor;
 
-        CONFIDENTLY_INLINE double read(double stored) const { return std::max(scale * stored / (kept + fade * stored), floor); }
+        CONFIDENTLY_INLINE double read(double stored) const {
+            return std::max(scale * stored / (kept + fade * stored), floor);
+        }
     };
 
     struct Gain {
-        double fraction, floor;  // fraction of a gain of precision that p gains; the stored number of the least variance
+        double fraction,
+            floor;  // fraction of a gain of precision that p gains; the stored number of the least variance
 
         CONFIDENTLY_INLINE double updated(double stored, double, double gained) const {
             const double from = std::max(stored, floor);

@@ -1,5 +1,5 @@
-// A Gaussian while it trains on a chunk of rows, known only by the Gram matrix of the rows under the covariance S0 at the
-// start of the chunk. With z_u the u-th direction of an update and S_u the covariance before it,
+// A Gaussian while it trains on a chunk of rows, known only by the Gram matrix of the rows under the covariance S0 at
+// the start of the chunk. With z_u the u-th direction of an update and S_u the covariance before it,
 //   S_{u+1} = S_u - d_u (S_u z_u)(S_u z_u)',     mean = mean_0 + sum_u g_u S_u z_u,
 // and everything a rule needs follows from the products p_u(x) = x' S_u z_u, which obey
 //   p_u(x) = x' S0 z_u - sum_{w<u} d_w p_w(z_u) p_w(x)
@@ -37,9 +37,10 @@ double dot(const Real* a, const Real* b, int n) {
     return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 }
 
-// A Gram matrix of which every entry is given: of the vectors of some rows against those of all rows of their chunk, of which
-// they are the rows first, first + 1, ... A Gram says what z' S0 x is of a direction z = (one vector) - (another, or nothing);
-// support_gram.hpp has one that computes what is asked for. A vector's position is its number among those of the whole chunk.
+// A Gram matrix of which every entry is given: of the vectors of some rows against those of all rows of their chunk, of
+// which they are the rows first, first + 1, ... A Gram says what z' S0 x is of a direction z = (one vector) - (another,
+// or nothing); support_gram.hpp has one that computes what is asked for. A vector's position is its number among those
+// of the whole chunk.
 template <class Real>
 struct WholeGram {
     struct Direction {
@@ -72,15 +73,16 @@ struct WholeGram {
     double entry(int a, int b) const { return gram[std::size_t(a) * positions + position(b)]; }
 };
 
-// Updates that were made in a chunk, in their order: z as positions of vectors, d, and the shares d_w p_w(z_u) of those before.
+// Updates that were made in a chunk, in their order: z as positions of vectors, d, and the shares d_w p_w(z_u) of those
+// before.
 struct KnownUpdates {
     const std::int32_t *plus, *minus;
     const double *weight, *share;  // n; n x n
     int n;
 };
 
-// One covariance within a chunk. Its vectors are those of the Gram matrix: a row, or with a joint covariance a row in the
-// part of one column of the weights.
+// One covariance within a chunk. Its vectors are those of the Gram matrix: a row, or with a joint covariance a row in
+// the part of one column of the weights.
 template <class Gram>
 class GramCovariance {
   public:
@@ -105,7 +107,8 @@ class GramCovariance {
     // p_u(x) of a vector, for all updates so far
     const double* products(int vector) {
         double* p = product_.data() + std::size_t(vector) * capacity_;
-        for (int& u = known_[vector]; u < size(); ++u) p[u] = factor * gram.product(vector, direction[u]) - dot(shares(u), p, u);
+        for (int& u = known_[vector]; u < size(); ++u)
+            p[u] = factor * gram.product(vector, direction[u]) - dot(shares(u), p, u);
         return p;
     }
 
@@ -144,7 +147,7 @@ class GramCovariance {
     std::vector<std::int32_t> plus, minus;  // the directions of the updates, as positions of vectors
     std::vector<double> weight;             // d_u
     std::vector<typename Gram::Direction> direction;
-    double factor = 1.0;                    // multiplies S0 and all S_u
+    double factor = 1.0;  // multiplies S0 and all S_u
     Gram gram;
 
   private:
@@ -166,8 +169,10 @@ class ProductPass {
     virtual ProductMargin score(int row, Pair p) = 0;
     // Returns a bound of the coefficient times the length of the row.
     virtual double update(int row, Pair p, const ProductMargin& margin, const Step& step, double age) = 0;
-    // The same for a step of every column, where they share one covariance; zeta: the sum of what their precisions gain.
-    virtual double update_shared(int row, const ProductMargin& margin, const std::vector<double>& alpha, double zeta, double age) = 0;
+    // The same for a step of every column, where they share one covariance; zeta: the sum of what their precisions
+    // gain.
+    virtual double update_shared(int row, const ProductMargin& margin, const std::vector<double>& alpha, double zeta,
+                                 double age) = 0;
     // whether this chunk may still train on a row
     virtual bool precise(int row) = 0;
     // whether a scale was multiplied into a covariance, which ends the chunk
@@ -188,12 +193,11 @@ class GramPass final : public ProductPass {
     template <class GramOf>
     GramPass(Sharing sharing, GramOf&& gram_of, const double* start, const double* norm, int rows, int columns,
              int capacity, Scales scales, double floor)
-        : ProductPass(columns, sharing == Sharing::shared), sharing_(sharing), start_(start), norm_(norm), rows_(rows), scales_(scales), floor_(floor),
-          means(sharing == Sharing::joint ? 1 : columns) {
+        : ProductPass(columns, sharing == Sharing::shared), sharing_(sharing), start_(start), norm_(norm), rows_(rows),
+          scales_(scales), floor_(floor), means(sharing == Sharing::joint ? 1 : columns) {
         const int learners = sharing == Sharing::independent ? columns : 1;
         const int vectors = sharing == Sharing::joint ? rows * columns : rows;
-        for (int l = 0; l < learners; ++l)
-            covariances.emplace_back(gram_of(l), vectors, capacity);
+        for (int l = 0; l < learners; ++l) covariances.emplace_back(gram_of(l), vectors, capacity);
         ages.resize(learners);
     }
 
@@ -207,8 +211,10 @@ class GramPass final : public ProductPass {
 
     bool precise(int row) override {
         if (sharing_ == Sharing::joint)
-            return covariances[0].gram.all_of(row, rows_, columns, [&](int a, int b) { return covariances[0].precise(a, b); });
-        return std::all_of(covariances.begin(), covariances.end(), [&](auto& covariance) { return covariance.precise(row); });
+            return covariances[0].gram.all_of(row, rows_, columns,
+                                              [&](int a, int b) { return covariances[0].precise(a, b); });
+        return std::all_of(covariances.begin(), covariances.end(),
+                           [&](auto& covariance) { return covariance.precise(row); });
     }
 
     ProductMargin score(int row, Pair p) override {
@@ -236,10 +242,12 @@ class GramPass final : public ProductPass {
         return std::fabs(step.alpha) * scale * std::sqrt(norm_[row]);
     }
 
-    double update_shared(int row, const ProductMargin& margin, const std::vector<double>& alpha, double zeta, double age) override {
+    double update_shared(int row, const ProductMargin& margin, const std::vector<double>& alpha, double zeta,
+                         double age) override {
         if (margin.lost) return 0.0;
         const double scale = scales_.of(0), gained = zeta / columns;
-        covariances[0].append(row, kNone, margin.at_floor || gained <= 0.0 ? 0.0 : scale / (1.0 / gained + margin.variance));
+        covariances[0].append(row, kNone,
+                              margin.at_floor || gained <= 0.0 ? 0.0 : scale / (1.0 / gained + margin.variance));
         ages[0].push_back(age);
         double largest = 0.0;
         for (int c = 0; c < columns; ++c) {
@@ -250,7 +258,8 @@ class GramPass final : public ProductPass {
     }
 
     bool folded() const override {
-        return std::any_of(covariances.begin(), covariances.end(), [](auto& covariance) { return covariance.factor != 1.0; });
+        return std::any_of(covariances.begin(), covariances.end(),
+                           [](auto& covariance) { return covariance.factor != 1.0; });
     }
 
     std::vector<GramCovariance<Gram>> covariances;  // one per learner

@@ -75,7 +75,8 @@ struct Identity {
     static constexpr bool forgets = false;
 
     template <class Real, class State, class F>
-    static void open(const State&, const Weights<Real>& weights, const Scales&, const CovarianceSettings& settings, F&& f) {
+    static void open(const State&, const Weights<Real>& weights, const Scales&, const CovarianceSettings& settings,
+                     F&& f) {
         f(IdentityCovariance<Real>{weights, settings.prior_variance});
     }
 };

@@ -1,5 +1,6 @@
-// The diagonal covariance of the most common learner (one column of weights, no averaging, a rule that never rescales Sigma), a
-// second time for speed: the mean and variance of a feature are adjacent, and one vector operation serves both.
+// The diagonal covariance of the most common learner (one column of weights, no averaging, a rule that never rescales
+// Sigma), a second time for speed: the mean and variance of a feature are adjacent, and one vector operation serves
+// both.
 #pragma once
 
 #include <algorithm>

@@ -1,11 +1,12 @@
 // PackedDiagonal with AVX2, in double precision: the same numbers to the last bit, four features at a time.
 //
-// A feature is a pair (mean, variance) of 16 bytes. The pairs of features 0 and 2 are loaded into one register, those of 1
-// and 3 into another. For a score, each register is multiplied by the pairs (x, x^2) of its features and added to a sum of
-// its own: its halves are lanes 0 and 2, or 1 and 3, of the sums that PackedDiagonal keeps, and they are added up in the
-// same order. For an update, unpacking the two registers gives four means and four variances, for each of which the
-// operations are those of PackedDiagonal in the same order, none of them fused; packing gives the pairs back. The features
-// that are left over, and the intercept, go through the same operations two at a time, the second of which may be none.
+// A feature is a pair (mean, variance) of 16 bytes. The pairs of features 0 and 2 are loaded into one register, those
+// of 1 and 3 into another. For a score, each register is multiplied by the pairs (x, x^2) of its features and added to
+// a sum of its own: its halves are lanes 0 and 2, or 1 and 3, of the sums that PackedDiagonal keeps, and they are added
+// up in the same order. For an update, unpacking the two registers gives four means and four variances, for each of
+// which the operations are those of PackedDiagonal in the same order, none of them fused; packing gives the pairs back.
+// The features that are left over, and the intercept, go through the same operations two at a time, the second of which
+// may be none.
 //
 // Single precision, other tasks than two classes and other storage of the variances take the paths without AVX2.
 #pragma once
@@ -53,7 +54,8 @@ struct PackedDiagonalAvx2 {
         std::int32_t i = 0;
         for (; i + 4 <= row.size; i += 4) {
             const std::int32_t* c = row.column + i;
-            four(at(first, c[0]), at(first, c[1]), at(first, c[2]), at(first, c[3]), _mm256_loadu_pd(row.value + i), change, largest);
+            four(at(first, c[0]), at(first, c[1]), at(first, c[2]), at(first, c[3]), _mm256_loadu_pd(row.value + i),
+                 change, largest);
         }
         // the intercept, and what is left over: at most four features; in place of those that are missing, none
         double none[4][2] = {{0.0, 1.0}, {0.0, 1.0}, {0.0, 1.0}, {0.0, 1.0}};
@@ -62,7 +64,8 @@ struct PackedDiagonalAvx2 {
         if (left || row.intercept)
             four(row.intercept ? at(first, kIntercept) : none[0], left > 0 ? at(first, c[0]) : none[1],
                  left > 1 ? at(first, c[1]) : none[2], left > 2 ? at(first, c[2]) : none[3],
-                 _mm256_setr_pd(row.intercept ? 1.0 : 0.0, left > 0 ? x[0] : 0.0, left > 1 ? x[1] : 0.0, left > 2 ? x[2] : 0.0),
+                 _mm256_setr_pd(row.intercept ? 1.0 : 0.0, left > 0 ? x[0] : 0.0, left > 1 ? x[1] : 0.0,
+                                left > 2 ? x[2] : 0.0),
                  change, largest);
         const __m128d half = _mm_max_pd(_mm256_castpd256_pd128(largest), _mm256_extractf128_pd(largest, 1));
         return std::max(_mm_cvtsd_f64(half), _mm_cvtsd_f64(_mm_unpackhi_pd(half, half)));
@@ -74,7 +77,8 @@ struct PackedDiagonalAvx2 {
         __m256d alpha, zeta, inverse, v, whole, floor;
 
         CONFIDENTLY_AVX2 Change(double a, double z, double variance, double least)
-            : alpha(_mm256_set1_pd(a)), zeta(_mm256_set1_pd(z)), v(_mm256_set1_pd(variance)), floor(_mm256_set1_pd(least)) {
+            : alpha(_mm256_set1_pd(a)), zeta(_mm256_set1_pd(z)), v(_mm256_set1_pd(variance)),
+              floor(_mm256_set1_pd(least)) {
             const double reciprocal = 1.0 / std::max(z, PackedDiagonal<double, moments>::kLeastGain);
             inverse = _mm256_set1_pd(reciprocal);
             whole = _mm256_set1_pd(reciprocal + variance);
@@ -85,13 +89,17 @@ struct PackedDiagonalAvx2 {
 
     // first: the first feature; the position of the intercept is -1
     template <class Number>
-    static Number* at(Number* first, std::int32_t column) { return first + 2 * static_cast<std::int64_t>(column); }
+    static Number* at(Number* first, std::int32_t column) {
+        return first + 2 * static_cast<std::int64_t>(column);
+    }
 
     CONFIDENTLY_AVX2 static __m256d two(const double* f, const double* g) {
         return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(f)), _mm_loadu_pd(g), 1);
     }
 
-    CONFIDENTLY_AVX2 static __m128d term(const double* f, double x) { return _mm_mul_pd(_mm_setr_pd(x, x * x), _mm_loadu_pd(f)); }
+    CONFIDENTLY_AVX2 static __m128d term(const double* f, double x) {
+        return _mm_mul_pd(_mm_setr_pd(x, x * x), _mm_loadu_pd(f));
+    }
 
     CONFIDENTLY_AVX2 static void four(double* f0, double* f1, double* f2, double* f3, __m256d x, const Change& change,
                                       __m256d& largest) {

@@ -1,9 +1,10 @@
-// Scores of rows and their variances together, where a feature is a pair (mean, variance), with AVX2: the same numbers to the
-// last bit as those of ColumnSums and PackedDiagonal, for which every pair is read twice.
+// Scores of rows and their variances together, where a feature is a pair (mean, variance), with AVX2: the same numbers
+// to the last bit as those of ColumnSums and PackedDiagonal, for which every pair is read twice.
 //
-// Four features at a time, as in packed_avx2.hpp: the pairs of features 0 and 2 in one register, those of 1 and 3 in another,
-// times the pairs (x, x^2). The second halves of the products go to the four sums of a variance. The first halves go to the score
-// one after the other, in the order of the features. So an addition waits for the one before, and two rows are taken together.
+// Four features at a time, as in packed_avx2.hpp: the pairs of features 0 and 2 in one register, those of 1 and 3 in
+// another, times the pairs (x, x^2). The second halves of the products go to the four sums of a variance. The first
+// halves go to the score one after the other, in the order of the features. So an addition waits for the one before,
+// and two rows are taken together.
 //
 // Single precision, averaged weights and other processors take the two passes.
 #pragma once

@@ -11,8 +11,8 @@ namespace confidently {
 template <class Real>
 inline constexpr double kMaxScale = sizeof(Real) == 4 ? 1e12 : 1e100;
 
-// An ellipsoid may not grow beyond this multiple of its prior: rules whose parameters make it grow without bound (IELLIP
-// with b and c near 1) would leave the range of any type.
+// An ellipsoid may not grow beyond this multiple of its prior: rules whose parameters make it grow without bound
+// (IELLIP with b and c near 1) would leave the range of any type.
 inline constexpr double kMaxGrowth = 1e24;
 
 struct Scales {

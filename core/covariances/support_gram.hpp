@@ -1,11 +1,11 @@
 // The Gram matrix of a chunk of rows under the joint covariance of a kernel learner, computed where it is asked for.
 //
-// The covariance is known by its support rows: z' S0 x = t(z, x) - t(z)' A^-1 t(x), with t the kernel, times -1, 0 or 1 by
-// the classes of both, and A^-1 as a matrix. K classes make K vectors of each row, but a row updates along one direction,
-// its class against the strongest rival. The rival is known only when the row is reached; who is likely to be it is known
-// before the chunk. So the caller gives the products along the likely directions, made together by products of matrices, and
-// the few others are computed here, one by one: only the support rows of two classes matter for them, and no product is made
-// with a class that does not take part.
+// The covariance is known by its support rows: z' S0 x = t(z, x) - t(z)' A^-1 t(x), with t the kernel, times -1, 0 or 1
+// by the classes of both, and A^-1 as a matrix. K classes make K vectors of each row, but a row updates along one
+// direction, its class against the strongest rival. The rival is known only when the row is reached; who is likely to
+// be it is known before the chunk. So the caller gives the products along the likely directions, made together by
+// products of matrices, and the few others are computed here, one by one: only the support rows of two classes matter
+// for them, and no product is made with a class that does not take part.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,10 @@ namespace confidently {
 
 // Directions of a chunk, with what is known along them.
 struct Directions {
-    const std::int32_t *plus, *minus;  // vectors (column * rows + row), direction q of row q % rows; plus kNone: no direction
-    const double* solved;              // A^-1 t(z), one row of numbers per direction
-    const double* along;               // z' S0 x of all vectors x, one row of numbers per direction
+    const std::int32_t *plus,
+        *minus;            // vectors (column * rows + row), direction q of row q % rows; plus kNone: no direction
+    const double* solved;  // A^-1 t(z), one row of numbers per direction
+    const double* along;   // z' S0 x of all vectors x, one row of numbers per direction
     int n;
 };
 
@@ -30,12 +31,12 @@ class SupportGram {
   public:
     using Direction = int;
 
-    // inverse: support x support, nullptr where the covariance stays the prior; kernel: support x rows; own: rows x rows;
-    // sides: the columns of each support row's direction, kNone for none
-    SupportGram(const double* inverse, const double* kernel, const double* own, const std::int32_t* sides, int support, int rows,
-                int columns, const Directions& likely)
-        : inverse_(inverse), kernel_(kernel), own_(own), sides_(sides), support_(support), rows_(rows), columns_(columns),
-          likely_(likely) {
+    // inverse: support x support, nullptr where the covariance stays the prior; kernel: support x rows; own: rows x
+    // rows; sides: the columns of each support row's direction, kNone for none
+    SupportGram(const double* inverse, const double* kernel, const double* own, const std::int32_t* sides, int support,
+                int rows, int columns, const Directions& likely)
+        : inverse_(inverse), kernel_(kernel), own_(own), sides_(sides), support_(support), rows_(rows),
+          columns_(columns), likely_(likely) {
         for (int q = 0; q < likely.n; ++q)
             if (likely.plus[q] != kNone) number_.emplace(std::pair(likely.plus[q], likely.minus[q]), q);
     }

@@ -4,7 +4,8 @@
 //   forgets         whether it supports CovarianceSettings::forget
 //   open<Real>(state, weights, scales, settings, f)
 //                   calls f(covariance) with the covariance over a state's arrays. state.array<T>(name, sizes...) is
-//                   one of them, checked to have that shape. The covariance only points into the arrays, so that it may be kept.
+//                   one of them, checked to have that shape. The covariance only points into the arrays, so that it may
+//                   be kept.
 // The covariance itself has
 //   weights                             the means, as Weights<Real>
 //   one_column                          whether it serves one column of weights only

@@ -60,7 +60,8 @@ class Undo {
         blocks_.push_back({Buffer<Change>(memory(), size), size, 0});
     }
 
-    // Of the blocks of all logs: a stream has a log per batch, and to map fresh memory for each takes longer than to fill it.
+    // Of the blocks of all logs: a stream has a log per batch, and to map fresh memory for each takes longer than to
+    // fill it.
     static const std::shared_ptr<MemoryPool>& memory() {
         static const auto pool = std::make_shared<MemoryPool>(2, std::size_t(1) << 23);
         return pool;

@@ -11,7 +11,8 @@ namespace confidently {
 template <class Real>
 struct ScaledVariances {
     Scales scales;
-    double floor;  // lower bound: a hard constraint met twice would drive a variance to 0 and everything after it to NaN
+    double
+        floor;  // lower bound: a hard constraint met twice would drive a variance to 0 and everything after it to NaN
 
     struct Column {
         double scale, floor;
@@ -23,7 +24,9 @@ struct ScaledVariances {
     struct Gain {
         double inverse;
 
-        CONFIDENTLY_INLINE double updated(double, double s, double gained) const { return s / (1.0 + gained * s) * inverse; }
+        CONFIDENTLY_INLINE double updated(double, double s, double gained) const {
+            return s / (1.0 + gained * s) * inverse;
+        }
     };
 
     Column column(int k) const { return {scales.of(k), floor}; }

@@ -17,8 +17,8 @@
 
 namespace confidently {
 
-// Training that would make a weight larger than this is an error. Scores of rows with the largest allowed values, and sums of
-// weights over rows, then stay far within the range of their type.
+// Training that would make a weight larger than this is an error. Scores of rows with the largest allowed values, and
+// sums of weights over rows, then stay far within the range of their type.
 template <class Real>
 inline constexpr double kLargestWeight = sizeof(Real) == 4 ? 1e32 : 1e110;
 
@@ -79,9 +79,7 @@ struct Weights {
     }
 
     // One score per column, from the mean (plane 0) or the averaging plane.
-    void scores(const Row& row, int plane, double* out) const {
-        sums(plane)(row, columns, out);
-    }
+    void scores(const Row& row, int plane, double* out) const { sums(plane)(row, columns, out); }
 
     // Of four rows, in the one column.
     void scores_of_four(const Row* rows, double* out) const { sums(0).of_four_rows(rows, out); }

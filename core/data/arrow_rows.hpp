@@ -57,7 +57,8 @@ struct ArrowColumn {
 
     std::int64_t string_of(std::int64_t element) const {
         if (!entry) return element;
-        if (entry[element] < 0 || entry[element] >= strings.n) throw std::invalid_argument("the entries of a dictionary are damaged");
+        if (entry[element] < 0 || entry[element] >= strings.n)
+            throw std::invalid_argument("the entries of a dictionary are damaged");
         return entry[element];
     }
 

@@ -22,26 +22,28 @@
 
 namespace confidently {
 
-// value: a number or a category, cell by cell; number: the same, but NA and the like are missing; date: a date or a time.
+// value: a number or a category, cell by cell; number: the same, but NA and the like are missing; date: a date or a
+// time.
 enum class Use { none, value, category, text, label, target, weight, number, date };
 
 struct ColumnUse {
     std::string name;
     Use use;
-    std::vector<std::size_t> kept;  // positions of this column among the kept strings of a row
+    std::vector<std::size_t> kept;                          // positions of this column among the kept strings of a row
     DateFeatures::PartUses parts = DateFeatures::kNumbers;  // of a date
-    std::string date_format = "";                            // of a date; "": ISO 8601
-    NumberFormat numbers = {};                               // of numbers, targets and weights
-    std::string unit = "";                                   // of numbers with units, if it is known
+    std::string date_format = "";                           // of a date; "": ISO 8601
+    NumberFormat numbers = {};                              // of numbers, targets and weights
+    std::string unit = "";                                  // of numbers with units, if it is known
 };
 
-// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram, dates column.time and so on; an
-// empty cell adds no feature, nor does 0 unless zeros are wanted.
+// One column. Numbers are features with the column's name, categories column=value, n-grams column:n-gram, dates
+// column.time and so on; an empty cell adds no feature, nor does 0 unless zeros are wanted.
 class CellColumn {
   public:
     explicit CellColumn(const ColumnUse& use)
         : use(use.use), name(use.name), kept(use.kept), numbers(use.numbers),
-          may_be_plain((use.use == Use::value || use.use == Use::number) && use.kept.empty() && use.numbers.plain()), number_(use.name), category_(use.name + "="), text_(use.name + ":"),
+          may_be_plain((use.use == Use::value || use.use == Use::number) && use.kept.empty() && use.numbers.plain()),
+          number_(use.name), category_(use.name + "="), text_(use.name + ":"),
           date_(use.name, use.parts, use.date_format), unit_(use.unit) {}
 
     const Use use;
@@ -55,7 +57,8 @@ class CellColumn {
     void written(std::string_view text, Ngrams& ngrams, RowWriter& rows) {
         const char* end = text.data() + text.size();
         if (use == Use::none && kept.empty()) return;
-        if (const char* invalid = invalid_utf8(text.data(), end); invalid != end) throw RowError{nullptr, not_utf8(invalid)};
+        if (const char* invalid = invalid_utf8(text.data(), end); invalid != end)
+            throw RowError{nullptr, not_utf8(invalid)};
         for (const std::size_t which : kept) rows.keep(which, text);
         switch (use) {
             case Use::none: break;
@@ -75,7 +78,8 @@ class CellColumn {
     // The number that a cell is, if it is one. The byte behind text must not continue a number.
     std::optional<double> read(std::string_view text) const {
         double x;
-        if (numbers.plain()) return read_decimal(text.data(), x) == text.data() + text.size() ? std::optional(x) : std::nullopt;
+        if (numbers.plain())
+            return read_decimal(text.data(), x) == text.data() + text.size() ? std::optional(x) : std::nullopt;
         const auto found = numbers.read(text);
         return found ? std::optional(found->value) : std::nullopt;
     }
@@ -89,7 +93,9 @@ class CellColumn {
     }
 
     // The feature of a category.
-    std::int32_t category_feature(std::string_view text, RowWriter& rows) const { return rows.column_of(category_, text); }
+    std::int32_t category_feature(std::string_view text, RowWriter& rows) const {
+        return rows.column_of(category_, text);
+    }
 
   private:
     void value(std::string_view text, RowWriter& rows) {
@@ -101,9 +107,14 @@ class CellColumn {
         }
         if (use == Use::number && is_missing(text)) return;
         if (numbers.strict && is_formatted_number(text))
-            fail(text, "cell", "is a number in another form than those of the column; use --decimal, --thousands or --units, or take the column as a category (--category)");
+            fail(text, "cell",
+                 "is a number in another form than those of the column; use --decimal, --thousands or --units, or take "
+                 "the column as a category (--category)");
         if (!may_be_not_finite(text) || !is_not_finite(text)) return category(text, rows);
-        if ((text.back() | 0x20) != 'n') fail(text, "cell", "is not finite; leave it out, impute it, or take the column as a category (--category) or text (--text)");
+        if ((text.back() | 0x20) != 'n')
+            fail(text, "cell",
+                 "is not finite; leave it out, impute it, or take the column as a category (--category) or text "
+                 "(--text)");
     }
 
     void date(std::string_view text, RowWriter& rows) {

@@ -17,7 +17,8 @@ class Characters {
     Characters() : of_(std::make_unique<std::uint8_t[]>(kDirect)) {
         for (const std::uint32_t& run : kCharacterRuns) {
             const bool last = &run + 1 == std::end(kCharacterRuns);
-            const std::uint32_t first = std::min(run >> 8, kDirect), next = last ? kDirect : std::min((&run)[1] >> 8, kDirect);
+            const std::uint32_t first = std::min(run >> 8, kDirect),
+                                next = last ? kDirect : std::min((&run)[1] >> 8, kDirect);
             std::fill(&of_[first], &of_[0] + next, static_cast<std::uint8_t>(run));
         }
         for (const LowerCases& range : kLowerCases)
@@ -43,7 +44,8 @@ class Characters {
 
     std::uint8_t bits(std::uint32_t c) const {
         if (c < kDirect) return of_[c];
-        return static_cast<std::uint8_t>(*(std::upper_bound(std::begin(kCharacterRuns), std::end(kCharacterRuns), c << 8 | 0xff) - 1));
+        return static_cast<std::uint8_t>(
+            *(std::upper_bound(std::begin(kCharacterRuns), std::end(kCharacterRuns), c << 8 | 0xff) - 1));
     }
 
     std::unique_ptr<std::uint8_t[]> of_;
@@ -54,7 +56,8 @@ inline const Characters kCharacters;
 inline constexpr std::uint32_t kCapitalSigma = 0x3a3, kSigma = 0x3c3, kFinalSigma = 0x3c2;
 inline constexpr std::uint32_t kDottedI = 0x130, kDotAbove = 0x307;
 
-// The lower case of the capital sigma from `at` to `behind` in a text: the final one at the end of a word, as Unicode defines it.
+// The lower case of the capital sigma from `at` to `behind` in a text: the final one at the end of a word, as Unicode
+// defines it.
 inline std::uint32_t sigma_at(std::string_view text, const char* at, const char* behind) {
     const auto is_ignored = [](CodePoint c) { return c.size > 0 && kCharacters.is_ignorable(c.code); };
     const auto is_cased = [](CodePoint c) { return c.size > 0 && kCharacters.is_cased(c.code); };

@@ -1,5 +1,5 @@
-// Text with one row of cells per line, separated by a delimiter. A cell may be in double quotes: then it may contain delimiters, line
-// ends and doubled double quotes (RFC 4180).
+// Text with one row of cells per line, separated by a delimiter. A cell may be in double quotes: then it may contain
+// delimiters, line ends and doubled double quotes (RFC 4180).
 //
 // Bytes cut anywhere go in, checked CSR rows come out.
 #pragma once
@@ -24,11 +24,12 @@
 
 namespace confidently {
 
-inline constexpr std::size_t kMaxLineBytes = std::size_t(64) << 20;  // a file without line ends must not fill the memory
+inline constexpr std::size_t kMaxLineBytes = std::size_t(64)
+                                             << 20;  // a file without line ends must not fill the memory
 
 struct CsvFormat {
-    char delimiter;  // continues no number
-    bool quotes;  // whether cells may be quoted
+    char delimiter;        // continues no number
+    bool quotes;           // whether cells may be quoted
     bool careful = false;  // read every row in the careful way, which gives the same
 };
 
@@ -74,8 +75,8 @@ class CsvReader {
     CsvReader(CsvFormat format, ReaderOptions options, NgramOptions ngrams)
         : writer(std::move(options)), format_(format), ngrams_(ngrams) {}
 
-    // Returns the cells of the first row that is not blank once its end has been fed, and keeps what follows for the rows. Throws
-    // std::invalid_argument even if invalid rows are skipped.
+    // Returns the cells of the first row that is not blank once its end has been fed, and keeps what follows for the
+    // rows. Throws std::invalid_argument even if invalid rows are skipped.
     std::optional<std::vector<std::string>> header(std::string_view text) {
         keep(text);
         const char *p = buffer_.data(), *end = p + buffer_.size(), *next = nullptr;
@@ -100,13 +101,15 @@ class CsvReader {
     void describe(const std::vector<ColumnUse>& columns) {
         columns_.clear();
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
-        // A row that is left must not have shown the unit of a column, and the fast way may leave one behind some of its cells.
-        careful_ = format_.careful || std::any_of(columns_.begin(), columns_.end(), [](const CellColumn& c) { return c.numbers.units; });
+        // A row that is left must not have shown the unit of a column, and the fast way may leave one behind some of
+        // its cells.
+        careful_ = format_.careful ||
+                   std::any_of(columns_.begin(), columns_.end(), [](const CellColumn& c) { return c.numbers.units; });
         numbers_ = careful_ ? nullptr : CsvNumbers::of(columns_, format_.delimiter, writer.options);
     }
 
-    // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text is the last one. A reader
-    // that counts cells reads no rows.
+    // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text
+    // is the last one. A reader that counts cells reads no rows.
     std::optional<std::vector<CellCounts>> counts(std::string_view text, bool last, std::int64_t rows) {
         keep(text);
         if (last && !buffer_.empty()) buffer_ += '\n';
@@ -117,7 +120,8 @@ class CsvReader {
             try {
                 next = cut(beginning(p), end);
                 if (next && cells_.size() == columns_.size())
-                    for (std::size_t k = 0; k < columns_.size(); ++k) found[k].add(trimmed(text_of(cells_[k])), columns_[k]);
+                    for (std::size_t k = 0; k < columns_.size(); ++k)
+                        found[k].add(trimmed(text_of(cells_[k])), columns_[k]);
             } catch (const RowError&) {
                 next = line_end(p, end);
             }
@@ -152,7 +156,8 @@ class CsvReader {
     ParsedRows parsed(std::string_view text, bool last) {
         writer.begin_batch(line_ + 1);
         keep(text);
-        if (text.find('\n') == std::string_view::npos && !(last && !buffer_.empty())) return writer.take();  // no row ends here
+        if (text.find('\n') == std::string_view::npos && !(last && !buffer_.empty()))
+            return writer.take();  // no row ends here
         writer.rows.room(static_cast<std::int64_t>(buffer_.size() / 2 + 2));
         const char *p = buffer_.data(), *end = p + buffer_.size();
         const bool too_long = buffer_.size() > kMaxLineBytes;
@@ -183,7 +188,8 @@ class CsvReader {
             ++line_;
             return next;
         } else {
-            left_out_ = pause_ = std::min(2 * pause_ + 1, kLongestPause);  // most rows may be other ones: trying each costs too much
+            left_out_ = pause_ =
+                std::min(2 * pause_ + 1, kLongestPause);  // most rows may be other ones: trying each costs too much
         }
         next = p;
         try {
@@ -202,8 +208,9 @@ class CsvReader {
         return next;
     }
 
-    // The fast way: reads the row at p cell by cell as it is cut, if no cell is quoted and nothing is wrong. Returns the beginning of the next
-    // row; nullptr for any other row, of which no trace is left, because only the careful way knows which of several errors comes first.
+    // The fast way: reads the row at p cell by cell as it is cut, if no cell is quoted and nothing is wrong. Returns
+    // the beginning of the next row; nullptr for any other row, of which no trace is left, because only the careful way
+    // knows which of several errors comes first.
     const char* plain_row(const char* p, const char* end) {
         if (careful_ || line_ == 0 || columns_.empty()) return nullptr;
         if (is_space(*p) || *p == '\n') return nullptr;  // perhaps a blank line
@@ -222,7 +229,9 @@ class CsvReader {
 
     const char* plain_cells(const char* p, const char* end) {
         if (numbers_) {
-            const auto other = [&](CellColumn& column, const char* first) { return plain_cell_and_end(column, first, end); };
+            const auto other = [&](CellColumn& column, const char* first) {
+                return plain_cell_and_end(column, first, end);
+            };
             if (const char* next = numbers_->row(p, end, columns_, writer, other)) return next;
             writer.rollback_row();
             writer.begin_row(line_ + 1);
@@ -247,7 +256,8 @@ class CsvReader {
         if (may_be_number && ends_plain(*p)) return p;  // empty
         double x;
         if (may_be_number && end - p > kShortDecimal)
-            if (const char* behind = read_short_decimal(p, x); behind && ends_plain(*behind) && std::fabs(x) <= writer.options.largest) {
+            if (const char* behind = read_short_decimal(p, x);
+                behind && ends_plain(*behind) && std::fabs(x) <= writer.options.largest) {
                 column.number(x, writer);
                 return behind;
             }
@@ -290,7 +300,8 @@ class CsvReader {
         return "line " + std::to_string(line_ + 1) + (at_ ? ", column " + excerpt(at_->name) : "") + ": " + error.what;
     }
 
-    // Cuts the row at p into cells. Returns the beginning of the next one, or nullptr if the end of this one is missing.
+    // Cuts the row at p into cells. Returns the beginning of the next one, or nullptr if the end of this one is
+    // missing.
     const char* cut(const char* p, const char* end) {
         cells_.clear();
         for (;; ++p) {
@@ -325,15 +336,17 @@ class CsvReader {
         cells_.push_back({between(first, p), escaped});
         for (++p; p != end && *p != format_.delimiter && *p != '\n'; ++p)
             if (!is_space(*p))
-                throw RowError{nullptr, "text follows the closing quote of " + excerpt(cells_.back().text) + "; "
-                                        "double the quotes inside a quoted cell"};
+                throw RowError{nullptr, "text follows the closing quote of " + excerpt(cells_.back().text) +
+                                            "; "
+                                            "double the quotes inside a quoted cell"};
         return p == end ? nullptr : p;
     }
 
     std::string_view text_of(const Cell& cell) {
         if (!cell.escaped) return cell.text;
         unescaped_.clear();
-        for (const char* p = cell.text.data(), *end = p + cell.text.size(); p != end; p += 1 + (*p == '"')) unescaped_ += *p;
+        for (const char *p = cell.text.data(), *end = p + cell.text.size(); p != end; p += 1 + (*p == '"'))
+            unescaped_ += *p;
         return unescaped_;
     }
 

@@ -1,4 +1,5 @@
-// Rows of a table of text that are numbers, but for a label, a target or a weight: read several numbers at once, if the processor can.
+// Rows of a table of text that are numbers, but for a label, a target or a weight: read several numbers at once, if the
+// processor can.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +18,10 @@ namespace confidently {
 
 class CsvNumbers {
   public:
-    // Nothing where there are too few numbers, or other features, or where the processor or the options do not allow it.
-    static std::unique_ptr<CsvNumbers> of([[maybe_unused]] const std::vector<CellColumn>& columns, [[maybe_unused]] char delimiter,
+    // Nothing where there are too few numbers, or other features, or where the processor or the options do not allow
+    // it.
+    static std::unique_ptr<CsvNumbers> of([[maybe_unused]] const std::vector<CellColumn>& columns,
+                                          [[maybe_unused]] char delimiter,
                                           [[maybe_unused]] const ReaderOptions& options) {
 #if CONFIDENTLY_X86
         if (options.path < Simd::vbmi2 || options.largest < CsvVbmi2::kLargest) return nullptr;
@@ -34,18 +37,22 @@ class CsvNumbers {
 #if CONFIDENTLY_X86
         : vbmi2_(delimiter)
 #endif
-    {}
+    {
+    }
 
-    // Adds the cells of the row at p to the row that was begun; end: of the text. other(column, p) does the same with one cell and returns what is
-    // behind it and its end, or nullptr. Returns the beginning of the next row; nullptr if a number is of another form, after some of the cells.
+    // Adds the cells of the row at p to the row that was begun; end: of the text. other(column, p) does the same with
+    // one cell and returns what is behind it and its end, or nullptr. Returns the beginning of the next row; nullptr if
+    // a number is of another form, after some of the cells.
     template <class Other>
-    const char* row([[maybe_unused]] const char* p, [[maybe_unused]] const char* end, [[maybe_unused]] std::vector<CellColumn>& columns,
-                    [[maybe_unused]] RowWriter& rows, [[maybe_unused]] Other&& other) {
+    const char* row([[maybe_unused]] const char* p, [[maybe_unused]] const char* end,
+                    [[maybe_unused]] std::vector<CellColumn>& columns, [[maybe_unused]] RowWriter& rows,
+                    [[maybe_unused]] Other&& other) {
 #if CONFIDENTLY_X86
         double* values = values_.data();
         for (const Run& run : runs_) {
             const bool ends_row = run.first + run.n == columns.size();
-            p = run.numbers ? vbmi2_.read(p, end, run.n, ends_row, rows.options.largest, values) : other(columns[run.first], p);
+            p = run.numbers ? vbmi2_.read(p, end, run.n, ends_row, rows.options.largest, values)
+                            : other(columns[run.first], p);
             if (!p) return nullptr;
             if (run.numbers) values += run.n;
         }
@@ -74,7 +81,8 @@ class CsvNumbers {
     // Adds the k-th column; returns whether its cells may be in such a row.
     bool add(const CellColumn& column, std::size_t k) {
         const bool number = column.use == Use::value || column.use == Use::number;
-        const bool head = column.use == Use::none || column.use == Use::label || column.use == Use::target || column.use == Use::weight;
+        const bool head = column.use == Use::none || column.use == Use::label || column.use == Use::target ||
+                          column.use == Use::weight;
         if (number ? !column.may_be_plain : !head) return false;
         if (runs_.empty() || !number || !runs_.back().numbers) runs_.push_back({k, 0, number});
         ++runs_.back().n;
@@ -92,7 +100,8 @@ class CsvNumbers {
             if ((known_[k] = columns[columns_[k]].known_number(rows)) < 0) return known_[0] = -1, false;
         known_since_ = rows.forgotten();
         const auto last = known_.begin() + static_cast<std::ptrdiff_t>(columns_.size());
-        ascending_ = std::adjacent_find(known_.begin(), last, std::greater_equal<>()) == last;  // names may share a feature
+        ascending_ =
+            std::adjacent_find(known_.begin(), last, std::greater_equal<>()) == last;  // names may share a feature
         return true;
     }
 

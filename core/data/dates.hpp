@@ -22,9 +22,9 @@ inline constexpr double kSecondsPerYear = 365.2425 * kSecondsPerDay;
 
 struct Moment {
     bool has_date = false;  // otherwise only the hour is known
-    double time = 0.0;     // years since the beginning of 2000, in UTC
-    double hour = 0.0;     // as written, from 0 to 24, a leap second at midnight; 0 without a time
-    double weekday = 0.0;  // as written, from 1, Monday, to 7
+    double time = 0.0;      // years since the beginning of 2000, in UTC
+    double hour = 0.0;      // as written, from 0 to 24, a leap second at midnight; 0 without a time
+    double weekday = 0.0;   // as written, from 1, Monday, to 7
 };
 
 // Reads the text from its beginning on.
@@ -32,7 +32,8 @@ class MomentReader {
   public:
     explicit MomentReader(std::string_view text) : text_(text) {}
 
-    // A date or a time as the format says, as of strftime: %d, %m, %Y, %y, %b, %H, %I, %M, %S, %p, other characters as they are.
+    // A date or a time as the format says, as of strftime: %d, %m, %Y, %y, %b, %H, %I, %M, %S, %p, other characters as
+    // they are.
     std::optional<Moment> read(std::string_view format) {
         int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
         bool dated = false, half = false, afternoon = false;
@@ -70,7 +71,8 @@ class MomentReader {
     std::optional<Moment> read() {
         Moment moment;
         moment.has_date = date();
-        if (moment.has_date ? !at_end() && !((skip('T') || skip('t') || skip(' ')) && time(true)) : !time(false)) return std::nullopt;
+        if (moment.has_date ? !at_end() && !((skip('T') || skip('t') || skip(' ')) && time(true)) : !time(false))
+            return std::nullopt;
         if (!at_end()) return std::nullopt;
         return this->moment(moment.has_date);
     }
@@ -114,10 +116,12 @@ class MomentReader {
 
     // The English name of a month, or its first three letters, in upper or lower case; perhaps with a point.
     bool month_name(int& month) {
-        static constexpr std::string_view names[] = {"january", "february", "march",     "april",   "may",      "june",
-                                                     "july",    "august",   "september", "october", "november", "december"};
+        static constexpr std::string_view names[] = {"january",   "february", "march",    "april",
+                                                     "may",       "june",     "july",     "august",
+                                                     "september", "october",  "november", "december"};
         std::string word;
-        for (std::size_t k = at_; k < text_.size() && is_letter(text_[k]); ++k) word += static_cast<char>(text_[k] | 0x20);
+        for (std::size_t k = at_; k < text_.size() && is_letter(text_[k]); ++k)
+            word += static_cast<char>(text_[k] | 0x20);
         for (month = 1; month <= 12; ++month) {
             const std::string_view name = names[month - 1];
             if (word == name || word == name.substr(0, 3) || (word == "sept" && month == 9)) break;
@@ -149,7 +153,8 @@ class MomentReader {
     }
 
     bool set_date(int year, int month, int day) {
-        const std::chrono::year_month_day found{std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+        const std::chrono::year_month_day found{std::chrono::year(year),
+                                                std::chrono::month(static_cast<unsigned>(month)),
                                                 std::chrono::day(static_cast<unsigned>(day))};
         if (!found.ok()) return false;
         const std::chrono::sys_days number = found;
@@ -173,7 +178,8 @@ class MomentReader {
     bool fraction() {
         if (!skip('.') && !skip(',')) return true;
         const std::size_t first = at_;
-        for (std::int64_t unit = 100'000'000; !at_end() && is_digit(text_[at_]); ++at_, unit /= 10) nanosecond_ += unit * (text_[at_] - '0');
+        for (std::int64_t unit = 100'000'000; !at_end() && is_digit(text_[at_]); ++at_, unit /= 10)
+            nanosecond_ += unit * (text_[at_] - '0');
         return at_ > first;
     }
 
@@ -234,9 +240,11 @@ class DateFeatures {
     static constexpr PartUses kNumbers{PartUse::number, PartUse::number, PartUse::number};
 
     DateFeatures(const std::string& column, const PartUses& uses, std::string format = "")
-        : format_(std::move(format)), parts_{Part(column + kNames[0], uses[0]), Part(column + kNames[1], uses[1]), Part(column + kNames[2], uses[2])} {}
+        : format_(std::move(format)), parts_{Part(column + kNames[0], uses[0]), Part(column + kNames[1], uses[1]),
+                                             Part(column + kNames[2], uses[2])} {}
 
-    // Returns false, and adds nothing, if the text is not a date or a time. The byte behind it must not continue a number.
+    // Returns false, and adds nothing, if the text is not a date or a time. The byte behind it must not continue a
+    // number.
     bool add(std::string_view text, RowWriter& rows) {
         const auto moment = read_moment(text, format_);
         if (!moment) return false;
@@ -251,7 +259,8 @@ class DateFeatures {
     const std::string& format() const { return format_; }
 
     std::string not_a_date(std::string_view text) const {
-        return "cell " + excerpt(text) + " is not a date of the form " + excerpt(format_) + " (--date-format), nor of ISO 8601";
+        return "cell " + excerpt(text) + " is not a date of the form " + excerpt(format_) +
+               " (--date-format), nor of ISO 8601";
     }
 
   private:
@@ -260,7 +269,8 @@ class DateFeatures {
 
         void add(double value, RowWriter& rows) {
             if (use == PartUse::number) number.add(value, rows);
-            if (use == PartUse::category) rows.add(category, std::to_string(static_cast<std::int64_t>(std::floor(value))), 1.0);
+            if (use == PartUse::category)
+                rows.add(category, std::to_string(static_cast<std::int64_t>(std::floor(value))), 1.0);
         }
 
         PartUse use;

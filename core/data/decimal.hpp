@@ -47,7 +47,8 @@ inline constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
 
 // Computes mantissa 10^exponent, rounded once; returns false if that takes more than 128 bits.
 inline bool exactly_rounded(std::uint64_t mantissa, std::int64_t exponent, double& value) {
-    if (mantissa <= std::uint64_t(1) << 53 && -22 <= exponent && exponent <= 22) {  // one operation on exact numbers (Clinger 1990)
+    if (mantissa <= std::uint64_t(1) << 53 && -22 <= exponent &&
+        exponent <= 22) {  // one operation on exact numbers (Clinger 1990)
         const auto m = static_cast<double>(mantissa);
         value = exponent < 0 ? m / kPowersOfTen[-exponent] : m * kPowersOfTen[exponent];
         return true;
@@ -72,8 +73,8 @@ inline double round_decimal(const char* first, const char* last, [[maybe_unused]
 #endif
 }
 
-// Reads [sign] digits [. digits] [e [sign] digits]. Returns the end of the number, or nullptr if there is none. The text must be
-// followed by a byte that does not continue a number.
+// Reads [sign] digits [. digits] [e [sign] digits]. Returns the end of the number, or nullptr if there is none. The
+// text must be followed by a byte that does not continue a number.
 CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
     constexpr std::int64_t most_digits = 19;  // always fit 64 bits
     const bool negative = *text == '-';
@@ -92,7 +93,8 @@ CONFIDENTLY_INLINE const char* read_decimal(const char* text, double& value) {
     }
     if (*p == 'e' || *p == 'E') p = read_exponent(p, exponent);
     double size;
-    if (digits > most_digits || !exactly_rounded(mantissa, exponent, size)) size = round_decimal(first, p, digits, exponent);
+    if (digits > most_digits || !exactly_rounded(mantissa, exponent, size))
+        size = round_decimal(first, p, digits, exponent);
     value = negative ? -size : size;
     return p;
 }
@@ -102,10 +104,13 @@ inline constexpr std::uint64_t kTenTo[] = {1, 10, 100, 1'000, 10'000, 100'000, 1
 // 8 bytes, each the value of a digit, the first the lowest byte, as one number: pairs, then all four pairs.
 inline std::uint64_t joined(std::uint64_t digits) {
     digits = digits * 10 + (digits >> 8);
-    return ((digits & 0x000000ff000000ff) * 0x000f424000000064 + (digits >> 16 & 0x000000ff000000ff) * 0x0000271000000001) >> 32;
+    return ((digits & 0x000000ff000000ff) * 0x000f424000000064 +
+            (digits >> 16 & 0x000000ff000000ff) * 0x0000271000000001) >>
+           32;
 }
 
-// The leading digits among 8 bytes, and their number. Without branches, because the number of digits is hard to predict.
+// The leading digits among 8 bytes, and their number. Without branches, because the number of digits is hard to
+// predict.
 struct Digits {
     std::uint64_t number;
     int count;
@@ -118,12 +123,13 @@ CONFIDENTLY_INLINE Digits digits_of_8(const char* p) {
     if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
     const std::uint64_t digits = bytes ^ 0x3030303030303030;  // a digit's byte is its value, all others are above 9
     const std::uint64_t others = ((digits + 0x7676767676767676) | digits) & 0x8080808080808080;
-    const int bits = std::countr_zero(others) & ~7;  // 64 if all are digits
-    const int half = 32 - bits / 2;                        // a shift by 64 at once is not defined
-    return {joined(digits << half << half), bits / 8};     // with zeros before the first
+    const int bits = std::countr_zero(others) & ~7;     // 64 if all are digits
+    const int half = 32 - bits / 2;                     // a shift by 64 at once is not defined
+    return {joined(digits << half << half), bits / 8};  // with zeros before the first
 }
 
-// The same for a fraction of 8 digits or more, from p on, up to 19 in all with those before the point; with an exponent.
+// The same for a fraction of 8 digits or more, from p on, up to 19 in all with those before the point; with an
+// exponent.
 inline const char* read_long_fraction(const char* p, Digits whole, double& value) {
     std::uint64_t mantissa = whole.number;
     int digits = 0;

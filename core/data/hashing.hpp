@@ -18,7 +18,8 @@
 
 namespace confidently {
 
-// MurmurHash3, 32 bits (Appleby; public domain), of a text and of longer ones that begin with it: all whole blocks are hashed once.
+// MurmurHash3, 32 bits (Appleby; public domain), of a text and of longer ones that begin with it: all whole blocks are
+// hashed once.
 class Murmur3 {
   public:
     Murmur3(const char* text, std::uint32_t seed) : text_(text), p_(text), h_(seed) {}
@@ -27,7 +28,8 @@ class Murmur3 {
     CONFIDENTLY_INLINE std::uint32_t upto(const char* end) {
         for (; end - p_ >= 4; p_ += 4) h_ = std::rotl(h_ ^ mixed(four_bytes(p_)), 13) * 5 + 0xe6546b64;
         const auto size = static_cast<std::size_t>(end - text_);
-        std::uint32_t h = h_ ^ mixed(last_bytes(p_, static_cast<std::size_t>(end - p_), size)) ^ static_cast<std::uint32_t>(size);
+        std::uint32_t h =
+            h_ ^ mixed(last_bytes(p_, static_cast<std::size_t>(end - p_), size)) ^ static_cast<std::uint32_t>(size);
         h = (h ^ h >> 16) * 0x85ebca6b;
         h = (h ^ h >> 13) * 0xc2b2ae35;
         return h ^ h >> 16;
@@ -40,25 +42,29 @@ class Murmur3 {
     std::uint32_t h_;
 };
 
-inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) { return Murmur3(text.data(), seed).upto(text.data() + text.size()); }
+inline std::uint32_t murmur3(std::string_view text, std::uint32_t seed) {
+    return Murmur3(text.data(), seed).upto(text.data() + text.size());
+}
 
 // The common prefix of names: a feature's full name is prefix + name. The prefix is hashed once.
 struct Namespace {
     std::string prefix;
     std::uint32_t seed;
 
-    explicit Namespace(std::string text = "") : prefix(std::move(text)), seed(prefix.empty() ? 0 : murmur3(prefix, 0)) {}
+    explicit Namespace(std::string text = "")
+        : prefix(std::move(text)), seed(prefix.empty() ? 0 : murmur3(prefix, 0)) {}
 };
 
-// Columns of features, numbered as they appear. Hashed: names with the same low bits of their hash share a column, and the table keeps
-// only those bits. Exact: every name has its own column, and the table keeps the names. Columns may be given others, which a stream
-// of several readers has for them: then the next features are numbered from behind all of these.
+// Columns of features, numbered as they appear. Hashed: names with the same low bits of their hash share a column, and
+// the table keeps only those bits. Exact: every name has its own column, and the table keeps the names. Columns may be
+// given others, which a stream of several readers has for them: then the next features are numbered from behind all of
+// these.
 class FeatureTable {
   public:
     static constexpr int kExact = -1;
 
-    explicit FeatureTable(int bits, std::int64_t most) : mask_(bits == kExact ? ~0u : mask_of(bits)), exact_(bits == kExact),
-                                                         most_(most), slots_(64 + 1) {}
+    explicit FeatureTable(int bits, std::int64_t most)
+        : mask_(bits == kExact ? ~0u : mask_of(bits)), exact_(bits == kExact), most_(most), slots_(64 + 1) {}
 
     bool exact() const { return exact_; }
     std::int64_t size() const { return static_cast<std::int64_t>(keys_.size()); }
@@ -69,7 +75,9 @@ class FeatureTable {
     std::int32_t first_provisional() const { return behind_; }
 
     std::uint32_t mask() const { return mask_; }  // the bits of a hash that are its key
-    std::uint32_t key_of(const Namespace& space, std::string_view name) const { return murmur3(name, space.seed) & mask_; }
+    std::uint32_t key_of(const Namespace& space, std::string_view name) const {
+        return murmur3(name, space.seed) & mask_;
+    }
 
     // Prefetches the slot of a key that is looked up soon: kAhead keys later, its memory has arrived.
     static constexpr std::size_t kAhead = 16;
@@ -88,11 +96,13 @@ class FeatureTable {
 
     static constexpr std::int64_t kNearRoom = 3;  // more keys than asked for may be read, and columns written
 
-    // The columns of features with these keys, if they are in one of their first two slots, where most are; -1 for others.
+    // The columns of features with these keys, if they are in one of their first two slots, where most are; -1 for
+    // others.
     void near(const std::uint32_t* keys, std::int64_t n, std::int32_t* columns, [[maybe_unused]] Simd path) const {
         if (exact_) return void(std::fill_n(columns, n, -1));
 #if CONFIDENTLY_X86
-        if (path != Simd::plain) return near_columns_avx2(slots_.data(), n_slots() - 1, kSpread, kShift, keys, n, columns);
+        if (path != Simd::plain)
+            return near_columns_avx2(slots_.data(), n_slots() - 1, kSpread, kShift, keys, n, columns);
 #endif
         for (std::int64_t k = 0; k < n; ++k) columns[k] = near(keys[k]);
     }
@@ -100,7 +110,8 @@ class FeatureTable {
     // The column of the feature with this key; -1 if it is unknown.
     std::int32_t find(std::uint32_t key, const Namespace& space, std::string_view name) const {
         for (std::size_t at = place(key); slots_[at].column >= 0; at = next(at))
-            if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name))) return column_in(slots_[at]);
+            if (slots_[at].key == key && (!exact_ || is_named(slots_[at].column, space.prefix, name)))
+                return column_in(slots_[at]);
         return -1;
     }
 
@@ -196,7 +207,9 @@ class FeatureTable {
     static std::uint32_t mask_of(int bits) { return static_cast<std::uint32_t>((std::uint64_t(1) << bits) - 1); }
 
     // Spreads the low bits of a hash again: they may be all that is left of it.
-    std::size_t place(std::uint32_t key) const { return static_cast<std::size_t>(key * kSpread >> kShift) & (n_slots() - 1); }
+    std::size_t place(std::uint32_t key) const {
+        return static_cast<std::size_t>(key * kSpread >> kShift) & (n_slots() - 1);
+    }
 
     std::size_t next(std::size_t at) const { return (at + 1) & (n_slots() - 1); }
 
@@ -231,11 +244,11 @@ class FeatureTable {
     std::uint32_t mask_;
     bool exact_;
     std::int64_t most_;
-    std::vector<Slot> slots_;          // open addressing, linear probing, at most half full; one more is empty
-    std::vector<std::uint32_t> keys_;  // by number of the feature, which is its column unless it was given another
+    std::vector<Slot> slots_;            // open addressing, linear probing, at most half full; one more is empty
+    std::vector<std::uint32_t> keys_;    // by number of the feature, which is its column unless it was given another
     std::vector<std::int32_t> columns_;  // those that were given
     std::int32_t behind_ = 0;            // the first column behind them
-    std::string text_;                 // exact: all names, concatenated
+    std::string text_;                   // exact: all names, concatenated
     std::vector<std::size_t> start_{0};
 };
 

@@ -9,7 +9,7 @@
 namespace confidently {
 
 struct IntegerLabels {
-    std::vector<std::int64_t> distinct;   // ascending
+    std::vector<std::int64_t> distinct;  // ascending
     std::vector<std::int32_t> position;  // of each label among them
 };
 

@@ -26,13 +26,13 @@ struct KeyOptions {
     std::vector<std::string> drop, category, text, keep;
     std::vector<std::string> only;  // keys that are read, with those below them; empty: all
     std::vector<std::string> dates;
-    std::string date_format;            // "": ISO 8601
-    std::vector<std::string> units;     // keys of numbers in strings, with units,
+    std::string date_format;              // "": ISO 8601
+    std::vector<std::string> units;       // keys of numbers in strings, with units,
     std::vector<std::string> unit_names;  // and their units, if they are known
-    NumberFormat numbers;               // of those
-    std::vector<std::string> cells;     // keys of the columns of numbers of a table, whose strings are read as its cells,
-    std::vector<std::string> mixed;     // those of them in which numbers in other forms are categories,
-    NumberFormat of_cells;              // and the form of their numbers
+    NumberFormat numbers;                 // of those
+    std::vector<std::string> cells;  // keys of the columns of numbers of a table, whose strings are read as its cells,
+    std::vector<std::string> mixed;  // those of them in which numbers in other forms are categories,
+    NumberFormat of_cells;           // and the form of their numbers
 };
 
 enum class Role { feature, category, text, date, number, label, weight, drop };
@@ -41,15 +41,15 @@ struct Key {
     std::string path;
     std::string_view name;  // the last part of the path
     Role role;
-    bool opaque;                   // dropped, and no key below has a use
-    std::ptrdiff_t keep = -1;      // its position among the kept strings
-    std::uint64_t object = 0;      // the last object that had it
+    bool opaque;                            // dropped, and no key below has a use
+    std::ptrdiff_t keep = -1;               // its position among the kept strings
+    std::uint64_t object = 0;               // the last object that had it
     Key *first = nullptr, *next = nullptr;  // the first key of the last object here, and the key that followed this one
-    std::vector<Key*> elements;    // of a list here, by position
-    std::unique_ptr<Namespace> names;      // of its categories, or of its n-grams
-    std::unique_ptr<DateFeatures> dates;   // of Role::date
-    std::string unit;                      // of Role::number, once it is known
-    std::unique_ptr<CellColumn> cell;      // of a key whose strings are cells
+    std::vector<Key*> elements;             // of a list here, by position
+    std::unique_ptr<Namespace> names;       // of its categories, or of its n-grams
+    std::unique_ptr<DateFeatures> dates;    // of Role::date
+    std::string unit;                       // of Role::number, once it is known
+    std::unique_ptr<CellColumn> cell;       // of a key whose strings are cells
 
     const Namespace& space() {
         if (!names) names = std::make_unique<Namespace>(path + (role == Role::text ? ':' : '='));
@@ -116,7 +116,8 @@ class Keys {
     Key& add(const Key& parent, std::string_view name, const char* at) {
         const std::string prefix = &parent == &keys_.front() ? "" : parent.path + '.';
         if (prefix.size() + name.size() > kMaxPathBytes)
-            throw RowError{at, "the key is longer than " + std::to_string(kMaxPathBytes) + " bytes, including the keys around it"};
+            throw RowError{
+                at, "the key is longer than " + std::to_string(kMaxPathBytes) + " bytes, including the keys around it"};
         if (keys_.size() > kMaxRemembered + kMaxKeysPerRow)
             throw RowError{at, "the row has more than " + std::to_string(kMaxKeysPerRow) + " keys and list elements"};
         Key& key = keys_.emplace_back();
@@ -125,16 +126,21 @@ class Keys {
         key.name = std::string_view(key.path).substr(prefix.size());
         key.role = role_of(key.path, parent.role);
         key.opaque = key.role == Role::drop && !asked_below(key.path + '.');
-        if (const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key.path); kept != options_.keep.end())
+        if (const auto kept = std::find(options_.keep.begin(), options_.keep.end(), key.path);
+            kept != options_.keep.end())
             key.keep = kept - options_.keep.begin();
-        if (key.role == Role::date) key.dates = std::make_unique<DateFeatures>(key.path, parts_of(key.path), options_.date_format);
+        if (key.role == Role::date)
+            key.dates = std::make_unique<DateFeatures>(key.path, parts_of(key.path), options_.date_format);
         const auto unit = std::find(options_.units.begin(), options_.units.end(), key.path) - options_.units.begin();
-        if (unit < std::ssize(options_.unit_names)) key.unit = options_.unit_names[static_cast<std::size_t>(unit)];
-        else if (key.role == Role::number) key.unit = parent.unit;
+        if (unit < std::ssize(options_.unit_names))
+            key.unit = options_.unit_names[static_cast<std::size_t>(unit)];
+        else if (key.role == Role::number)
+            key.unit = parent.unit;
         if (key.role == Role::feature && is_among(options_.cells, key.path)) {
             NumberFormat numbers = options_.of_cells;
             numbers.strict = !is_among(options_.mixed, key.path);
-            key.cell = std::make_unique<CellColumn>(ColumnUse{.name = key.path, .use = Use::number, .kept = {}, .numbers = numbers});
+            key.cell = std::make_unique<CellColumn>(
+                ColumnUse{.name = key.path, .use = Use::number, .kept = {}, .numbers = numbers});
         }
         return key;
     }
@@ -144,8 +150,9 @@ class Keys {
         DateFeatures::PartUses uses;
         for (std::size_t k = 0; k < uses.size(); ++k) {
             const Role role = role_of(path + DateFeatures::kNames[k], Role::feature);
-            uses[k] = role == Role::drop ? DateFeatures::PartUse::none
-                      : role == Role::category ? DateFeatures::PartUse::category : DateFeatures::PartUse::number;
+            uses[k] = role == Role::drop       ? DateFeatures::PartUse::none
+                      : role == Role::category ? DateFeatures::PartUse::category
+                                               : DateFeatures::PartUse::number;
         }
         return uses;
     }
@@ -180,7 +187,9 @@ class Keys {
 
     bool asked_below(const std::string& prefix) const {
         const auto is_below = [&](const std::string& path) { return path.starts_with(prefix); };
-        const auto any = [&](const std::vector<std::string>& paths) { return std::any_of(paths.begin(), paths.end(), is_below); };
+        const auto any = [&](const std::vector<std::string>& paths) {
+            return std::any_of(paths.begin(), paths.end(), is_below);
+        };
         return is_below(options_.label) || is_below(options_.weight) || any(options_.category) || any(options_.text) ||
                any(options_.units) || any(options_.keep) || any(options_.only);
     }

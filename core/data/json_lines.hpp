@@ -1,11 +1,10 @@
 // JSON lines: one object per line.
 //
-//   number, true, false       the feature named by the key, with the number, 1 or 0 as its value; 0 is left out unless zeros are wanted
-//   string                    the feature key=string, with the value 1
-//   string of a date          the features key.time, key.hour and key.weekday, if the key is one of dates
-//   null, ""                  nothing
-//   object                    its members; their keys follow the object's, separated by a dot
-//   list                      of strings: a bag, key=string each; of numbers and lists: by position, key.0, key.1, ...;
+//   number, true, false       the feature named by the key, with the number, 1 or 0 as its value; 0 is left out unless
+//   zeros are wanted string                    the feature key=string, with the value 1 string of a date          the
+//   features key.time, key.hour and key.weekday, if the key is one of dates null, ""                  nothing object
+//   its members; their keys follow the object's, separated by a dot list                      of strings: a bag,
+//   key=string each; of numbers and lists: by position, key.0, key.1, ...;
 //                             of objects: the members of all of them, equal features summed
 #pragma once
 
@@ -24,7 +23,7 @@ namespace confidently {
 
 class JsonLinesFormat {
   public:
-    static constexpr bool utf8 = false;                   // what is read is checked; what is dropped may be anything
+    static constexpr bool utf8 = false;  // what is read is checked; what is dropped may be anything
 
     JsonLinesFormat(json::KeyOptions keys, NgramOptions ngrams)
         : label_(keys.label), numbers_(keys.numbers), keys_(std::move(keys)), ngrams_(ngrams) {}
@@ -38,13 +37,17 @@ class JsonLinesFormat {
         text_end_ = text_end;
         has_label_ = false;
         const char* end = skip_spaces(object(first, keys_.root(), 0, rows));
-        if (*end != '\n') throw RowError{end, json::shown(end) + " follows the object of the row; JSON lines have one object per line"};
+        if (*end != '\n')
+            throw RowError{end,
+                           json::shown(end) + " follows the object of the row; JSON lines have one object per line"};
         const LabelCount count = rows.options.labels;
         if (!has_label_ && count != LabelCount::ignored && count != LabelCount::several) {
             const bool number = count == LabelCount::target;
-            throw RowError{nullptr, std::string("the row has no ") + (number ? "target" : "label") + ": nothing at the key " +
-                                        excerpt(label_) + "; name the label's key with --label" +
-                                        (number ? "" : ", or use --multilabel if rows are multilabel") + kSkipUnlabelled, true};
+            throw RowError{nullptr,
+                           std::string("the row has no ") + (number ? "target" : "label") + ": nothing at the key " +
+                               excerpt(label_) + "; name the label's key with --label" +
+                               (number ? "" : ", or use --multilabel if rows are multilabel") + kSkipUnlabelled,
+                           true};
         }
         rows.end_row();
         return end;
@@ -55,7 +58,8 @@ class JsonLinesFormat {
     using Role = json::Role;
 
     [[noreturn]] static void no_object(const char* p) {
-        if (*p == '[') throw RowError{p, "a list begins here; JSON lines have one object per line, without commas between them"};
+        if (*p == '[')
+            throw RowError{p, "a list begins here; JSON lines have one object per line, without commas between them"};
         throw RowError{p, json::shown(p) + " is not a JSON object; JSON lines have one object { ... } per line"};
     }
 
@@ -90,7 +94,8 @@ class JsonLinesFormat {
     }
 
     const char* value(const char* p, Key& key, int depth, RowWriter& rows) {
-        const char* end = key.opaque ? json::skip_value(p, text_end_, depth, rows.options.strict) : read(p, key, depth, rows);
+        const char* end =
+            key.opaque ? json::skip_value(p, text_end_, depth, rows.options.strict) : read(p, key, depth, rows);
         if (key.keep >= 0) keep(p, end, key, rows);
         return end;
     }
@@ -110,7 +115,8 @@ class JsonLinesFormat {
         if (ignored) return json::skip_value(p, text_end_, depth, rows.options.strict);
         switch (*p) {
             case '{':
-                if (key.role == Role::label) throw RowError{p, "the label is an object; expected a string, a number or a list of them"};
+                if (key.role == Role::label)
+                    throw RowError{p, "the label is an object; expected a string, a number or a list of them"};
                 if (key.role == Role::weight) no_weight(p);
                 return object(p, key, depth, rows);
             case '[': return list(p, key, depth, rows);
@@ -129,11 +135,13 @@ class JsonLinesFormat {
         std::size_t place = 0;
         return json::read_elements(p + 1, [&](const char* element) {
             const char c = *element;
-            if (c == '[' && key.role == Role::label) throw RowError{element, "a label is a list; put all labels of a row in one list"};
+            if (c == '[' && key.role == Role::label)
+                throw RowError{element, "a label is a list; put all labels of a row in one list"};
             const bool may_have_places = (key.role == Role::feature && c != '"') || key.role == Role::number;
             const bool by_place = may_have_places && c != '{' && c != 'n';
             const std::size_t at = place++;
-            return by_place ? value(element, keys_.element(key, at, element), depth, rows) : read(element, key, depth, rows);
+            return by_place ? value(element, keys_.element(key, at, element), depth, rows)
+                            : read(element, key, depth, rows);
         });
     }
 
@@ -223,7 +231,9 @@ class JsonLinesFormat {
         rows.add(kNoPrefix, key.path, x);
     }
 
-    [[noreturn]] static void no_weight(const char* p) { throw RowError{p, "weight " + json::shown(p) + " is not a number"}; }
+    [[noreturn]] static void no_weight(const char* p) {
+        throw RowError{p, "weight " + json::shown(p) + " is not a number"};
+    }
 
     static inline const Namespace kNoPrefix{""};
 

@@ -37,7 +37,8 @@ enum class Byte : unsigned char { plain, quote, backslash, control, beyond_ascii
 
 inline constexpr auto kBytes = [] {
     std::array<Byte, 256> kinds{};
-    for (std::size_t c = 0; c < 256; ++c) kinds[c] = c < ' ' ? Byte::control : c >= 0x80 ? Byte::beyond_ascii : Byte::plain;
+    for (std::size_t c = 0; c < 256; ++c)
+        kinds[c] = c < ' ' ? Byte::control : c >= 0x80 ? Byte::beyond_ascii : Byte::plain;
     kinds['"'] = Byte::quote;
     kinds['\\'] = Byte::backslash;
     return kinds;
@@ -60,7 +61,8 @@ inline const char* pass_plain(const char* p, const char* text_end) {
 }
 
 [[noreturn]] inline void wrong_in_string(const char* p) {
-    wrong(p, *p == '\n' || *p == '\r' ? "a string has no closing quote" : "control characters in strings are written with a backslash");
+    wrong(p, *p == '\n' || *p == '\r' ? "a string has no closing quote"
+                                      : "control characters in strings are written with a backslash");
 }
 
 // The next quote or backslash of a string. Throws if what comes before it is not UTF-8.
@@ -80,7 +82,10 @@ inline std::uint32_t four_hex_digits(const char* p) {
     std::uint32_t code = 0;
     for (const char* digit = p; digit != p + 4; ++digit) {
         const char c = *digit;
-        const int value = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        const int value = is_digit(c)            ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
         if (value < 0) wrong(digit, "\\u is followed by four hexadecimal digits");
         code = code << 4 | static_cast<std::uint32_t>(value);
     }
@@ -109,7 +114,8 @@ inline const char* read_escape(const char* p, std::uint32_t& code) {
     return p + 6;
 }
 
-// Reads the string whose opening quote is before p, and moves p behind its closing quote. A string with escapes is written to room.
+// Reads the string whose opening quote is before p, and moves p behind its closing quote. A string with escapes is
+// written to room.
 inline std::string_view read_string(const char*& p, const char* text_end, std::string& room) {
     const char* first = p;
     p = plain_end(p, text_end);
@@ -130,7 +136,8 @@ inline std::string_view read_string(const char*& p, const char* text_end, std::s
 // --- values --------------------------------------------------------------------------------------------------------
 
 [[noreturn]] inline void wrong_value(const char* p) {
-    if (*p == 'N' || *p == 'I' || (*p == '-' && p[1] == 'I')) wrong(p, "it has no such numbers; write null where there is none");
+    if (*p == 'N' || *p == 'I' || (*p == '-' && p[1] == 'I'))
+        wrong(p, "it has no such numbers; write null where there is none");
     wrong(p, "a value is expected: a string in double quotes, a number, true, false, null, { or [");
 }
 
@@ -193,7 +200,8 @@ inline int deeper(const char* p, int depth) {
 inline void require_finite(double value, const char* p, const char* end) {
     if (std::isfinite(value)) return;
     const std::string token = excerpt({p, static_cast<std::size_t>(end - p)});
-    throw RowError{p, "the number " + token + " is beyond the range of double precision; write it in double quotes if it is a name"};
+    throw RowError{p, "the number " + token +
+                          " is beyond the range of double precision; write it in double quotes if it is a name"};
 }
 
 // strict: its text must be UTF-8.
@@ -221,7 +229,8 @@ inline const char* skip_value(const char* p, const char* text_end, int depth, bo
             });
         case '[':
             depth = deeper(p, depth);
-            return read_elements(p + 1, [&](const char* element) { return skip_value(element, text_end, depth, strict); });
+            return read_elements(p + 1,
+                                 [&](const char* element) { return skip_value(element, text_end, depth, strict); });
         case '"': return skip_string(p + 1, text_end, strict);
         case 't': return read_word(p, "true");
         case 'f': return read_word(p, "false");

@@ -1,5 +1,5 @@
-// Rows for a model that does not know all of their columns: the entries in the others become one entry of each row, at the
-// end, whose value is the root of the sum of their squares.
+// Rows for a model that does not know all of their columns: the entries in the others become one entry of each row, at
+// the end, whose value is the root of the sum of their squares.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@ struct KnownRows {
     std::vector<std::int64_t> start{0};
 };
 
-// The rows of flat arrays, whose columns ascend. `number(column)` is that of the model, or negative if it has none; the numbers of
-// known columns ascend with them and are below `n_known`, the column of all others.
+// The rows of flat arrays, whose columns ascend. `number(column)` is that of the model, or negative if it has none; the
+// numbers of known columns ascend with them and are below `n_known`, the column of all others.
 template <class Value, class Number>
-KnownRows known_rows(const Value* values, const std::int32_t* columns, std::span<const std::int64_t> start, std::int32_t n_known,
-                     Number&& number) {
+KnownRows known_rows(const Value* values, const std::int32_t* columns, std::span<const std::int64_t> start,
+                     std::int32_t n_known, Number&& number) {
     KnownRows found;
     found.start.reserve(start.size());
     for (std::size_t row = 0; row + 1 < start.size(); ++row) {

@@ -43,8 +43,8 @@ inline std::string plain_integer(std::string_view token) {
     return plain += token;
 }
 
-// The canonical spelling of a label: +1, 01, 1.0 and 1e0 are the integer 1, strings stay as they are. Throws std::invalid_argument for an
-// invalid label. The byte behind the token must not continue a number.
+// The canonical spelling of a label: +1, 01, 1.0 and 1e0 are the integer 1, strings stay as they are. Throws
+// std::invalid_argument for an invalid label. The byte behind the token must not continue a number.
 inline Label canonical_label(std::string_view token) {
     if (token.empty()) throw std::invalid_argument("has an empty label between commas");
     if (token.size() > kMaxLabelBytes) throw std::invalid_argument("is longer than 256 bytes");
@@ -59,7 +59,8 @@ inline Label canonical_label(std::string_view token) {
     }
     if (token.find_first_of(".eE") == std::string_view::npos) return {plain_integer(token), true};
     if (std::floor(value) != value || std::fabs(value) > kLargestWrittenReal)
-        throw std::invalid_argument("is not a class: labels are integers or strings; for numbers use --regression, in Python targets=True");
+        throw std::invalid_argument(
+            "is not a class: labels are integers or strings; for numbers use --regression, in Python targets=True");
     return {std::to_string(static_cast<std::int64_t>(value)), true};
 }
 
@@ -123,7 +124,8 @@ class LabelTable {
         return at == ids_.end() ? -1 : at->second;
     }
 
-    std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;  // of every label, and of other spellings
+    std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>>
+        ids_;                          // of every label, and of other spellings
     std::array<Recent, 16> recent_{};  // short spellings that were looked up
     std::vector<Label> labels_;        // by number
     std::unordered_set<std::string> allowed_;

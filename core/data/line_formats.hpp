@@ -37,18 +37,20 @@ struct LineFormat {
 };
 
 inline constexpr LineFormat kLineFormats[] = {
-    {"svmlight", false, 0, [](const LineOptions& own, const ReaderOptions& options) {
-         return reader_of(SvmlightFormat(own.zero_based, options), options);
-     }},
-    {"vw", true, 1, [](const LineOptions& own, const ReaderOptions& options) {
-         return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}, options), options);
-     }},
-    {"text", true, 0, [](const LineOptions& own, const ReaderOptions& options) {
-         return reader_of(TextFormat(own.ngrams), options);
-     }},
-    {"jsonl", true, std::size_t(-1), [](const LineOptions& own, const ReaderOptions& options) {
-         return reader_of(JsonLinesFormat(own.keys, own.ngrams), options);
-     }},
+    {"svmlight", false, 0,
+     [](const LineOptions& own, const ReaderOptions& options) {
+    return reader_of(SvmlightFormat(own.zero_based, options), options);
+}},
+    {"vw", true, 1,
+     [](const LineOptions& own, const ReaderOptions& options) {
+    return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}, options), options);
+}},
+    {"text", true, 0,
+     [](const LineOptions& own, const ReaderOptions& options) { return reader_of(TextFormat(own.ngrams), options); }},
+    {"jsonl", true, std::size_t(-1),
+     [](const LineOptions& own, const ReaderOptions& options) {
+    return reader_of(JsonLinesFormat(own.keys, own.ngrams), options);
+}},
 };
 
 inline const LineFormat& line_format(std::string_view name) {
@@ -57,7 +59,8 @@ inline const LineFormat& line_format(std::string_view name) {
     throw std::invalid_argument("no format with one row per line is called " + std::string(name));
 }
 
-inline std::unique_ptr<LineReader> make_line_reader(std::string_view name, const LineOptions& own, const ReaderOptions& options) {
+inline std::unique_ptr<LineReader> make_line_reader(std::string_view name, const LineOptions& own,
+                                                    const ReaderOptions& options) {
     const LineFormat& format = line_format(name);
     if (options.n_kept > format.max_kept || own.keys.keep.size() != options.n_kept)
         throw std::invalid_argument(std::string(name) + " cannot keep that many strings per row");

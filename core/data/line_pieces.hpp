@@ -23,7 +23,8 @@
 
 namespace confidently {
 
-inline constexpr std::size_t kPadding = 64;  // readable bytes behind every piece, so that registers can be loaded as a whole
+inline constexpr std::size_t kPadding =
+    64;  // readable bytes behind every piece, so that registers can be loaded as a whole
 
 // Lines, each with its end. The first has the number line in the file, of which bytes_read bytes were read.
 struct LinePiece {
@@ -37,7 +38,8 @@ struct LinePiece {
 class LinePieces {
   public:
     // Of an open file, from its present position on, so many bytes at a time.
-    LinePieces(int file, std::size_t piece_bytes) : file_(own(file)), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)) {
+    LinePieces(int file, std::size_t piece_bytes)
+        : file_(own(file)), piece_bytes_(std::max<std::size_t>(piece_bytes, 1)) {
         if (file_ < 0) throw_error();
     }
     LinePieces(const LinePieces&) = delete;
@@ -61,7 +63,8 @@ class LinePieces {
             const std::string_view fresh(piece.memory.get() + size, n);
             const std::size_t first = std::min(fresh.find('\n'), n);
             if (size + first > kMaxLine)
-                throw std::invalid_argument("line " + std::to_string(line_) + " is longer than 64 MiB; is this text with one row per line?");
+                throw std::invalid_argument("line " + std::to_string(line_) +
+                                            " is longer than 64 MiB; is this text with one row per line?");
             if (n == 0) {
                 if (size == 0) return false;
                 piece.memory[size++] = '\n';

@@ -3,11 +3,13 @@
 // A format is a struct with
 //   static constexpr bool utf8;                      whether a line must be UTF-8 text as a whole
 //   const char* parse_line(const char* p, const char* end, std::int64_t line, RowWriter& rows);
-// parse_line reads the line at p, which ends in \n before end. It begins and ends a row in rows if the line has one, and
-// returns a pointer into the line behind which nothing is left to read. It throws RowError if the row is invalid. Lines
-// end in \n or \r\n; the last line of a file may lack its end. data/line_formats.hpp lists the formats. A format may have a faster
+// parse_line reads the line at p, which ends in \n before end. It begins and ends a row in rows if the line has one,
+// and returns a pointer into the line behind which nothing is left to read. It throws RowError if the row is invalid.
+// Lines end in \n or \r\n; the last line of a file may lack its end. data/line_formats.hpp lists the formats. A format
+// may have a faster
 //   const char* parse_plain_lines(const char* p, const char* end, std::int64_t& line, RowWriter& rows);
-// which reads the first lines from p on, as many as it can, and returns where it ended; the next line is left to parse_line.
+// which reads the first lines from p on, as many as it can, and returns where it ended; the next line is left to
+// parse_line.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +42,9 @@ class LineReader {
     explicit LineReader(ReaderOptions options) : writer(std::move(options)), order_(writer.options.path) {}
     virtual ~LineReader() = default;
 
-    // Reads the rows of the lines that end in text. The first of these has the number line in its file, and its beginning,
-    // begun, came before text. Throws std::invalid_argument, with line and column, for the first invalid row.
+    // Reads the rows of the lines that end in text. The first of these has the number line in its file, and its
+    // beginning, begun, came before text. Throws std::invalid_argument, with line and column, for the first invalid
+    // row.
     virtual void parse(const std::string& begun, std::string_view text, std::int64_t line) = 0;
 
     // Gives the new labels and features of the rows their numbers in the stream; called for the pieces in order.
@@ -52,8 +55,9 @@ class LineReader {
 
     // The rows that were parsed and numbered.
     ParsedRows take() {
-        const bool numbered = numbers_.labels.size() == writer.n_labels() &&
-                              (!writer.options.own_columns || writer.features().n_provisional() == numbers_.features.size());
+        const bool numbered =
+            numbers_.labels.size() == writer.n_labels() &&
+            (!writer.options.own_columns || writer.features().n_provisional() == numbers_.features.size());
         if (!numbered) throw std::invalid_argument("the rows were not numbered, or those before them failed");
         ParsedRows rows = writer.take();
         if (rows.targets.empty())

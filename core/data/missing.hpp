@@ -20,18 +20,20 @@ inline bool is_missing(std::string_view text) {
     char low[longest];
     std::transform(text.begin(), text.end(), low, lower);
     const std::string_view word(low, text.size());
-    return word.empty() || word == "?" || word == "na" || word == "n/a" || word == "#n/a" || word == "<na>" || word == "null" || word == "none" ||
-           word == "nan";
+    return word.empty() || word == "?" || word == "na" || word == "n/a" || word == "#n/a" || word == "<na>" ||
+           word == "null" || word == "none" || word == "nan";
 }
 
-// Whether a cell that is no plain number is one with separators, such as 1_000, 1,000 and 3,5, a percentage or an amount of money, or a hexadecimal one, such as 0x1F. The byte
-// behind text must not continue a number.
+// Whether a cell that is no plain number is one with separators, such as 1_000, 1,000 and 3,5, a percentage or an
+// amount of money, or a hexadecimal one, such as 0x1F. The byte behind text must not continue a number.
 inline bool is_formatted_number(std::string_view text) {
     if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
     if (text.size() > 2 && text[0] == '0' && lower(text[1]) == 'x')
-        return std::all_of(text.begin() + 2, text.end(), [](char c) { return is_digit(c) || ('a' <= lower(c) && lower(c) <= 'f'); });
+        return std::all_of(text.begin() + 2, text.end(),
+                           [](char c) { return is_digit(c) || ('a' <= lower(c) && lower(c) <= 'f'); });
     constexpr std::string_view marks[] = {"%", "$", "\xe2\x82\xac", "\xc2\xa3", "\xc2\xa5"};  // euro, pound, yen
-    if (std::any_of(std::begin(marks), std::end(marks), [&](std::string_view mark) { return text.starts_with(mark) || text.ends_with(mark); }))
+    if (std::any_of(std::begin(marks), std::end(marks),
+                    [&](std::string_view mark) { return text.starts_with(mark) || text.ends_with(mark); }))
         for (const char decimal : {'.', ','})
             if (NumberFormat{decimal, decimal == '.' ? ',' : '.', true}.read(text)) return true;
     std::string plain;

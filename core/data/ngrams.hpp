@@ -1,8 +1,9 @@
 // Text as n-grams of words or of characters.
 //
-// Text is lower-cased. Words are runs of letters, numbers and underscores, which marks continue; every ideograph, kana and pictograph is a
-// word of its own. Characters are those of the text, with every run of white space and control characters as one space and a space at either
-// end, so that n-grams show where words begin and end. Bytes that are not UTF-8 separate words and are no characters.
+// Text is lower-cased. Words are runs of letters, numbers and underscores, which marks continue; every ideograph, kana
+// and pictograph is a word of its own. Characters are those of the text, with every run of white space and control
+// characters as one space and a space at either end, so that n-grams show where words begin and end. Bytes that are not
+// UTF-8 separate words and are no characters.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ struct NgramOptions {
     bool binary;  // each counts once per text
 };
 
-// For every byte: the lower case of a letter, digit or underscore; 0 if it separates words; `beyond` if it is not ASCII.
+// For every byte: the lower case of a letter, digit or underscore; 0 if it separates words; `beyond` if it is not
+// ASCII.
 struct WordBytes {
     static constexpr char beyond = 1;
     char of[256]{};
@@ -43,13 +45,15 @@ class Ngrams {
 
     // Adds every n-gram of the text to the current row.
     void add(const Namespace& space, std::string_view text, RowWriter& rows) {
-        if (clean_.size() < 2 * text.size() + 2) clean_.resize(2 * text.size() + 2);  // twice as long at most, and a space at either end
+        if (clean_.size() < 2 * text.size() + 2)
+            clean_.resize(2 * text.size() + 2);  // twice as long at most, and a space at either end
         out_ = clean_.data();
         n_ = 0;
         options_.characters ? find_characters(text) : find_words(text);
         rows.flush();
         const std::int64_t before = rows.rows.size;
-        const auto shortest = static_cast<std::size_t>(options_.shortest), longest = static_cast<std::size_t>(options_.longest);
+        const auto shortest = static_cast<std::size_t>(options_.shortest),
+                   longest = static_cast<std::size_t>(options_.longest);
         for (std::size_t i = 0; i + shortest <= n_; ++i) {
             const char* begin = clean_.data() + units_[i].first;
             Murmur3 hash(begin, space.seed);
@@ -85,7 +89,8 @@ class Ngrams {
             out_ = put_utf8(out_, kDotAbove);
             return;
         }
-        const std::uint32_t low = c.code == kCapitalSigma ? sigma_at(text, p, p + c.size) : kCharacters.lower_case(c.code);
+        const std::uint32_t low =
+            c.code == kCapitalSigma ? sigma_at(text, p, p + c.size) : kCharacters.lower_case(c.code);
         out_ = low == c.code ? std::copy_n(p, c.size, out_) : put_utf8(out_, low);
     }
 
@@ -167,7 +172,7 @@ class Ngrams {
     }
 
     NgramOptions options_;
-    std::string clean_;  // begins with the words, separated by spaces, or the characters
+    std::string clean_;    // begins with the words, separated by spaces, or the characters
     char* out_ = nullptr;  // the end of them
     std::vector<Unit> units_;
     std::size_t n_ = 0;  // of them

@@ -1,4 +1,5 @@
-// Numbers as spreadsheets and other programs write them for people: with another decimal mark, groups of thousands, a unit or a currency.
+// Numbers as spreadsheets and other programs write them for people: with another decimal mark, groups of thousands, a
+// unit or a currency.
 #pragma once
 
 #include <algorithm>
@@ -42,15 +43,19 @@ struct NumberFormat {
             found.unit = stripped(before);
         }
         if (!take_digits(text, number)) return std::nullopt;
-        if (units) found.unit += stripped(text);
-        else if (!text.empty()) return std::nullopt;
+        if (units)
+            found.unit += stripped(text);
+        else if (!text.empty())
+            return std::nullopt;
         if (found.unit.size() > kMaxUnit || !is_unit(found.unit)) return std::nullopt;
-        return read_decimal(number.c_str(), found.value) == number.c_str() + number.size() ? std::optional(found) : std::nullopt;
+        return read_decimal(number.c_str(), found.value) == number.c_str() + number.size() ? std::optional(found)
+                                                                                           : std::nullopt;
     }
 
   private:
     static constexpr std::size_t kMaxUnit = 24;  // bytes
-    static constexpr std::string_view kSpaces[] = {" ", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89"};  // plain, no break, narrow, thin
+    static constexpr std::string_view kSpaces[] = {" ", "\xc2\xa0", "\xe2\x80\xaf",
+                                                   "\xe2\x80\x89"};  // plain, no break, narrow, thin
     static constexpr std::string_view kApostrophes[] = {"'", "\xe2\x80\x99"};
     static constexpr std::string_view kMinus = "\xe2\x88\x92";
 
@@ -66,7 +71,8 @@ struct NumberFormat {
     // The length of the separator of groups at the beginning of text, otherwise 0.
     std::size_t separator(std::string_view text) const {
         const auto length = [&](const auto& all) {
-            const auto found = std::find_if(std::begin(all), std::end(all), [&](std::string_view one) { return text.starts_with(one); });
+            const auto found = std::find_if(std::begin(all), std::end(all),
+                                            [&](std::string_view one) { return text.starts_with(one); });
             return found == std::end(all) ? std::size_t(0) : found->size();
         };
         if (thousands == ' ') return length(kSpaces);
@@ -78,7 +84,8 @@ struct NumberFormat {
         return static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), is_digit) - text.begin());
     }
 
-    // Moves a number from the beginning of text to the end of number, there with a decimal point; returns whether it is one.
+    // Moves a number from the beginning of text to the end of number, there with a decimal point; returns whether it is
+    // one.
     bool take_digits(std::string_view& text, std::string& number) const {
         const auto move = [&](std::size_t n) {
             number += text.substr(0, n);
@@ -87,7 +94,8 @@ struct NumberFormat {
         std::size_t n = n_digits(text);
         const std::size_t first = n;
         move(n);
-        for (std::size_t mark; n > 0 && first <= 3 && (mark = separator(text)) > 0 && (n = n_digits(text.substr(mark))) == 3;) {
+        for (std::size_t mark;
+             n > 0 && first <= 3 && (mark = separator(text)) > 0 && (n = n_digits(text.substr(mark))) == 3;) {
             text.remove_prefix(mark);
             move(n);
         }

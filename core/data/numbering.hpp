@@ -1,6 +1,6 @@
-// Several readers share one stream, each reading some pieces of it. Features and labels that are new to a reader have numbers of its own,
-// behind all that it knows; here they get the numbers of the whole stream, by first appearance in it. So results do not depend on the
-// number of readers.
+// Several readers share one stream, each reading some pieces of it. Features and labels that are new to a reader have
+// numbers of its own, behind all that it knows; here they get the numbers of the whole stream, by first appearance in
+// it. So results do not depend on the number of readers.
 #pragma once
 
 #include <algorithm>
@@ -29,13 +29,15 @@ class Numbering {
 
     FeatureTable& features() { return features_; }
 
-    // Both number what is new to the reader of these rows; what is new to the stream stays announced. Called for the pieces in order.
+    // Both number what is new to the reader of these rows; what is new to the stream stays announced. Called for the
+    // pieces in order.
     void number_features(ParsedRows& rows, Numbers& numbers) {
         const NewFeatures found = std::exchange(rows.new_features, {});
         const Strings& names = found.names;
         for (std::size_t k = 0; k < found.row.size(); ++k) {
             if (k + FeatureTable::kAhead < found.row.size()) features_.expect(found.key[k + FeatureTable::kAhead]);
-            const auto first = static_cast<std::size_t>(names.start[k]), last = static_cast<std::size_t>(names.start[k + 1]);
+            const auto first = static_cast<std::size_t>(names.start[k]),
+                       last = static_cast<std::size_t>(names.start[k + 1]);
             const std::string_view name = std::string_view(names.text).substr(first, last - first);
             const auto [column, is_new] = features_.column(found.key[k], kNoPrefix, name);
             if (column < 0) throw_too_many(max_columns_);
@@ -60,11 +62,12 @@ class Numbering {
     std::int64_t max_columns_;
 };
 
-// Finishes the rows with features that were new to their reader, now that these have columns in the stream. They are the last of their
-// row, behind those with columns known before.
+// Finishes the rows with features that were new to their reader, now that these have columns in the stream. They are
+// the last of their row, behind those with columns known before.
 inline void finish_entries(ParsedRows& rows, const std::vector<std::int32_t>& new_columns, bool l2, RowOrder& order) {
     for (const std::int64_t i : rows.unfinished) {
-        const std::int64_t first = rows.start[static_cast<std::size_t>(i)], n = rows.start[static_cast<std::size_t>(i) + 1] - first;
+        const std::int64_t first = rows.start[static_cast<std::size_t>(i)],
+                           n = rows.start[static_cast<std::size_t>(i) + 1] - first;
         std::int32_t* columns = rows.columns.get() + first;
         double* values = rows.values.get() + first;
         std::int64_t known = n;

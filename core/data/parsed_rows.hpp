@@ -68,7 +68,7 @@ struct ParsedRows {
     NewFeatures new_features;
     std::int64_t first_new = 0;            // of several readers: the first column that is not the stream's,
     std::vector<std::int64_t> unfinished;  // and the rows with such columns
-    std::vector<Strings> kept;                   // for each of the kept strings, one per row
+    std::vector<Strings> kept;             // for each of the kept strings, one per row
     std::int64_t multilabel_row = -1, multilabel_line = -1;  // the first row without exactly one label
     std::int64_t n_skipped = 0;
     std::vector<Skipped> skipped;  // the first of them
@@ -84,7 +84,8 @@ struct ParsedRows {
     }
 
     CONFIDENTLY_INLINE void add(std::int32_t column, double value) {
-        if (size == capacity) [[unlikely]] room(1);
+        if (size == capacity) [[unlikely]]
+            room(1);
         columns[size] = column;
         values[size++] = value;
     }

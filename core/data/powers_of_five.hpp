@@ -1,9 +1,10 @@
 // Decimal numbers of up to 19 digits as doubles, correctly rounded, by one or two multiplications of integers.
 //
-// A number is w 10^q = w 5^q 2^q. The table has the first 128 bits of 5^q, so that the product with w, as 64 bits, has an error below
-// 2 in its 128th bit. Nearly always the 54 bits of a double and the half behind it are certain from that; where the product is so
-// near to the half between two doubles that they are not, the caller must find out otherwise. (The idea is that of Eisel and Lemire,
-// Number parsing at a gigabyte per second, 2021; here no case is decided by arguments about the range of q.)
+// A number is w 10^q = w 5^q 2^q. The table has the first 128 bits of 5^q, so that the product with w, as 64 bits, has
+// an error below 2 in its 128th bit. Nearly always the 54 bits of a double and the half behind it are certain from
+// that; where the product is so near to the half between two doubles that they are not, the caller must find out
+// otherwise. (The idea is that of Eisel and Lemire, Number parsing at a gigabyte per second, 2021; here no case is
+// decided by arguments about the range of q.)
 #pragma once
 
 #include <bit>
@@ -66,7 +67,8 @@ CONFIDENTLY_INLINE bool rounded_product(std::uint64_t w, std::int64_t q, double&
     const bool may_carry = (high & rest) == rest && low >= ~std::uint64_t(1);
     const bool may_be_half = (high & rest) == 0 && low == 0 && (bits & 1);
     if (may_carry || may_be_half) return false;
-    const std::uint64_t mantissa = (bits + 1) >> 1;  // perhaps 2^53: then the sum below carries into the exponent, as it should
+    const std::uint64_t mantissa =
+        (bits + 1) >> 1;  // perhaps 2^53: then the sum below carries into the exponent, as it should
     // from -229 to 311 for all q and w, so that it is a normal double
     const std::int64_t exponent = shift + 2 + kPowersOfFive.exponent[q + PowersOfFive::most] + q - zeros;
     const std::uint64_t double_bits = (static_cast<std::uint64_t>(exponent + 52 + 1023 - 1) << 52) + mantissa;

@@ -24,7 +24,7 @@
 
 namespace confidently {
 
-inline constexpr double kMaxTarget = 1e50;  // in size; no square of it overflows
+inline constexpr double kMaxTarget = 1e50;        // in size; no square of it overflows
 inline constexpr std::int64_t kMaxWaiting = 128;  // features whose columns are looked up together
 
 // Features whose columns are not looked up yet.
@@ -53,17 +53,18 @@ inline bool is_single(LabelCount count) { return count == LabelCount::one || cou
 inline constexpr const char* kSkipUnlabelled = "; use --missing-label skip to leave out rows without one";
 
 struct ReaderOptions {
-    double largest;             // allowed absolute value
+    double largest;  // allowed absolute value
     std::int64_t max_columns;
     LabelCount labels;
-    bool skip_errors;           // skip invalid rows
-    bool l2;                    // scale every row to unit L2 norm
-    int bits;                   // of hashes of names; FeatureTable::kExact: names are kept
+    bool skip_errors;                  // skip invalid rows
+    bool l2;                           // scale every row to unit L2 norm
+    int bits;                          // of hashes of names; FeatureTable::kExact: names are kept
     std::vector<std::string> classes;  // all allowed labels; empty: any
     std::size_t n_kept;
-    bool zeros = false;        // numbers that are 0 are entries of a row, in formats with named columns
-    bool own_columns = false;  // one of several readers: the features that are new to it get their columns later (numbering.hpp)
-    bool strict = false;       // JSON lines: what is not a feature must be UTF-8, and a number a finite one, too
+    bool zeros = false;  // numbers that are 0 are entries of a row, in formats with named columns
+    bool own_columns =
+        false;  // one of several readers: the features that are new to it get their columns later (numbering.hpp)
+    bool strict = false;  // JSON lines: what is not a feature must be UTF-8, and a number a finite one, too
     Simd path = usual_simd();
     bool skip_unlabelled = false;  // skip rows without a label, whatever is done with invalid ones
 };
@@ -72,8 +73,8 @@ struct ReaderOptions {
 class RowWriter {
   public:
     explicit RowWriter(ReaderOptions options)
-        : options(std::move(options)), features_(this->options.bits, this->options.max_columns), labels_(this->options.classes),
-          order_(this->options.path) {}
+        : options(std::move(options)), features_(this->options.bits, this->options.max_columns),
+          labels_(this->options.classes), order_(this->options.path) {}
 
     const ReaderOptions options;
 
@@ -113,14 +114,15 @@ class RowWriter {
         add(column_of(space, name), value);
     }
 
-    // The same for one of many features: its column is looked up some features later, when its memory has arrived. Name and namespace must
-    // stay valid until the row ends or flush is called.
+    // The same for one of many features: its column is looked up some features later, when its memory has arrived. Name
+    // and namespace must stay valid until the row ends or flush is called.
     CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, double value) {
         add_one_of_many(space, name, murmur3(name, space.seed), value);
     }
 
     // The same with the hash of the name.
-    CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, std::uint32_t hash, double value) {
+    CONFIDENTLY_INLINE void add_one_of_many(const Namespace& space, std::string_view name, std::uint32_t hash,
+                                            double value) {
         if (waiting_.n == kMaxWaiting) flush();
         const std::uint32_t key = hash & features_.mask();
         features_.expect(key);
@@ -138,10 +140,12 @@ class RowWriter {
     // Adds as many of these. Columns are looked up when they would have been if each had been added alone.
     CONFIDENTLY_INLINE void add_waiting(int n) {
         waiting_.n += n;
-        if (waiting_.n > kMaxWaiting) [[unlikely]] look_up(kMaxWaiting);
+        if (waiting_.n > kMaxWaiting) [[unlikely]]
+            look_up(kMaxWaiting);
     }
 
-    // Adds the n entries that were written behind the last one, to rows.columns and rows.values, as all entries of the row.
+    // Adds the n entries that were written behind the last one, to rows.columns and rows.values, as all entries of the
+    // row.
     void added(std::int64_t n, bool ascending) {
         rows.size += n;
         ascending_ = ascending;
@@ -177,7 +181,8 @@ class RowWriter {
 
     // The byte behind the token must not continue a number.
     void label(std::string_view token) {
-        if (known_label(token)) [[likely]] return;
+        if (known_label(token)) [[likely]]
+            return;
         if (options.labels == LabelCount::target) invalid_target(token);
         std::pair<std::int32_t, bool> found;
         try {
@@ -205,9 +210,9 @@ class RowWriter {
     }
 
     void weight(double w, std::string_view token) {
-        if (!(w >= 0.0 && w <= kMaxExampleWeight))
-            fail(token, "weight", "is not a number from 0 to 1e9");
-        if (w > 0.0 && w < kMinExampleWeight) fail(token, "weight", "is above 0 and below 1e-100; use 0 to leave the row out");
+        if (!(w >= 0.0 && w <= kMaxExampleWeight)) fail(token, "weight", "is not a number from 0 to 1e9");
+        if (w > 0.0 && w < kMinExampleWeight)
+            fail(token, "weight", "is above 0 and below 1e-100; use 0 to leave the row out");
         weight_ = w;
     }
 
@@ -222,13 +227,16 @@ class RowWriter {
     // Checks the number of labels against the options.
     void end_row() {
         const auto n_labels = static_cast<std::int64_t>(rows.labels.size()) - rows.label_start.back();
-        if (n_labels == 0 && options.skip_unlabelled && options.labels != LabelCount::ignored) throw RowError{nullptr, "the row has no label", true};
+        if (n_labels == 0 && options.skip_unlabelled && options.labels != LabelCount::ignored)
+            throw RowError{nullptr, "the row has no label", true};
         if (n_labels != 1 && is_single(options.labels)) {
             const bool number = options.labels == LabelCount::target;
-            throw RowError{nullptr, "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
-                                        (number ? " targets, expected one number"
-                                                : " labels, expected one; if rows are multilabel, use --multilabel") +
-                                        (n_labels == 0 ? kSkipUnlabelled : ""), n_labels == 0};
+            throw RowError{nullptr,
+                           "the row has " + (n_labels ? std::to_string(n_labels) : std::string("no")) +
+                               (number ? " targets, expected one number"
+                                       : " labels, expected one; if rows are multilabel, use --multilabel") +
+                               (n_labels == 0 ? kSkipUnlabelled : ""),
+                           n_labels == 0};
         }
         flush();  // the last that may fail: up to here the row can be rolled back
         if (too_many_) throw_too_many(options.max_columns);
@@ -293,7 +301,8 @@ class RowWriter {
         std::int32_t* columns = rows.columns.get() + rows.size;
         features_.near(waiting_.key, n, columns, options.path);
         for (std::int64_t k = 0; k < n; ++k)
-            if (columns[k] < 0) [[unlikely]] columns[k] = found(waiting_.key[k], *waiting_.space[k], {waiting_.name[k], waiting_.size[k]});
+            if (columns[k] < 0) [[unlikely]]
+                columns[k] = found(waiting_.key[k], *waiting_.space[k], {waiting_.name[k], waiting_.size[k]});
         bool ascending = n == 0 || columns[0] > before_;
         for (std::int64_t k = 1; k < n; ++k) ascending &= columns[k] > columns[k - 1];
         std::copy_n(waiting_.value, n, rows.values.get() + rows.size);
@@ -348,7 +357,8 @@ class RowWriter {
         return is_new ? announced(column, key, space, name) : column;
     }
 
-    // A new feature's column. One without room for it gets any column: the row is invalid, whether it is skipped or ends.
+    // A new feature's column. One without room for it gets any column: the row is invalid, whether it is skipped or
+    // ends.
     std::int32_t announced(std::int32_t column, std::uint32_t key, const Namespace& space, std::string_view name) {
         too_many_ |= column < 0;
         if (column < 0) return 0;

@@ -14,7 +14,8 @@ inline std::uint32_t four_bytes(const char* p) {
     return k;
 }
 
-// The n < 4 bytes at p, which end a text of at least that size, as one number. Without a loop, whose end is hard to predict.
+// The n < 4 bytes at p, which end a text of at least that size, as one number. Without a loop, whose end is hard to
+// predict.
 inline std::uint32_t last_bytes(const char* p, std::size_t n, std::size_t size) {
     if (size >= 4) return static_cast<std::uint32_t>(std::uint64_t(four_bytes(p + n - 4)) >> 8 * (4 - n));
     if (n == 0) return 0;

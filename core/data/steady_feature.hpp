@@ -16,7 +16,8 @@ class SteadyFeature {
 
     CONFIDENTLY_INLINE void add(double value, RowWriter& rows) {
         if (value == 0.0 && !rows.options.zeros) return;
-        if (column_ < 0 || forgotten_ != rows.forgotten()) [[unlikely]] look_up(rows);
+        if (column_ < 0 || forgotten_ != rows.forgotten()) [[unlikely]]
+            look_up(rows);
         rows.add(column_, value);
     }
 

@@ -21,7 +21,7 @@ namespace confidently {
 
 class SvmlightFormat {
   public:
-    static constexpr bool utf8 = false;                   // labels are checked; comments may be anything
+    static constexpr bool utf8 = false;  // labels are checked; comments may be anything
 
     SvmlightFormat(bool zero_based, const ReaderOptions& options)
         : zero_based_(zero_based), features_{!zero_based, options.max_columns, options.largest} {
@@ -68,7 +68,8 @@ class SvmlightFormat {
     static bool is_feature(const char* p, bool behind_space) {
         const char* q = p;
         while (is_digit(*q)) ++q;
-        return (q != p && *q == ':') || is_tag(token_at(p)) || (behind_space && token_at(p).find(':') != std::string_view::npos);
+        return (q != p && *q == ':') || is_tag(token_at(p)) ||
+               (behind_space && token_at(p).find(':') != std::string_view::npos);
     }
 
     const char* parse_features(const char* p, const char* end, RowWriter& rows) const {
@@ -109,7 +110,8 @@ class SvmlightFormat {
         read_digits(index.data(), number);
         const std::int64_t largest = rows.options.max_columns - 1 + base;
         if (index.size() > SvmlightFeatures::kMaxIndexDigits || number > static_cast<std::uint64_t>(largest))
-            fail(token, "feature", "has an index above " + std::to_string(largest) + "; hash the features into fewer columns");
+            fail(token, "feature",
+                 "has an index above " + std::to_string(largest) + "; hash the features into fewer columns");
     }
 
     bool zero_based_;

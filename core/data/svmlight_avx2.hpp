@@ -1,14 +1,18 @@
 // The entries of a line of svmlight text, with AVX2.
 //
-//   1. The positions of all bytes that end something, ':' and whatever is not above ' ', for some kilobytes of text at a time:
-//      a mask of 8 bytes selects their offsets in a table. A feature has two such ends, wherever its '-' and '.' are, so that no
-//      address depends on what was read before.
-//   2. For every feature, without a branch, the bytes of its index and of its value, right-aligned in 8 bytes, with the sign and
+//   1. The positions of all bytes that end something, ':' and whatever is not above ' ', for some kilobytes of text at
+//   a time:
+//      a mask of 8 bytes selects their offsets in a table. A feature has two such ends, wherever its '-' and '.' are,
+//      so that no address depends on what was read before.
+//   2. For every feature, without a branch, the bytes of its index and of its value, right-aligned in 8 bytes, with the
+//   sign and
 //      the point removed; and the power of ten by which the value is to be divided.
-//   3. Eight features at a time: bytes become digits, integers, and doubles by one exact division, and everything is checked.
+//   3. Eight features at a time: bytes become digits, integers, and doubles by one exact division, and everything is
+//   checked.
 //
-// A feature of another form (index or value of more than 8 bytes, without a 0. before them, exponent, plus sign) is read again by the plain parser. What
-// the plain parser does not take as a feature, and any white space but one ' ' between features, ends the work on the line.
+// A feature of another form (index or value of more than 8 bytes, without a 0. before them, exponent, plus sign) is
+// read again by the plain parser. What the plain parser does not take as a feature, and any white space but one ' '
+// between features, ends the work on the line.
 #pragma once
 
 #include <array>
@@ -76,7 +80,8 @@ class SvmlightAvx2 {
             }
             const SvmlightEnd end = SvmlightFeatures::end_at(p);
             ++p;
-            if (end == SvmlightEnd::feature) [[likely]] continue;
+            if (end == SvmlightEnd::feature) [[likely]]
+                continue;
             at_ = at;
             return end == SvmlightEnd::line && convert(n, plain, out) ? p - 1 : nullptr;
         }
@@ -88,7 +93,7 @@ class SvmlightAvx2 {
     static constexpr std::size_t kBlock = 8192;  // bytes of text: with the ends in it, they stay in the nearest cache
     static constexpr int kMost = 512;            // features that are converted together
 
-    static constexpr int kPause = 15;            // rows
+    static constexpr int kPause = 15;  // rows
 
     // The same by the plain parser alone, where most features are of another form.
     const char* one_by_one(const char* p, const SvmlightFeatures& plain, SvmlightEntries& out) const {
@@ -104,14 +109,17 @@ class SvmlightAvx2 {
     CONFIDENTLY_AVX2 void find_ends(const char* p) {
         block_ = p;
         const std::ptrdiff_t there = last_ - p;
-        const std::size_t size = there <= 0 ? 0 : there < std::ptrdiff_t(kBlock) ? static_cast<std::size_t>(there) : kBlock;
+        const std::size_t size = there <= 0                       ? 0
+                                 : there < std::ptrdiff_t(kBlock) ? static_cast<std::size_t>(there)
+                                                                  : kBlock;
         const __m256i colon = _mm256_set1_epi8(':'), space = _mm256_set1_epi8(' ');
         const __m128i eight = _mm_set1_epi16(8);
         __m128i base = _mm_setzero_si128();
         std::uint16_t* out = ends_.data();
         for (std::size_t i = 0; i < size; i += 32) {
             const __m256i c = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p + i));
-            const __m256i is_end = _mm256_or_si256(_mm256_cmpeq_epi8(c, colon), _mm256_cmpeq_epi8(_mm256_min_epu8(c, space), c));
+            const __m256i is_end =
+                _mm256_or_si256(_mm256_cmpeq_epi8(c, colon), _mm256_cmpeq_epi8(_mm256_min_epu8(c, space), c));
             auto mask = static_cast<std::uint32_t>(_mm256_movemask_epi8(is_end));
             for (int k = 0; k < 4; ++k, mask >>= 8) {
                 const __m128i offsets = _mm_load_si128(reinterpret_cast<const __m128i*>(kOffsetsOf8.of[mask & 255]));
@@ -136,7 +144,8 @@ class SvmlightAvx2 {
         const char* value = colon + 1 + negative;
         const std::uint64_t below_one = std::uint64_t(value[0] == '0') & std::uint64_t(value[1] == '.');
         value += 2 * below_one;
-        const auto index_size = static_cast<std::uint64_t>(colon - p), value_size = static_cast<std::uint64_t>(end - value);
+        const auto index_size = static_cast<std::uint64_t>(colon - p),
+                   value_size = static_cast<std::uint64_t>(end - value);
         text_[k] = p;
         index_[k] = eight_bytes(p) << (-(8 * index_size) & 63);
         const std::uint64_t bytes = eight_bytes(value) << (-(8 * value_size) & 63);
@@ -161,34 +170,43 @@ class SvmlightAvx2 {
 
     // Eight integers, in order.
     CONFIDENTLY_AVX2 static __m256i integers(__m256i low, __m256i high) {
-        const __m256i digit = _mm256_set1_epi8(15), tens = _mm256_set1_epi16(0x010a), hundreds = _mm256_set1_epi32(0x00010064);
+        const __m256i digit = _mm256_set1_epi8(15), tens = _mm256_set1_epi16(0x010a),
+                      hundreds = _mm256_set1_epi32(0x00010064);
         const __m256i a = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_and_si256(low, digit), tens), hundreds);
         const __m256i b = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_and_si256(high, digit), tens), hundreds);
         const __m256i n = _mm256_madd_epi16(_mm256_packus_epi32(a, b), _mm256_set1_epi32(0x00012710));  // ten thousands
         return _mm256_permute4x64_epi64(n, 0xd8);
     }
 
-    CONFIDENTLY_AVX2 static __m256i four(const std::uint64_t* p) { return _mm256_load_si256(reinterpret_cast<const __m256i*>(p)); }
+    CONFIDENTLY_AVX2 static __m256i four(const std::uint64_t* p) {
+        return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
+    }
 
     CONFIDENTLY_AVX2 static unsigned mask_of(__m256i four) {
         return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(four)));
     }
 
-    // Writes the entries of the n features that were taken. Returns false if there is one that the plain parser refuses.
+    // Writes the entries of the n features that were taken. Returns false if there is one that the plain parser
+    // refuses.
     CONFIDENTLY_AVX2 bool convert(int n, const SvmlightFeatures& plain, SvmlightEntries& out) {
         for (int k = n; k < n + 7; ++k) index_[k] = value_[k] = '0' * 0x0101010101010101u, divisor_[k] = 1.0;
         int n_again = 0;
-        const __m256i base = _mm256_set1_epi32(plain.base), most = _mm256_set1_epi32(static_cast<int>(plain.max_columns - 1));
+        const __m256i base = _mm256_set1_epi32(plain.base),
+                      most = _mm256_set1_epi32(static_cast<int>(plain.max_columns - 1));
         for (int k = 0; k < n; k += 8) {
-            const __m256i i0 = four(index_ + k), i4 = four(index_ + k + 4), v0 = four(value_ + k), v4 = four(value_ + k + 4);
+            const __m256i i0 = four(index_ + k), i4 = four(index_ + k + 4), v0 = four(value_ + k),
+                          v4 = four(value_ + k + 4);
             const __m256i column = _mm256_sub_epi32(integers(i0, i4), base), value = integers(v0, v4);
             std::int32_t* columns = out.columns + out.n + k;
             double* values = out.values + out.n + k;
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(columns), column);
-            _mm256_storeu_pd(values, _mm256_div_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(value)), _mm256_load_pd(divisor_ + k)));
-            _mm256_storeu_pd(values + 4, _mm256_div_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(value, 1)), _mm256_load_pd(divisor_ + k + 4)));
+            _mm256_storeu_pd(
+                values, _mm256_div_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(value)), _mm256_load_pd(divisor_ + k)));
+            _mm256_storeu_pd(values + 4, _mm256_div_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(value, 1)),
+                                                       _mm256_load_pd(divisor_ + k + 4)));
             const __m256i in_range = _mm256_cmpeq_epi32(_mm256_min_epu32(column, most), column);
-            unsigned again = mask_of(_mm256_or_si256(wrong(i0), wrong(v0))) | mask_of(_mm256_or_si256(wrong(i4), wrong(v4))) << 4;
+            unsigned again =
+                mask_of(_mm256_or_si256(wrong(i0), wrong(v0))) | mask_of(_mm256_or_si256(wrong(i4), wrong(v4))) << 4;
             again |= ~static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(in_range))) & 255;
             for (; again; again &= again - 1) {
                 const int which = __builtin_ctz(again);

@@ -33,7 +33,8 @@ struct SvmlightFeatures {
         return next && 0 <= column && column < max_columns && std::fabs(value) <= largest ? next : nullptr;
     }
 
-    // Adds the feature at p to the entries, and moves p behind it; returns false if there is none with a space behind it. end: of the text.
+    // Adds the feature at p to the entries, and moves p behind it; returns false if there is none with a space behind
+    // it. end: of the text.
     bool one(const char*& p, const char* end, SvmlightEntries& out) const {
         const char* next = reread(p, end, out.columns[out.n], out.values[out.n]);
         if (!next) return false;
@@ -52,7 +53,8 @@ struct SvmlightFeatures {
 
     // What follows the feature that ends at p.
     static SvmlightEnd end_at(const char* p) {
-        if (*p == ' ' && static_cast<unsigned char>(p[1]) > ' ') [[likely]] return SvmlightEnd::feature;
+        if (*p == ' ' && static_cast<unsigned char>(p[1]) > ' ') [[likely]]
+            return SvmlightEnd::feature;
         return *skip_spaces(p) == '\n' ? SvmlightEnd::line : SvmlightEnd::other;
     }
 

@@ -2,8 +2,8 @@
 //
 //   line     = [labels] {space qid:number} {space index:value} [space # comment]
 //
-// with one space between features, and labels that were met before. All other lines are left to the plain parser, so that there
-// is one place that knows new labels, weights and errors.
+// with one space between features, and labels that were met before. All other lines are left to the plain parser, so
+// that there is one place that knows new labels, weights and errors.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@ template <class Parser>
 class SvmlightLines {
   public:
     // Reads lines from p on, as many as it can; returns the beginning of the next one.
-    const char* read(const char* p, const char* end, std::int64_t& line, const SvmlightFeatures& plain, RowWriter& rows) {
+    const char* read(const char* p, const char* end, std::int64_t& line, const SvmlightFeatures& plain,
+                     RowWriter& rows) {
         if (left_out_ > 0 || end - p <= Parser::kBehind) return left_out_ -= left_out_ > 0, p;
         rows.rows.room((end - p) / kLeastFeatureBytes + 16);
         const char *first = p, *last = end - Parser::kBehind;
@@ -41,7 +42,8 @@ class SvmlightLines {
     static constexpr std::ptrdiff_t kLeastFeatureBytes = 4;
 
     // Returns the beginning of the next line, or nullptr if this one is of another form; then there is no trace of it.
-    const char* read_line(const char* p, const char* end, std::int64_t line, const SvmlightFeatures& plain, RowWriter& rows) {
+    const char* read_line(const char* p, const char* end, std::int64_t line, const SvmlightFeatures& plain,
+                          RowWriter& rows) {
         rows.begin_row(line);
         SvmlightEntries out{rows.rows.columns.get() + rows.rows.size, rows.rows.values.get() + rows.rows.size, 0};
         p = read_labels(p, rows);

@@ -1,14 +1,17 @@
-// The entries of a line of svmlight text, with AVX-512 VBMI2: up to four features, index:value, in one register of 64 bytes.
+// The entries of a line of svmlight text, with AVX-512 VBMI2: up to four features, index:value, in one register of 64
+// bytes.
 //
-//   1. Comparisons give a mask of the digits, and masks of ':', of what is not above ' ', of '.' and of '-'. All that follows is
-//      found from these masks: the sizes of the eight numbers, the digits behind each point, the signs, and whether anything is
-//      not as it should be.
+//   1. Comparisons give a mask of the digits, and masks of ':', of what is not above ' ', of '.' and of '-'. All that
+//   follows is
+//      found from these masks: the sizes of the eight numbers, the digits behind each point, the signs, and whether
+//      anything is not as it should be.
 //   2. The digits are squeezed together, and spread again over eight fields of 8 bytes, each right-aligned.
-//   3. Pairs of digits become integers, all eight at once, and the values are divided by their powers of ten, which is exact.
+//   3. Pairs of digits become integers, all eight at once, and the values are divided by their powers of ten, which is
+//   exact.
 //
-// What cannot be read this way (more than 8 digits, without a 0 before the point, exponent, plus sign, a feature that does not fit the register) is read by the
-// plain parser, one feature at a time. What that does not take as a feature, and any white space but one ' ' between features,
-// ends the work on the line.
+// What cannot be read this way (more than 8 digits, without a 0 before the point, exponent, plus sign, a feature that
+// does not fit the register) is read by the plain parser, one feature at a time. What that does not take as a feature,
+// and any white space but one ' ' between features, ends the work on the line.
 #pragma once
 
 #include <algorithm>
@@ -32,13 +35,16 @@ class SvmlightVbmi2 {
     // Reads the features from p to the end of the line; returns the end, or nullptr if there is something else.
     CONFIDENTLY_VBMI2 const char* features(const char* p, const SvmlightFeatures& plain, SvmlightEntries& out) {
         for (;;) {
-            const bool good = p <= last_ && (long_ ? two(p, plain, out) || four(p, plain, out) : four(p, plain, out) || two(p, plain, out));
+            const bool good = p <= last_ && (long_ ? two(p, plain, out) || four(p, plain, out)
+                                                   : four(p, plain, out) || two(p, plain, out));
             if (!good) {
                 if (*p == '#') return p;
                 if (!plain.one(p, last_ + kBehind, out)) return nullptr;
             }
-            if (const SvmlightEnd end = SvmlightFeatures::end_at(p); end == SvmlightEnd::feature) [[likely]] ++p;
-            else return end == SvmlightEnd::line ? p : nullptr;
+            if (const SvmlightEnd end = SvmlightFeatures::end_at(p); end == SvmlightEnd::feature) [[likely]]
+                ++p;
+            else
+                return end == SvmlightEnd::line ? p : nullptr;
         }
     }
 
@@ -62,14 +68,17 @@ class SvmlightVbmi2 {
         const std::uint64_t space = _cvtmask64_u64(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8(' ')));
         const std::uint64_t zero = _cvtmask64_u64(_mm512_cmpeq_epi8_mask(text, _mm512_set1_epi8('0')));
         m.both = m.colon | m.end;
-        m.behind_fraction = ((m.point << 1) + m.is_digit) & ~m.is_digit;  // the sum carries to what follows the digits behind a point
+        m.behind_fraction =
+            ((m.point << 1) + m.is_digit) & ~m.is_digit;  // the sum carries to what follows the digits behind a point
         m.silent = zero & (m.colon << 1 | m.minus << 1) & m.point >> 1;
-        m.wrong = ~(m.is_digit | m.both | m.point | m.minus) | (m.minus & ~(m.colon << 1)) | (m.behind_fraction & ~m.end);
+        m.wrong =
+            ~(m.is_digit | m.both | m.point | m.minus) | (m.minus & ~(m.colon << 1)) | (m.behind_fraction & ~m.end);
         m.last_of_line = m.end & (~space | m.end >> 1);
         return m;
     }
 
-    // The numbers at p, up to eight of them, index and value in turns: a byte for each, and a bit for each that has something.
+    // The numbers at p, up to eight of them, index and value in turns: a byte for each, and a bit for each that has
+    // something.
     struct Numbers {
         __m128i size;      // in digits
         __m128i fraction;  // digits behind the point
@@ -77,10 +86,12 @@ class SvmlightVbmi2 {
     };
 
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static Numbers numbers_of(const Masks& m) {
-        const __m128i places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.both), byte_numbers()));
+        const __m128i places =
+            _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.both), byte_numbers()));
         const __m128i one = _mm_set1_epi8(1), before = _mm_or_si128(_mm_slli_epi64(places, 8), _mm_set_epi64x(0, 0xff));
         const auto has_point = static_cast<__mmask16>(_pext_u64(m.behind_fraction, m.both) & 0xaa);
-        const auto has_silent = static_cast<__mmask16>(_pext_u64((m.silent >> 1 | m.silent >> 2) & m.colon, m.both) << 1 & 0xaa);
+        const auto has_silent =
+            static_cast<__mmask16>(_pext_u64((m.silent >> 1 | m.silent >> 2) & m.colon, m.both) << 1 & 0xaa);
         const auto has_minus = static_cast<__mmask16>(_pext_u64(m.minus >> 1, m.both) << 1 & 0xaa);
         __m128i size = _mm_sub_epi8(_mm_sub_epi8(places, before), one);
         size = _mm_mask_sub_epi8(size, has_point, size, one);
@@ -91,19 +102,23 @@ class SvmlightVbmi2 {
         return {size, _mm_maskz_sub_epi8(has_point, _mm_sub_epi8(places, one), point_places), has_minus};
     }
 
-    // Reads up to four features from p on, no further than to the end of the line, and moves p behind them. Returns whether there is any.
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static bool four(const char*& p, const SvmlightFeatures& plain, SvmlightEntries& out) {
+    // Reads up to four features from p on, no further than to the end of the line, and moves p behind them. Returns
+    // whether there is any.
+    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static bool four(const char*& p, const SvmlightFeatures& plain,
+                                                          SvmlightEntries& out) {
         const __m512i text = _mm512_loadu_si512(p), digits = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
         const Masks m = masks_of(text, digits);
         const Numbers numbers = numbers_of(m);
-        const __m128i one = _mm_set1_epi8(1), tops = _mm_setr_epi8(0, -128, -64, -32, -16, -8, -4, -2, -1, 0, 0, 0, 0, 0, 0, 0);
+        const __m128i one = _mm_set1_epi8(1),
+                      tops = _mm_setr_epi8(0, -128, -64, -32, -16, -8, -4, -2, -1, 0, 0, 0, 0, 0, 0, 0);
         const auto fields = static_cast<std::uint64_t>(_mm_cvtsi128_si64(_mm_shuffle_epi8(tops, numbers.size)));
         const __m256i both = integers_of_fields(digits, m.is_digit & ~m.silent, fields);  // index, value, ...
         const __m128i column = _mm_sub_epi32(_mm256_cvtepi64_epi32(both), _mm_set1_epi32(plain.base));
         const __m256d whole = _mm256_cvtepi32_pd(_mm256_cvtepi64_epi32(_mm256_srli_epi64(both, 32)));
         const __m512i divisor = _mm512_castsi256_si512(_mm256_cvtepu16_epi64(_mm_srli_epi16(numbers.fraction, 8)));
         const __m512d low = _mm512_setr_pd(1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7), high = _mm512_set1_pd(1e8);
-        const __m256d size_of_value = _mm256_div_pd(whole, _mm512_castpd512_pd256(_mm512_permutex2var_pd(low, divisor, high)));
+        const __m256d size_of_value =
+            _mm256_div_pd(whole, _mm512_castpd512_pd256(_mm512_permutex2var_pd(low, divisor, high)));
         const __mmask8 negative = static_cast<__mmask8>(_pext_u32(numbers.has_minus, 0xaa));
         const __m256d value = _mm256_mask_xor_pd(size_of_value, negative, size_of_value, _mm256_set1_pd(-0.0));
         _mm_storeu_si128(reinterpret_cast<__m128i*>(out.columns + out.n), column);
@@ -116,13 +131,15 @@ class SvmlightVbmi2 {
         return all(4, p, out, m, bad) || some(p, out, m, bad | 0x100);
     }
 
-    // Moves p behind n features, if all are good and in the register and in the line; bad: a bit for every number that is not good. So p
-    // waits for no number, if the processor guesses well.
-    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static bool all(int n, const char*& p, SvmlightEntries& out, const Masks& m, std::uint64_t bad) {
+    // Moves p behind n features, if all are good and in the register and in the line; bad: a bit for every number that
+    // is not good. So p waits for no number, if the processor guesses well.
+    CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static bool all(int n, const char*& p, SvmlightEntries& out, const Masks& m,
+                                                         std::uint64_t bad) {
         const std::uint64_t last = _pdep_u64(std::uint64_t(1) << (2 * n - 1), m.both);
         const std::uint64_t up_to_last = last ^ (last - 1);  // all if there is none
         const std::uint64_t numbers = (std::uint64_t(1) << 2 * n) - 1;
-        if (!last || ((bad & numbers) | ((m.wrong | (m.last_of_line & ~last)) & up_to_last))) [[unlikely]] return false;
+        if (!last || ((bad & numbers) | ((m.wrong | (m.last_of_line & ~last)) & up_to_last))) [[unlikely]]
+            return false;
         out.n += n;
         p += __builtin_ctzll(last);
         return true;
@@ -140,7 +157,8 @@ class SvmlightVbmi2 {
         return true;
     }
 
-    // The same for up to two features whose values have up to 19 digits, in fields of 24 bytes behind those of the index.
+    // The same for up to two features whose values have up to 19 digits, in fields of 24 bytes behind those of the
+    // index.
     CONFIDENTLY_VBMI2 bool two(const char*& p, const SvmlightFeatures& plain, SvmlightEntries& out) {
         const __m512i text = _mm512_loadu_si512(p), digits = _mm512_sub_epi8(text, _mm512_set1_epi8('0'));
         const Masks m = masks_of(text, digits);
@@ -149,7 +167,8 @@ class SvmlightVbmi2 {
         const auto fraction = static_cast<std::uint64_t>(_mm_cvtsi128_si64(numbers.fraction));
         alignas(32) std::uint32_t parts[8];
         const std::uint64_t fields = fields_of(size) | fields_of(size >> 16) << 32;
-        _mm256_store_si256(reinterpret_cast<__m256i*>(parts), integers_of_fields(digits, m.is_digit & ~m.silent, fields));
+        _mm256_store_si256(reinterpret_cast<__m256i*>(parts),
+                           integers_of_fields(digits, m.is_digit & ~m.silent, fields));
         std::uint64_t bad = (_pext_u64(m.colon, m.both) ^ 0x5) | 0x10;
         bool is_long = false;
         for (int k = 0; k < 2; ++k) {
@@ -173,7 +192,8 @@ class SvmlightVbmi2 {
 
     // A bit for each digit of an index, at the end of 8, and of a value, at the end of 24 that follow.
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE static std::uint64_t fields_of(std::uint64_t size) {
-        const std::uint64_t index = 0xff00u >> (size & 15), value = 0xff'ffff'0000'00u >> (size >> 8 & 31);  // the last bits, from the top
+        const std::uint64_t index = 0xff00u >> (size & 15),
+                            value = 0xff'ffff'0000'00u >> (size >> 8 & 31);  // the last bits, from the top
         return (index & 0xff) | (value & 0xffffff) << 8;
     }
 

@@ -23,7 +23,9 @@ inline const char* token_end(const char* p) {
     return p;
 }
 
-inline std::string_view between(const char* first, const char* last) { return {first, static_cast<std::size_t>(last - first)}; }
+inline std::string_view between(const char* first, const char* last) {
+    return {first, static_cast<std::size_t>(last - first)};
+}
 
 inline std::string_view token_at(const char* p) { return between(p, token_end(p)); }
 
@@ -33,7 +35,8 @@ inline void check_value(std::string_view token, std::string_view text, const Row
     if (text.empty()) fail(token, kind, "has no value after the colon");
     if (is_not_finite(text)) fail(token, kind, "has a value that is not finite; leave it out, or impute it");
     double value = 0.0;
-    if (read_decimal(text.data(), value) != text.data() + text.size()) fail(token, kind, "has a value that is not a number");
+    if (read_decimal(text.data(), value) != text.data() + text.size())
+        fail(token, kind, "has a value that is not a number");
     rows.check(value, token, kind);
 }
 

@@ -62,7 +62,8 @@ inline const char* invalid_utf8(const char* p, const char* end) {
             ++p;
             for (std::uint64_t many[8]; end - p >= 64; p += 64) {
                 std::memcpy(many, p, 64);
-                if ((many[0] | many[1] | many[2] | many[3] | many[4] | many[5] | many[6] | many[7]) & beyond_ascii) break;
+                if ((many[0] | many[1] | many[2] | many[3] | many[4] | many[5] | many[6] | many[7]) & beyond_ascii)
+                    break;
             }
             for (std::uint64_t eight = 0; end - p >= 8; p += 8) {
                 std::memcpy(&eight, p, 8);

@@ -4,8 +4,9 @@
 //   feature   = name | name:value | :value | name:word
 //   label     = one, or several separated by commas; a word that touches the first bar is a tag, not a label
 //
-// The k-th :value of a namespace, from 0, is the feature named k; name:word is a feature with that whole name and the value 1. A base must
-// be 0. Blank lines are skipped. Full names are namespace^name, or just the name. Namespaces that are left out are not read.
+// The k-th :value of a namespace, from 0, is the feature named k; name:word is a feature with that whole name and the
+// value 1. A base must be 0. Blank lines are skipped. Full names are namespace^name, or just the name. Namespaces that
+// are left out are not read.
 #pragma once
 
 #include <algorithm>
@@ -64,8 +65,10 @@ class VwNamespaces {
         const std::size_t place = place_++;
         if (place < usual_.size() && is_named(*usual_[place], name)) return *usual_[place];
         const VwNamespace& found = looked_up(name);
-        if (place < usual_.size()) usual_[place] = &found;
-        else if (place == usual_.size() && place < kMaxNamespaces) usual_.push_back(&found);
+        if (place < usual_.size())
+            usual_[place] = &found;
+        else if (place == usual_.size() && place < kMaxNamespaces)
+            usual_.push_back(&found);
         return found;
     }
 
@@ -146,7 +149,8 @@ class VwFormat {
                 if (keep_tag_) rows.keep(0, word.substr(marked));
             } else if (rows.options.labels != LabelCount::ignored) {
                 if (marked) fail(word, "tag", "is not the last word before the |");
-                if (n_words == max_words) fail(word, "word", "is one too many; expected at most label, importance, base and tag");
+                if (n_words == max_words)
+                    fail(word, "word", "is one too many; expected at most label, importance, base and tag");
                 words[n_words++] = word;
             }
         }
@@ -157,8 +161,9 @@ class VwFormat {
 
     static void parse_labels(std::string_view word, RowWriter& rows) {
         if (word.find(':') != std::string_view::npos)
-            fail(word, "label", "has a colon: costs and actions (cost-sensitive, contextual bandit) are not supported; "
-                                "a label is an integer or a string, or several separated by commas");
+            fail(word, "label",
+                 "has a colon: costs and actions (cost-sensitive, contextual bandit) are not supported; "
+                 "a label is an integer or a string, or several separated by commas");
         read_labels(word, rows);
     }
 
@@ -169,7 +174,8 @@ class VwFormat {
     }
 
     const char* parse_namespace(const char* p, const char* last, RowWriter& rows) {
-        if (ends_feature(*p)) return default_.read ? parse_features(p, last, default_.space, 1.0, rows) : end_of_namespace(p);
+        if (ends_feature(*p))
+            return default_.read ? parse_features(p, last, default_.space, 1.0, rows) : end_of_namespace(p);
         const char* end = p;
         while (!ends_name(*end)) ++end;
         if (end == p) fail(feature_at(p), "namespace", "has no name before the colon");
@@ -222,12 +228,14 @@ class VwFormat {
     }
 
     // Reads the value of the feature at p; returns its end. If the value is a word, the whole token is the name.
-    static const char* parse_value(const char* p, const char* text, double& value, std::string_view& name, const RowWriter& rows) {
+    static const char* parse_value(const char* p, const char* text, double& value, std::string_view& name,
+                                   const RowWriter& rows) {
         const char* end = read_decimal(text, value);
         if (end && ends_feature(*end)) return end;
         name = feature_at(p);
         end = name.data() + name.size();
-        const bool numeric = text == end || is_digit(*text) || std::string_view("+-.:").find(*text) != std::string_view::npos;
+        const bool numeric =
+            text == end || is_digit(*text) || std::string_view("+-.:").find(*text) != std::string_view::npos;
         if (numeric || is_not_finite(between(text, end))) check_value(name, between(text, end), rows, "feature");
         value = 1.0;
         return end;

@@ -1,14 +1,18 @@
 // Features of VW text, with AVX-512 VBMI2: up to eight, name or name:value, in one register of 64 bytes.
 //
-//   1. Comparisons give masks of the bytes that say something. From them follow the names, the values, the digits behind each
+//   1. Comparisons give masks of the bytes that say something. From them follow the names, the values, the digits
+//   behind each
 //      point, the signs, and whether anything is not as it should be.
-//   2. The digits of values are squeezed together, and spread again over fields of 8 bytes, each right-aligned. The names are spread over
+//   2. The digits of values are squeezed together, and spread again over fields of 8 bytes, each right-aligned. The
+//   names are spread over
 //      such fields, too, each left-aligned.
-//   3. When the row ends or many features wait, eight fields of digits at once become integers, and are divided by their powers of ten,
+//   3. When the row ends or many features wait, eight fields of digits at once become integers, and are divided by
+//   their powers of ten,
 //      which is exact, and eight names at once are hashed. In a loop of their own, these long computations overlap.
 //
-// What cannot be read this way is left to the plain parser, one feature at a time: names of more than 8 bytes, values of more
-// than 8 digits, without a 0 before the point, or with an exponent or a plus sign, zeros, words as values, features without a name.
+// What cannot be read this way is left to the plain parser, one feature at a time: names of more than 8 bytes, values
+// of more than 8 digits, without a 0 before the point, or with an exponent or a plus sign, zeros, words as values,
+// features without a name.
 #pragma once
 
 #include <algorithm>
@@ -37,8 +41,8 @@ class VwVbmi2 {
         return due;
     }
 
-    // Adds the features from p on, which is where one begins or the row goes on otherwise, as many as it can; returns where the plain
-    // parser has to go on. last: the end of the text.
+    // Adds the features from p on, which is where one begins or the row goes on otherwise, as many as it can; returns
+    // where the plain parser has to go on. last: the end of the text.
     CONFIDENTLY_VBMI2 const char* features(const char* p, const char* last, const Namespace& space, RowWriter& rows) {
         const char* first = p;
         bool more = true;
@@ -51,27 +55,32 @@ class VwVbmi2 {
     }
 
   private:
-    static constexpr int kLongestPause = 31;       // features
+    static constexpr int kLongestPause = 31;        // features
     static constexpr std::ptrdiff_t kWorthIt = 24;  // bytes
 
     // What the bytes at p are, a bit each.
     struct Masks {
         std::uint64_t colon, space, digit, point, minus;  // the last three: in values
-        std::uint64_t end, with_value;   // the ends of features, and of those with a value
-        std::uint64_t behind_fraction;   // the ends of values with a point
-        std::uint64_t silent;            // the 0 before a point, which says nothing
-        std::uint64_t wrong;             // bytes that are not as in name:value
-        std::uint64_t last_of_run;       // the end of a feature that no other follows
+        std::uint64_t end, with_value;                    // the ends of features, and of those with a value
+        std::uint64_t behind_fraction;                    // the ends of values with a point
+        std::uint64_t silent;                             // the 0 before a point, which says nothing
+        std::uint64_t wrong;                              // bytes that are not as in name:value
+        std::uint64_t last_of_run;                        // the end of a feature that no other follows
     };
 
-    // Constants in memory: made anew from numbers in every round, they would be most of the work of the processor's busiest unit.
+    // Constants in memory: made anew from numbers in every round, they would be most of the work of the processor's
+    // busiest unit.
     struct Bytes {
         char of[64];
 
         explicit Bytes(int c) { std::fill_n(of, 64, static_cast<char>(c)); }
         CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m512i all() const { return _mm512_loadu_si512(of); }
-        CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m128i few() const { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(of)); }
-        CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE std::uint64_t in(__m512i text) const { return _cvtmask64_u64(_mm512_cmpeq_epi8_mask(text, all())); }
+        CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m128i few() const {
+            return _mm_loadu_si128(reinterpret_cast<const __m128i*>(of));
+        }
+        CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE std::uint64_t in(__m512i text) const {
+            return _cvtmask64_u64(_mm512_cmpeq_epi8_mask(text, all()));
+        }
     };
 
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE Masks masks_of(__m512i text, __m512i digits) const {
@@ -80,16 +89,18 @@ class VwVbmi2 {
         m.colon = colon_.in(text);
         m.space = space_.in(text);
         const std::uint64_t bar = bar_.in(text);
-        const std::uint64_t inside = ~m.end, carried = inside + m.colon;  // every colon carries to the end of its feature
+        const std::uint64_t inside = ~m.end,
+                            carried = inside + m.colon;  // every colon carries to the end of its feature
         const std::uint64_t value = inside & ~carried;
         m.with_value = m.end & carried;
         m.digit = _cvtmask64_u64(_mm512_cmple_epu8_mask(digits, nine_.all())) & value;
         m.point = point_.in(text) & value;
         m.minus = minus_.in(text) & value;
-        m.behind_fraction = ((m.point << 1) + m.digit) & ~m.digit;  // the sum carries to what follows the digits behind a point
+        m.behind_fraction =
+            ((m.point << 1) + m.digit) & ~m.digit;  // the sum carries to what follows the digits behind a point
         m.silent = zero_.in(text) & (m.colon << 1 | m.minus << 1) & m.point >> 1;
-        m.wrong = bar | (m.colon & carried) | (value & ~(m.digit | m.colon | m.point | m.minus)) | (m.minus & ~(m.colon << 1)) |
-                  (m.behind_fraction & ~m.end);
+        m.wrong = bar | (m.colon & carried) | (value & ~(m.digit | m.colon | m.point | m.minus)) |
+                  (m.minus & ~(m.colon << 1)) | (m.behind_fraction & ~m.end);
         m.last_of_run = m.end & (~m.space | (m.end | bar) >> 1);
         return m;
     }
@@ -107,7 +118,8 @@ class VwVbmi2 {
     CONFIDENTLY_VBMI2 CONFIDENTLY_INLINE __m512i hashes(__m512i texts, __m512i size, const std::uint32_t& seed) const {
         const __m512i low = times(_mm512_rol_epi32(times(texts, c1_), 15), c2_), high = _mm512_srli_epi64(low, 32);
         const __m512i first = _mm512_xor_si512(_mm512_set1_epi32(static_cast<int>(seed)), low);
-        const __mmask8 is_long = _mm512_cmpgt_epi64_mask(size, _mm512_set1_epi64(three_)), is_longest = _mm512_test_epi64_mask(size, _mm512_set1_epi64(eight_));
+        const __mmask8 is_long = _mm512_cmpgt_epi64_mask(size, _mm512_set1_epi64(three_)),
+                       is_longest = _mm512_test_epi64_mask(size, _mm512_set1_epi64(eight_));
         __m512i h = _mm512_mask_xor_epi64(first, is_long, stirred(first), high);
         h = _mm512_xor_si512(_mm512_mask_mov_epi64(h, is_longest, stirred(h)), size);
         h = times(_mm512_xor_si512(h, _mm512_srli_epi32(h, 16)), c3_);
@@ -127,12 +139,16 @@ class VwVbmi2 {
         ends &= _blsmsk_u64(_pdep_u64(0x80, ends));
 
         // a byte for each feature: where it ends, where its name ends, and sizes
-        const __m128i one = one_.few(), places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(ends), byte_numbers()));
+        const __m128i one = one_.few(),
+                      places = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(ends), byte_numbers()));
         const std::uint64_t has_value = _pext_u64(m.with_value, ends);
-        const auto values = static_cast<__mmask16>(has_value), has_point = static_cast<__mmask16>(_pext_u64(m.behind_fraction, ends));
+        const auto values = static_cast<__mmask16>(has_value),
+                   has_point = static_cast<__mmask16>(_pext_u64(m.behind_fraction, ends));
         const auto has_minus = static_cast<__mmask16>(_pdep_u64(_pext_u64(m.minus >> 1, m.colon), has_value));
-        const auto has_silent = static_cast<__mmask16>(_pdep_u64(_pext_u64(m.silent >> 1 | m.silent >> 2, m.colon), has_value));
-        const __m128i colons = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.colon), byte_numbers()));
+        const auto has_silent =
+            static_cast<__mmask16>(_pdep_u64(_pext_u64(m.silent >> 1 | m.silent >> 2, m.colon), has_value));
+        const __m128i colons =
+            _mm512_castsi512_si128(_mm512_maskz_compress_epi8(_cvtu64_mask64(m.colon), byte_numbers()));
         const __m128i name_ends = _mm_mask_expand_epi8(places, values, colons);
         const __m128i starts = _mm_add_epi8(_mm_or_si128(_mm_slli_epi64(places, 8), _mm_set_epi64x(0, 0xff)), one);
         const __m128i name_size = _mm_sub_epi8(name_ends, starts);
@@ -152,7 +168,8 @@ class VwVbmi2 {
         const __m512i size = _mm512_cvtepu8_epi64(name_size), start = _mm512_cvtepu8_epi64(starts);
         const __m512i bytes = _mm512_add_epi8(_mm512_shuffle_epi8(start, repeated), _mm512_set1_epi64(counted_));
         const __m512i unused = _mm512_sub_epi64(_mm512_set1_epi64(bits_), _mm512_slli_epi64(size, 3));
-        const __m512i names = _mm512_srlv_epi64(_mm512_sllv_epi64(_mm512_permutexvar_epi8(bytes, text), unused), unused);
+        const __m512i names =
+            _mm512_srlv_epi64(_mm512_sllv_epi64(_mm512_permutexvar_epi8(bytes, text), unused), unused);
 
         // a bit for every feature that is not such a feature
         std::uint64_t bad = _mm_cmpgt_epu8_mask(_mm_sub_epi8(name_size, one), seven_.few()) |
@@ -160,7 +177,8 @@ class VwVbmi2 {
                                           _mm512_testn_epi64_mask(whole, whole)));
         std::uint64_t last = ends ? std::uint64_t(1) << (63 ^ __builtin_clzll(ends)) : 0;
         int n = __builtin_popcountll(ends);
-        if ((last & ~m.space) && !ends_token(p[__builtin_ctzll(last)])) [[unlikely]] m.wrong |= last;  // it is part of a name
+        if ((last & ~m.space) && !ends_token(p[__builtin_ctzll(last)])) [[unlikely]]
+            m.wrong |= last;  // it is part of a name
         bool more = (last & m.last_of_run) == 0;
         if ((bad & ~(~std::uint64_t(0) << n)) | (m.wrong & _blsmsk_u64(last)) | (last == 0)) [[unlikely]] {
             const std::uint64_t before_wrong = m.wrong ? (m.wrong & -m.wrong) - 1 : ~std::uint64_t(0);
@@ -172,13 +190,16 @@ class VwVbmi2 {
         // the value 1 where there is none
         const __m512i value = _mm512_mask_mov_epi64(_mm512_set1_epi64(1ll << 56), static_cast<__mmask8>(values), whole);
         _mm512_storeu_si512(digits_ + n_read_, value);
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(fraction_ + n_read_), _mm_mask_sub_epi8(fraction, has_minus, fraction, sign_.few()));
+        _mm_storel_epi64(reinterpret_cast<__m128i*>(fraction_ + n_read_),
+                         _mm_mask_sub_epi8(fraction, has_minus, fraction, sign_.few()));
         _mm512_storeu_si512(name_ + n_read_, names);
         _mm_storel_epi64(reinterpret_cast<__m128i*>(size_ + n_read_), name_size);
         WaitingFeatures& out = rows.waiting();
-        _mm512_storeu_si512(out.name + out.n + n_read_, _mm512_add_epi64(_mm512_set1_epi64(reinterpret_cast<long long>(p)), start));
+        _mm512_storeu_si512(out.name + out.n + n_read_,
+                            _mm512_add_epi64(_mm512_set1_epi64(reinterpret_cast<long long>(p)), start));
         n_read_ += n;
-        if (out.n + n_read_ > kMaxWaiting) [[unlikely]] add_read(space, rows);
+        if (out.n + n_read_ > kMaxWaiting) [[unlikely]]
+            add_read(space, rows);
         p += __builtin_ctzll(last) + more;
         return more;
     }
@@ -191,7 +212,8 @@ class VwVbmi2 {
         for (std::int64_t k = 0; k < n_read_; k += 8) {
             const std::int64_t at = out.n + k;
             const __m512i size = _mm512_cvtepu8_epi64(bytes(size_ + k)), names = _mm512_loadu_si512(name_ + k);
-            const __m512i keys = _mm512_and_si512(hashes(names, size, space.seed), _mm512_set1_epi64(rows.features().mask()));
+            const __m512i keys =
+                _mm512_and_si512(hashes(names, size, space.seed), _mm512_set1_epi64(rows.features().mask()));
             rows.features().expect(keys);
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.key + at), _mm512_cvtepi64_epi32(keys));
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.size + at), _mm512_cvtepi64_epi32(size));
@@ -205,12 +227,16 @@ class VwVbmi2 {
         rows.add_waiting(static_cast<int>(std::exchange(n_read_, 0)));
     }
 
-    const Bytes colon_{':'}, space_{' '}, bar_{'|'}, point_{'.'}, minus_{'-'}, zero_{'0'}, nine_{9}, one_{1}, seven_{7}, sign_{0x80};
-    const std::uint32_t c1_ = 0xcc9e2d51, c2_ = 0x1b873593, step_ = 0xe6546b64, c3_ = 0x85ebca6b, c4_ = 0xc2b2ae35;  // of murmur3
+    const Bytes colon_{':'}, space_{' '}, bar_{'|'}, point_{'.'}, minus_{'-'}, zero_{'0'}, nine_{9}, one_{1}, seven_{7},
+        sign_{0x80};
+    const std::uint32_t c1_ = 0xcc9e2d51, c2_ = 0x1b873593, step_ = 0xe6546b64, c3_ = 0x85ebca6b,
+                        c4_ = 0xc2b2ae35;  // of murmur3
     const long long three_ = 3, eight_ = 8, bits_ = 64, counted_ = 0x0706050403020100;
     std::int64_t n_read_ = 0;  // features that are read, but not added
-    std::uint64_t digits_[WaitingFeatures::kRoom]{}, name_[WaitingFeatures::kRoom]{};  // of these: fields of digits, and names
-    std::uint8_t fraction_[WaitingFeatures::kRoom]{}, size_[WaitingFeatures::kRoom]{};  // sizes in digits, 128 more with a minus sign; of names
+    std::uint64_t digits_[WaitingFeatures::kRoom]{},
+        name_[WaitingFeatures::kRoom]{};  // of these: fields of digits, and names
+    std::uint8_t fraction_[WaitingFeatures::kRoom]{},
+        size_[WaitingFeatures::kRoom]{};  // sizes in digits, 128 more with a minus sign; of names
     int pause_ = 0, left_out_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// A covariance over the arrays of a state, whatever its type: what trains it and predicts with it. The types meet here, so that
-// everything behind these calls is compiled once for each covariance, and nothing before them depends on one.
+// A covariance over the arrays of a state, whatever its type: what trains it and predicts with it. The types meet here,
+// so that everything behind these calls is compiled once for each covariance, and nothing before them depends on one.
 #pragma once
 
 #include <stdexcept>
@@ -16,13 +16,14 @@ class AnyLearner {
   public:
     virtual ~AnyLearner() = default;
 
-    // Trains on the rows of a batch. Throws std::invalid_argument if the covariance does not serve the task, and InvalidRow.
+    // Trains on the rows of a batch. Throws std::invalid_argument if the covariance does not serve the task, and
+    // InvalidRow.
     virtual void learn(AnyTask& task, const AnyRule& rule, const Training& training) = 0;
 
     // Of all rows; predict.hpp describes them.
     virtual void scores(const Inspector& inspector, std::int64_t n_seen, double* out) const = 0;
-    virtual void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several, bool independent,
-                           double* plain, double* out) const = 0;
+    virtual void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several,
+                           bool independent, double* plain, double* out) const = 0;
 
     // (rows x columns) variances of the scores; against >= 0: of the score minus that column's score
     void variances(const Rows& rows, int against, double* out) const {
@@ -77,8 +78,8 @@ class LearnerOf final : public AnyLearner {
         predict_scores(covariance_.weights, inspector, n_seen, out);
     }
 
-    void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several, bool independent,
-                   double* plain, double* out) const override {
+    void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several,
+                   bool independent, double* plain, double* out) const override {
         predict_moderated(covariance_, inspector, n_seen, prior_variance, several, independent, plain, out);
     }
 

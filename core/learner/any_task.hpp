@@ -15,8 +15,9 @@ using AnyTask = std::variant<Binary, Joint, OneVsRest, Multilabel, MultilabelOne
 
 // Whether a covariance serves a task.
 template <class Covariance, class Task>
-inline constexpr bool kServes = std::is_same_v<Task, Softmax> ? MovesColumns<Covariance> && !Covariance::one_column
-                                                              : !Covariance::one_column || std::is_same_v<Task, Binary> ||
-                                                                    std::is_same_v<Task, Regression>;
+inline constexpr bool kServes =
+    std::is_same_v<Task, Softmax>
+        ? MovesColumns<Covariance> && !Covariance::one_column
+        : !Covariance::one_column || std::is_same_v<Task, Binary> || std::is_same_v<Task, Regression>;
 
 }  // namespace confidently

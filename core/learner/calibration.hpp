@@ -18,13 +18,15 @@ inline constexpr double kMaxStep = 0.5;           // of Newton's method, so that
 // Bounds of a slope and of the scores that it multiplies, so that no product of four of them and a weight overflows.
 inline constexpr double kLargest = 1e30;
 
-// No probability that is answered is exactly 0 or 1, so that its logarithm stays finite: half a unit in the last place below 1.
+// No probability that is answered is exactly 0 or 1, so that its logarithm stays finite: half a unit in the last place
+// below 1.
 inline constexpr double kMinAnswered = 0x1p-53;
 
 // Decay of past evidence per example of weight w.
 inline double decay(double w) { return w == 1.0 ? kDecay : std::pow(kDecay, w); }
 
-// By whether the label is the positive one. Labels are hard to foresee, so that what depends on them is looked up, not branched to.
+// By whether the label is the positive one. Labels are hard to foresee, so that what depends on them is looked up, not
+// branched to.
 inline constexpr double kSign[2] = {-1.0, 1.0}, kTarget[2] = {0.0, 1.0};
 
 inline double sigmoid(double t) {
@@ -49,8 +51,8 @@ inline void normalize_exponentials(double* t, int n) {
     for (int k = 0; k < n; ++k) t[k] /= total;
 }
 
-// A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay positive
-// and may be 30 as well as 0.3; hence the logarithm.
+// A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay
+// positive and may be 30 as well as 0.3; hence the logarithm.
 inline double stepped(double a, double u) { return std::clamp(a * (2.0 - u) / (2.0 + u), kMinSlope, kLargest); }
 
 // Loss of a label that was predicted with probability p.
@@ -61,7 +63,9 @@ struct Line {
     static constexpr int size = 5;
     double* state;
 
-    static double at(const double* state, double score) { return state[0] * std::clamp(score, -kLargest, kLargest) + state[1]; }
+    static double at(const double* state, double score) {
+        return state[0] * std::clamp(score, -kLargest, kLargest) + state[1];
+    }
     double at(double score) const { return at(state, score); }
 
     // p: the probability of the positive class
@@ -116,8 +120,8 @@ struct Slope {
     }
 };
 
-// Follows the size of scores. Hard rules shrink their margins by orders of magnitude where classes overlap, faster than the
-// curvature of the rows before lets a slope grow; so a slope is doubled whenever scores have halved.
+// Follows the size of scores. Hard rules shrink their margins by orders of magnitude where classes overlap, faster than
+// the curvature of the rows before lets a slope grow; so a slope is doubled whenever scores have halved.
 struct ScoreSize {
     static constexpr int size = 3;
     static constexpr double longest = 200.0;  // the size is a mean over the last rows of about this weight
@@ -142,11 +146,12 @@ struct ScoreSize {
     }
 };
 
-// t + w(t), which increases: w is linear between knots at `first`, first + 1, ... and constant beyond them. state: w at the
-// knots, and the curvature of the log-loss in each.
+// t + w(t), which increases: w is linear between knots at `first`, first + 1, ... and constant beyond them. state: w at
+// the knots, and the curvature of the log-loss in each.
 struct Correction {
     static constexpr double prior_curvature = 8.0;
-    static constexpr double fall = 0.95;  // of w from a knot to the next one at most, which leaves t + w(t) a slope of .05
+    static constexpr double fall =
+        0.95;  // of w from a knot to the next one at most, which leaves t + w(t) a slope of .05
     double* state;
     int knots;
 
@@ -162,7 +167,9 @@ struct Correction {
         return {knot, z - knot};
     }
 
-    static double added(const double* state, Place at) { return state[at.knot] + at.part * (state[at.knot + 1] - state[at.knot]); }
+    static double added(const double* state, Place at) {
+        return state[at.knot] + at.part * (state[at.knot + 1] - state[at.knot]);
+    }
 
     // A Newton step at a knot; the curvature is that of an example, beside those before it.
     void step(int knot, double gradient, double curvature, double keep) const {
@@ -189,8 +196,8 @@ struct Correction {
     }
 };
 
-// P(positive) = sigmoid(t + w(t)), t = a f + b; state: the line, the size of the scores, and the correction. The line and the
-// correction learn from the same probability, so that none of them learns what the other has learned.
+// P(positive) = sigmoid(t + w(t)), t = a f + b; state: the line, the size of the scores, and the correction. The line
+// and the correction learn from the same probability, so that none of them learns what the other has learned.
 struct SigmoidCalibration {
     static constexpr int knots = 14, at_map = Line::size + ScoreSize::size, size = at_map + 2 * knots;
     static constexpr double first_knot = -6.5;
@@ -232,8 +239,8 @@ struct SigmoidCalibration {
     }
 };
 
-// P(k) proportional to exp(t_k + w(t_k)), t_k = a (f_k - max f); state: the slope, the size of the scores, and the correction,
-// which learn from the same probabilities.
+// P(k) proportional to exp(t_k + w(t_k)), t_k = a (f_k - max f); state: the slope, the size of the scores, and the
+// correction, which learn from the same probabilities.
 struct TemperatureCalibration {
     static constexpr int knots = 11, at_map = Slope::size + ScoreSize::size, size = at_map + 2 * knots;
     static constexpr double first_knot = -9.5;
@@ -244,7 +251,8 @@ struct TemperatureCalibration {
         scaled(state[0], f, n, t);
         const double* map = state + at_map;
         const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
-        for (int k = 0; k < n; ++k) p[k] = t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top);
+        for (int k = 0; k < n; ++k)
+            p[k] = t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top);
         normalize_exponentials(p, n);
     }
 
@@ -286,13 +294,13 @@ struct TemperatureCalibration {
     }
 };
 
-// The calibration of a label among others, and how often it was right to be predicted; state: the sigmoid, and sums over rows,
-// of which old ones count less.
+// The calibration of a label among others, and how often it was right to be predicted; state: the sigmoid, and sums
+// over rows, of which old ones count less.
 struct LabelCalibration {
     static constexpr int hits = SigmoidCalibration::size, chances = hits + 1, size = hits + 2;
 
-    // The probability above which labels are predicted: half of the F1 so far, of all labels together, as the largest F1 needs
-    // (Busa-Fekete et al. 2015). state: of n labels
+    // The probability above which labels are predicted: half of the F1 so far, of all labels together, as the largest
+    // F1 needs (Busa-Fekete et al. 2015). state: of n labels
     static double threshold(const double* state, int n) {
         double hit = 0.5, chance = 1.0;
         for (int k = 0; k < n; ++k) {
@@ -302,7 +310,8 @@ struct LabelCalibration {
         return hit / chance;
     }
 
-    // Counts the prediction of a label: hits are labels predicted and relevant, chances those predicted and those relevant.
+    // Counts the prediction of a label: hits are labels predicted and relevant, chances those predicted and those
+    // relevant.
     static void count(double* state, bool predicted, bool relevant, double w) {
         const double keep = decay(w);
         state[hits] = keep * state[hits] + w * (predicted && relevant);

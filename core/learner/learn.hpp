@@ -24,10 +24,10 @@ struct Counters {
 struct Batch {
     const Rows& rows;
     Labels labels;
-    const double* weight;        // nullptr: all 1
-    const double* class_weight;  // nullptr: all 1; multilabel rows have none
-    const std::int64_t* order;   // nullptr: as they come
-    std::int64_t from, to;       // the part of the order to train on
+    const double* weight;                            // nullptr: all 1
+    const double* class_weight;                      // nullptr: all 1; multilabel rows have none
+    const std::int64_t* order;                       // nullptr: as they come
+    std::int64_t from, to;                           // the part of the order to train on
     std::span<const std::int64_t> class_start = {};  // positions in the order at which the last classes begin to exist
 
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
@@ -77,7 +77,9 @@ struct RowUpdate {
     double w, age;
 
     // Scores a pair, asks the rule and updates; returns the margin as it was before.
-    auto operator()(Pair pair) const { return (*this)(pair, [] {}); }
+    auto operator()(Pair pair) const {
+        return (*this)(pair, [] {});
+    }
 
     // meanwhile: work that the margin does not wait for, nor change
     template <class Meanwhile>
@@ -105,10 +107,12 @@ struct RowUpdate {
         return margin;
     }
 
-    // Scores all columns and moves each by what solve(scores) has found, unless it returns nullptr; returns the scores as they
-    // were before.
+    // Scores all columns and moves each by what solve(scores) has found, unless it returns nullptr; returns the scores
+    // as they were before.
     template <class Solve>
-    auto columns(Solve&& solve) const requires MovesColumns<Covariance> {
+    auto columns(Solve&& solve) const
+        requires MovesColumns<Covariance>
+    {
         typename Covariance::Columns columns;
         covariance.score_columns(row, columns);
         double mean = 0.0, variance = 0.0;
@@ -148,10 +152,10 @@ struct RowUpdate {
 // What is recorded of the rows of a batch, with a calibration; nullptr: not wanted.
 struct Progressive {
     double* log_loss = nullptr;  // the losses of the labels, before they are used, are added to it
-    double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used; regression: (rows
-                                 // of the batch x 2 columns) predictions and their variances
-    double* evidence = nullptr;  // regression: (rows of the batch x (1 + columns)) what a row adds to the precision, as a factor
-                                 // of x x', and its targets less their offset
+    double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used;
+                                 // regression: (rows of the batch x 2 columns) predictions and their variances
+    double* evidence = nullptr;  // regression: (rows of the batch x (1 + columns)) what a row adds to the precision, as
+                                 // a factor of x x', and its targets less their offset
     int logits_per_column = 1;
 };
 
@@ -176,7 +180,8 @@ struct Training {
 template <class Real, class Covariance, class Task, class Rule, class AnyRows>
 void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& rows, const Training& training) {
     // copies, which stay in registers: for all that the compiler knows, the numbers that a row changes may be these
-    const auto [prior_variance, whole_batch, calibration, progressive, counters, independent, every_row, statistics] = training;
+    const auto [prior_variance, whole_batch, calibration, progressive, counters, independent, every_row, statistics] =
+        training;
     const Batch batch = whole_batch;
     const Inspector inspector = every_row;
     RowBuffer buffer;
@@ -190,7 +195,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
         if (at + kRowsAhead < batch.to) rows.expect(batch.row(at + kRowsAhead));
         if constexpr (stored)
-            if (far && at + kWeightsAhead < batch.to) covariance.weights.expect(rows.columns(batch.row(at + kWeightsAhead)));
+            if (far && at + kWeightsAhead < batch.to)
+                covariance.weights.expect(rows.columns(batch.row(at + kWeightsAhead)));
         for (; new_class != batch.class_start.end() && *new_class <= at; ++new_class) ++columns;
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
@@ -202,15 +208,20 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         inspector.before_scoring(rows, i);
         const Row row = rows.at(i, covariance.weights.intercept, buffer);
         const double age = static_cast<double>(counters.seen++);
-        const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent, row, i, w, age};
-        double* logits = progressive.logits ? progressive.logits + (at - batch.from) * width * progressive.logits_per_column : nullptr;
+        const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent,
+                                                       row,        i,    w,         age};
+        double* logits = progressive.logits
+                             ? progressive.logits + (at - batch.from) * width * progressive.logits_per_column
+                             : nullptr;
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
         double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
-        const Example example{row, label, label_end, target, w, calibration, progressive.log_loss, logits, statistics, evidence};
+        const Example example{row,    label,      label_end, target, w, calibration, progressive.log_loss,
+                              logits, statistics, evidence};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }
-    if constexpr (requires { task.finish(training.prior_variance); }) counters.mistakes += task.finish(training.prior_variance);
+    if constexpr (requires { task.finish(training.prior_variance); })
+        counters.mistakes += task.finish(training.prior_variance);
 }
 
 }  // namespace confidently

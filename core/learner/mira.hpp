@@ -11,8 +11,8 @@
 
 namespace confidently {
 
-// Minimizes |tau|^2 norm2/2 + sum_k tau_k (s_k + gamma [k != truth]) subject to sum tau = 0 and tau_k <= C [k = truth]; tau_k
-// is the step of class k along x. Exact: tau_k = min(theta - b_k, cap_k), and theta is found by sorting.
+// Minimizes |tau|^2 norm2/2 + sum_k tau_k (s_k + gamma [k != truth]) subject to sum tau = 0 and tau_k <= C [k = truth];
+// tau_k is the step of class k along x. Exact: tau_k = min(theta - b_k, cap_k), and theta is found by sorting.
 class MiraStep {
   public:
     // scores: n of them, overwritten by tau; norm2 = |x|^2 > 0. Returns false if all of tau is 0.
@@ -50,7 +50,8 @@ struct MiraCounts {
     std::int64_t mistakes = 0, updates = 0;
 };
 
-// Visits each row of the order once (nullptr: as they come). weights: (columns + intercept) x classes, the intercept last.
+// Visits each row of the order once (nullptr: as they come). weights: (columns + intercept) x classes, the intercept
+// last.
 inline MiraCounts mira_learn(const Rows& rows, const std::int32_t* label, const std::int64_t* order, std::int64_t n,
                              double* weights, int classes, bool intercept, double gamma, double C) {
     MiraCounts counts;

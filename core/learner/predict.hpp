@@ -14,11 +14,12 @@ namespace confidently {
 // Rows whose scores are computed together. Those of a row do not depend on the others.
 inline constexpr std::int64_t kRowsTogether = 4;
 
-// Weights of this size stay in the second level of the cache. Training has a larger bound, since it waits for more than memory.
+// Weights of this size stay in the second level of the cache. Training has a larger bound, since it waits for more than
+// memory.
 inline constexpr std::int64_t kNearScoredBytes = 1 << 20;
 
-// Calls f(first, n, rows) with at most four rows at a time, which were checked. If the weights do not stay in the cache, those of
-// the next four rows are asked for.
+// Calls f(first, n, rows) with at most four rows at a time, which were checked. If the weights do not stay in the
+// cache, those of the next four rows are asked for.
 template <class Real, class F>
 void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, F&& f) {
     RowBuffer buffer[kRowsTogether];
@@ -30,7 +31,8 @@ void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, F&
         bool full = false;  // hardly any value of the first row is zero
         rows.expect_after(first, first + n);
         if (far)
-            for (std::int64_t i = first + n; i < std::min(first + 2 * n, rows.n_rows); ++i) weights.expect(rows.columns(i));
+            for (std::int64_t i = first + n; i < std::min(first + 2 * n, rows.n_rows); ++i)
+                weights.expect(rows.columns(i));
         if (inspector.largest != 0.0 && !rows.valid(first, first + n, inspector.largest))
             for (std::int64_t r = 0; r < n; ++r) inspector.check(first + r);
         for (std::int64_t r = 0; r < n; ++r) {
@@ -46,10 +48,12 @@ void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, F&
 
 // (n x columns) scores of up to four rows
 template <class Real>
-void score_rows(const Weights<Real>& weights, const Row* rows, std::int64_t n, std::int64_t n_seen, double* out, double* scratch) {
+void score_rows(const Weights<Real>& weights, const Row* rows, std::int64_t n, std::int64_t n_seen, double* out,
+                double* scratch) {
     if (n == kRowsTogether && weights.columns == 1 && !weights.average) return weights.scores_of_four(rows, out);
     const auto alike = [&](const Row& row) { return row.column == rows[0].column && row.size == rows[0].size; };
-    if (n == kRowsTogether && !weights.average && std::all_of(rows + 1, rows + n, alike)) return weights.scores_of_alike(rows, out);
+    if (n == kRowsTogether && !weights.average && std::all_of(rows + 1, rows + n, alike))
+        return weights.scores_of_alike(rows, out);
     for (std::int64_t r = 0; r < n; ++r) weights.prediction(rows[r], n_seen, out + r * weights.columns, scratch);
 }
 
@@ -89,18 +93,21 @@ void moderate_four(const Covariance& covariance, const Row* rows, double prior_v
 
 #if CONFIDENTLY_X86
 // Scores four rows in the one column of pairs, and moderates the scores.
-inline void moderate_pairs(const Weights<double>& weights, const Row* rows, double prior_variance, double* scores, double* moderated) {
+inline void moderate_pairs(const Weights<double>& weights, const Row* rows, double prior_variance, double* scores,
+                           double* moderated) {
     const PairScores pairs(weights);
     double variances[kRowsTogether];
     for (std::int64_t r = 0; r < kRowsTogether; r += 2) pairs.of_two(rows + r, scores + r, variances + r);
-    for (std::int64_t r = 0; r < kRowsTogether; ++r) moderated[r] = scores[r] * moderation(variances[r], prior_variance);
+    for (std::int64_t r = 0; r < kRowsTogether; ++r)
+        moderated[r] = scores[r] * moderation(variances[r], prior_variance);
 }
 #endif
 
-// The same, and moderated by the variance of each score or, of several classes, by that of the difference between the two best.
+// The same, and moderated by the variance of each score or, of several classes, by that of the difference between the
+// two best.
 template <class Covariance>
-void predict_moderated(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen, double prior_variance,
-                       bool several, bool independent, double* plain, double* out) {
+void predict_moderated(const Covariance& covariance, const Inspector& inspector, std::int64_t n_seen,
+                       double prior_variance, bool several, bool independent, double* plain, double* out) {
     const auto& weights = covariance.weights;
     const int columns = weights.columns;
     std::vector<double> scratch(static_cast<std::size_t>(columns));
@@ -113,11 +120,13 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
         score_rows(weights, rows, n, n_seen, plain + first * columns, scratch.data());
         std::copy_n(plain + first * columns, n * columns, scores);
         if constexpr (requires { &Covariance::variances_of_four; }) {
-            if (n == kRowsTogether && several && !independent) return moderate_four(covariance, rows, prior_variance, scores);
+            if (n == kRowsTogether && several && !independent)
+                return moderate_four(covariance, rows, prior_variance, scores);
         }
         for (std::int64_t r = 0; r < n; ++r, scores += columns) {
             if (several) {
-                const double shrink = moderation(top_variance(covariance, columns, rows[r], scores, independent), prior_variance);
+                const double shrink =
+                    moderation(top_variance(covariance, columns, rows[r], scores, independent), prior_variance);
                 for (int k = 0; k < columns; ++k) scores[k] *= shrink;
             } else {
                 for (int k = 0; k < columns; ++k)

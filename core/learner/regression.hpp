@@ -1,5 +1,6 @@
-// Regression: every column of weights predicts a number. The rule sees the score and the target in the unit of the targets
-// so far, less their offset; Sigma is in that unit too, so that a change of the unit changes neither the mean nor Sigma.
+// Regression: every column of weights predicts a number. The rule sees the score and the target in the unit of the
+// targets so far, less their offset; Sigma is in that unit too, so that a change of the unit changes neither the mean
+// nor Sigma.
 #pragma once
 
 #include <cmath>
@@ -71,7 +72,9 @@ class Regression {
         double before;  // the weight of the rows before
     };
 
-    static TargetStatistics statistics(const Example& e, int column) { return {e.statistics + column * TargetStatistics::size}; }
+    static TargetStatistics statistics(const Example& e, int column) {
+        return {e.statistics + column * TargetStatistics::size};
+    }
 
     Goal next(const Form& form, const Example& e, int column) const {
         const TargetStatistics known = statistics(e, column);
@@ -110,7 +113,8 @@ class Regression {
             e.evidence[1 + column] = e.target[column] - goal.offset;
         }
         // With an offset, the first row has no prediction.
-        if (e.calibration && (kind_ == Offset::none || goal.before > 0.0)) statistics(e, column).learn(e.target[column], prediction);
+        if (e.calibration && (kind_ == Offset::none || goal.before > 0.0))
+            statistics(e, column).learn(e.target[column], prediction);
     }
 
     Predicted predicted(const Form& form, const Goal& goal, double w, double score, double variance) const {

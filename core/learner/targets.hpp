@@ -1,6 +1,6 @@
-// What a regression learns about its targets besides the weights: their mean and spread, the noise around the predictions,
-// and the distribution of the standardized errors, of which intervals are made. Every prediction is made before its target
-// is used, so the stream itself is the set that intervals are calibrated on.
+// What a regression learns about its targets besides the weights: their mean and spread, the noise around the
+// predictions, and the distribution of the standardized errors, of which intervals are made. Every prediction is made
+// before its target is used, so the stream itself is the set that intervals are calibrated on.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace confidently {
 enum class Offset {
     none,
     mean,     // the mean of the first targets, for weights that have a constant feature
-    centered  // the mean of the targets before, of rows that are centered too: together, the intercept of least squares. With W
-              // the weight of the rows before, a row of weight w adds w W/(w + W) (x - mean)(x - mean)' to the scatter
-              // matrix (Welford 1962)
+    centered  // the mean of the targets before, of rows that are centered too: together, the intercept of least
+              // squares. With W the weight of the rows before, a row of weight w adds w W/(w + W) (x - mean)(x - mean)'
+              // to the scatter matrix (Welford 1962)
 };
 
 // A prediction: its mean, and its variance up to the factor that noise() estimates.
@@ -27,21 +27,22 @@ struct Predicted {
 // Of one column of weights.
 struct TargetStatistics {
     static constexpr int bins = 512, size = 8 + bins;
-    // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard deviations.
+    // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard
+    // deviations.
     static constexpr double bins_per_unit = 40.0;
     static constexpr double largest_gain = 1e100;
-    // Weight of the rows whose mean is the offset beside a constant feature. Later it would move without the rule having asked
-    // for it, and the weight of that feature, by then certain, would follow too slowly.
+    // Weight of the rows whose mean is the offset beside a constant feature. Later it would move without the rule
+    // having asked for it, and the weight of that feature, by then certain, would follow too slowly.
     static constexpr double first_rows = 128.0;
     double* state;
 
-    double& weight() const { return state[0]; }           // of the rows
-    double& mean() const { return state[1]; }             // of their targets, or of the first ones; 0 without an offset
-    double& squares() const { return state[2]; }          // sum of their squared deviations from it
-    double& predicted() const { return state[3]; }        // rows with a prediction
-    double& noise() const { return state[4]; }            // sum of error^2/spread over these
-    double& gain() const { return state[5]; }             // what a row adds to its bin: it grows, so that old rows count less
-    double& squared_errors() const { return state[6]; }   // sums over rows with a prediction
+    double& weight() const { return state[0]; }     // of the rows
+    double& mean() const { return state[1]; }       // of their targets, or of the first ones; 0 without an offset
+    double& squares() const { return state[2]; }    // sum of their squared deviations from it
+    double& predicted() const { return state[3]; }  // rows with a prediction
+    double& noise() const { return state[4]; }      // sum of error^2/spread over these
+    double& gain() const { return state[5]; }       // what a row adds to its bin: it grows, so that old rows count less
+    double& squared_errors() const { return state[6]; }  // sums over rows with a prediction
     double& absolute_errors() const { return state[7]; }
     double* bin() const { return state + 8; }
 
@@ -57,7 +58,8 @@ struct TargetStatistics {
     // The factor from spreads to variances of errors.
     double noise_factor() const { return predicted() > 0.0 ? noise() / predicted() : 1.0; }
 
-    // The unit of the targets, in which rules have their parameters: their standard deviation, or 1 while all are equal.
+    // The unit of the targets, in which rules have their parameters: their standard deviation, or 1 while all are
+    // equal.
     double unit() const {
         const double variance = weight() > 0.0 ? squares() / weight() : 0.0;
         return variance > 0.0 ? std::sqrt(variance) : 1.0;
@@ -72,7 +74,8 @@ struct TargetStatistics {
         if (predicted() > 1.0 && noise() > 0.0) {
             const double z = e / std::sqrt(noise_factor() * prediction.spread);
             const double at = std::floor(std::asinh(z) * bins_per_unit) + bins / 2;
-            bin()[at > 0.0 ? static_cast<int>(std::min(at, bins - 1.0)) : 0] += gain();  // at is NaN for targets that the rule excludes
+            bin()[at > 0.0 ? static_cast<int>(std::min(at, bins - 1.0)) : 0] +=
+                gain();  // at is NaN for targets that the rule excludes
             gain() /= kDecay;
             if (gain() > largest_gain) {
                 for (int k = 0; k < bins; ++k) bin()[k] /= gain();

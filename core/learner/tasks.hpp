@@ -1,6 +1,6 @@
 // Tasks: each turns the label of a row into the pairs of columns to discriminate (Yang, Jin & Ye 2009, section 2.4) and
-// returns how many rows it has found to be predicted wrongly. A task depends on neither the rule nor the covariance: update(pair)
-// scores the pair, asks the rule, updates, and returns the margin as it was before the update.
+// returns how many rows it has found to be predicted wrongly. A task depends on neither the rule nor the covariance:
+// update(pair) scores the pair, asks the rule, updates, and returns the margin as it was before the update.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +32,11 @@ struct Example {
     double weight;
     double* calibration;  // nullptr: not wanted
     double* log_loss;     // nullptr: not wanted; with a calibration, the losses of the labels are added to it
-    double* logits;       // nullptr: not wanted; with a calibration, set to the scores by its line before the label is used: then
-                          // no correction is learned, since who mixes the scores of several learners calibrates their mixture
-    double* statistics;   // of targets; nullptr: labels are classes
-    double* evidence;     // nullptr: not wanted
+    double* logits;  // nullptr: not wanted; with a calibration, set to the scores by its line before the label is used:
+                     // then no correction is learned, since who mixes the scores of several learners calibrates their
+                     // mixture
+    double* statistics;  // of targets; nullptr: labels are classes
+    double* evidence;    // nullptr: not wanted
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {
@@ -59,9 +60,10 @@ struct TopTwo {
     }
 };
 
-// Labels 0 and 1, one column. The calibration by a row waits for the next row: it is a long chain of operations, which nothing but
-// the next calibration waits for. So its two halves run beside the sums of the next score and beside what follows the next
-// update, when the processor would be idle. With a calibration, mistakes are counted by it, and so they wait too.
+// Labels 0 and 1, one column. The calibration by a row waits for the next row: it is a long chain of operations, which
+// nothing but the next calibration waits for. So its two halves run beside the sums of the next score and beside what
+// follows the next update, when the processor would be idle. With a calibration, mistakes are counted by it, and so
+// they wait too.
 class Binary {
   public:
     // Returns how many rows are now known to be predicted wrongly.
@@ -102,8 +104,9 @@ class Binary {
     int calibrate() {
         if (!before_.calibration) return 0;
         const SigmoidCalibration calibration{before_.calibration};
-        const double p = before_.logits ? calibration.learn_line(before_.seen, before_.positive, before_.weight, before_.probability)
-                                        : calibration.learn(before_.seen, before_.positive, before_.weight, before_.probability);
+        const double p =
+            before_.logits ? calibration.learn_line(before_.seen, before_.positive, before_.weight, before_.probability)
+                           : calibration.learn(before_.seen, before_.positive, before_.weight, before_.probability);
         if (before_.log_loss) *before_.log_loss += log_loss(p);
         before_.calibration = nullptr;
         return p <= 0.5;
@@ -129,8 +132,9 @@ struct Multiclass {
         scratch.resize(scores.size()), probabilities.resize(scores.size());
         const int n = static_cast<int>(scores.size());
         const TemperatureCalibration calibration{e.calibration};
-        const double p = e.logits ? calibration.learn_line(scores.data(), n, *e.label, e.weight, e.logits, probabilities.data())
-                                  : calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data());
+        const double p =
+            e.logits ? calibration.learn_line(scores.data(), n, *e.label, e.weight, e.logits, probabilities.data())
+                     : calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data());
         e.add_loss(p);
     }
 };
@@ -193,8 +197,8 @@ struct Multilabel {
             update(Pair{threshold, best});
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns - 1) : 0.0;
         for (int k = 1; e.calibration && k < columns; ++k)
-            e.add_loss(LabelCalibration::learn(e.calibration + (k - 1) * LabelCalibration::size, scores[k] - scores[threshold],
-                                               relevant[k], e.weight, likely));
+            e.add_loss(LabelCalibration::learn(e.calibration + (k - 1) * LabelCalibration::size,
+                                               scores[k] - scores[threshold], relevant[k], e.weight, likely));
         return mistake;
     }
 
@@ -221,8 +225,8 @@ struct MultilabelOneVsRest {
             (relevant[k] ? worst : best) = relevant[k] ? std::min(worst, score) : std::max(best, score);
             if (e.calibration)
                 e.add_loss(LabelCalibration::learn(e.calibration + k * LabelCalibration::size,
-                                                   score * moderation(margin.variance, prior_variance), relevant[k], e.weight,
-                                                   likely));
+                                                   score * moderation(margin.variance, prior_variance), relevant[k],
+                                                   e.weight, likely));
         }
         return worst <= best;
     }

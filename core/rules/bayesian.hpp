@@ -64,9 +64,9 @@ struct Probit {
     static constexpr int parameters = 1;
     double noise;
     Step operator()(double m, double v, double w) const {
-        // The power Phi^w of the likelihood has no closed form. The step is implicit: w times the gradient and the curvature
-        // at the margin that all but one of the w copies lead to, which for w = 1 is m. Newton's method from 0 rises to
-        // the only root of alpha = w V/s without passing it, because V decreases and is convex.
+        // The power Phi^w of the likelihood has no closed form. The step is implicit: w times the gradient and the
+        // curvature at the margin that all but one of the w copies lead to, which for w = 1 is m. Newton's method from
+        // 0 rises to the only root of alpha = w V/s without passing it, because V decreases and is convex.
         const double n2 = noise * noise, s2 = n2 + v, s = std::sqrt(s2), others = 1.0 - 1.0 / w;
         Hazard h = hazard(m / s);
         double alpha = w * h.v / s;
@@ -85,8 +85,8 @@ struct Probit {
 };
 
 // The logistic function is a mixture of three probits, up to 3e-4 (Monahan & Stefanski 1992), so that its expectation Z
-// under the Gaussian of the margin is one too. The tail, where a probit falls too fast, is that of the other side: tilting
-// a Gaussian by exp(s) moves its mean by v, hence Z(m) = exp(m + v/2) Z(-m - v).
+// under the Gaussian of the margin is one too. The tail, where a probit falls too fast, is that of the other side:
+// tilting a Gaussian by exp(s) moves its mean by v, hence Z(m) = exp(m + v/2) Z(-m - v).
 struct Logistic {
     static constexpr const char* name = "logistic";
     static constexpr int parameters = 0;

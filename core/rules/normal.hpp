@@ -7,8 +7,8 @@ namespace confidently {
 
 inline constexpr double kSqrt2 = 1.4142135623730950488;
 inline constexpr double kSqrt2Pi = 2.5066282746310005024;
-// Below this argument exp(x^2/2) erfc(x/sqrt 2) and 1 - V (V + x) lose digits and soon overflow, whereas 25 terms of the
-// asymptotic series reach machine precision.
+// Below this argument exp(x^2/2) erfc(x/sqrt 2) and 1 - V (V + x) lose digits and soon overflow, whereas 25 terms of
+// the asymptotic series reach machine precision.
 inline constexpr double kTailSeries = -12.0;
 
 inline double normal_density(double x) { return std::exp(-0.5 * x * x) / kSqrt2Pi; }
@@ -38,8 +38,8 @@ inline double log_scaled_cdf(double x) {
     return (x > 0.0 ? std::log1p(-0.5 * std::erfc(x / kSqrt2)) : std::log(normal_cdf(x))) + 0.5 * x * x;
 }
 
-// V = density(x)/Phi(x) of the truncated normal; V + x; and 1 - V (V + x), the variance of a standard normal truncated to
-// values below x. The latter two avoid the cancellation of the left tail.
+// V = density(x)/Phi(x) of the truncated normal; V + x; and 1 - V (V + x), the variance of a standard normal truncated
+// to values below x. The latter two avoid the cancellation of the left tail.
 struct Hazard {
     double v, v_plus_x, variance;
 };

@@ -1,6 +1,6 @@
 // Rules with a target y, a number: each computes the step from the score s = mean.x and its variance v. A step has the
-// sign of what the score lacks; classification is the case y = 1 or -1, where the score times y is the margin. Besides what
-// table.hpp lists, such a rule has
+// sign of what the score lacks; classification is the case y = 1 or -1, where the score times y is the margin. Besides
+// what table.hpp lists, such a rule has
 //   target       true
 //   noise()      the variance of y around its score that the rule assumes
 //   log_link     true if the score is the logarithm of the expected target; missing otherwise
@@ -74,9 +74,9 @@ struct PA2Reg {
     }
 };
 
-// Counts with the expectation exp(s): the Gaussian nearest to the posterior (in Kullback-Leibler divergence from it) has the
-// expected gradient and curvature of the log-likelihood under itself, alpha = w (y - rate) and zeta = w rate with
-// rate = exp(s + alpha v + v'/2) and v' = v/(1 + zeta v).
+// Counts with the expectation exp(s): the Gaussian nearest to the posterior (in Kullback-Leibler divergence from it)
+// has the expected gradient and curvature of the log-likelihood under itself, alpha = w (y - rate) and zeta = w rate
+// with rate = exp(s + alpha v + v'/2) and v' = v/(1 + zeta v).
 struct Poisson {
     static constexpr const char* name = "poisson";
     static constexpr int parameters = 0;
@@ -112,9 +112,9 @@ struct Poisson {
     }
 };
 
-// The quantile tau of the target: a likelihood exp(-c loss) with the pinball loss, tau e where e = y - s is positive and
-// (tau - 1) e otherwise. It tilts the Gaussian of the score by two slopes, so that the posterior is a mixture of a truncated
-// Gaussian below y and another above it, whose moments are exact.
+// The quantile tau of the target: a likelihood exp(-c loss) with the pinball loss, tau e where e = y - s is positive
+// and (tau - 1) e otherwise. It tilts the Gaussian of the score by two slopes, so that the posterior is a mixture of a
+// truncated Gaussian below y and another above it, whose moments are exact.
 struct Quantile {
     static constexpr const char* name = "quantile";
     static constexpr int parameters = 2;
@@ -132,7 +132,8 @@ struct Quantile {
         const double left = below * under.variance + above * over.variance + below * above * apart * apart;
         double learned = 1.0 - left;
         if (left >= 0.9)  // the same without cancellation, from the density of the posterior at the target
-            learned = (k + l) * (below < above ? below * (under.v - (k + l) * above) : above * (over.v - (k + l) * below));
+            learned =
+                (k + l) * (below < above ? below * (under.v - (k + l) * above) : above * (over.v - (k + l) * below));
         return {(k * below - l * above) / deviation, precision_gained(std::max(learned, 0.0), left, v)};
     }
 };

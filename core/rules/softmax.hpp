@@ -1,6 +1,6 @@
-// The rule `logistic` for all classes at once: the likelihood of an example is the softmax of the scores of the classes, and
-// the Gaussian moves to the mode of the posterior. Along the example only the scores matter: with means m_k and
-// variances v_k, whose classes are independent, the step alpha minimizes
+// The rule `logistic` for all classes at once: the likelihood of an example is the softmax of the scores of the
+// classes, and the Gaussian moves to the mode of the posterior. Along the example only the scores matter: with means
+// m_k and variances v_k, whose classes are independent, the step alpha minimizes
 //   F(alpha) = sum_k v_k alpha_k^2 / 2 + w (log sum_k exp(m_k + v_k alpha_k) - (m_y + v_y alpha_y)),
 // so that alpha_k = w ([k = y] - p_k) with the probabilities p after the step. The log-likelihood bends by
 // w (diag(p) - p p') there, of which each class keeps its own entry: zeta_k = w p_k (1 - p_k).
@@ -66,9 +66,9 @@ class SoftmaxStep {
         return 0.5 * quadratic + w_ * (top - own + std::log(total));
     }
 
-    // The direction of Newton's method, from (I + w (diag(p) - p p') V) direction = w ([k = y] - p_k) - alpha_k. The matrix
-    // is a diagonal A minus one of rank 1; by the formula of Sherman and Morrison, with 1 - sum_k w p_k^2 v_k/A_k written as
-    // sum_k p_k/A_k, in which nothing cancels.
+    // The direction of Newton's method, from (I + w (diag(p) - p p') V) direction = w ([k = y] - p_k) - alpha_k. The
+    // matrix is a diagonal A minus one of rank 1; by the formula of Sherman and Morrison, with 1 - sum_k w p_k^2
+    // v_k/A_k written as sum_k p_k/A_k, in which nothing cancels.
     Newton solve() {
         double product = 0.0, share = 0.0;
         for (int k = 0; k < n_; ++k) {

@@ -1,7 +1,7 @@
 // The rules: each computes, from the margin m and its variance v alone, the step of the Gaussian. docs/mathematics.md
 // states every formula with its source. w is the weight of the example: it multiplies the loss where the rule has one
-// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is multiplied by min(w, 1). No weight leads beyond what the rule
-// asks for. A rule is a struct, entered in the list at the end of its header, with
+// (C -> wC, r -> r/w, c -> wc); the step of a hard rule is multiplied by min(w, 1). No weight leads beyond what the
+// rule asks for. A rule is a struct, entered in the list at the end of its header, with
 //   name         what Python calls it
 //   parameters   how many numbers it has; its members, in this order, are given by Rule.core_parameters of Python
 //   rescales     true if its steps have a scale other than 1; missing otherwise
@@ -26,7 +26,8 @@
 namespace confidently {
 
 template <class... A, class... B, class... C, class... D, class... E>
-std::variant<A..., B..., C..., D..., E...> any_of(RuleList<A...>, RuleList<B...>, RuleList<C...>, RuleList<D...>, RuleList<E...>);
+std::variant<A..., B..., C..., D..., E...> any_of(RuleList<A...>, RuleList<B...>, RuleList<C...>, RuleList<D...>,
+                                                  RuleList<E...>);
 
 // Any of the rules, in the order of Python's RULES and REGRESSION_RULES.
 using AnyRule = decltype(any_of(PassiveAggressiveRules(), ConfidenceWeightedRules(), EllipsoidRules(), BayesianRules(),
@@ -89,9 +90,11 @@ inline bool has_target(const AnyRule& rule) {
 
 template <class R>
 R rule_from(const std::vector<double>& p) {
-    if (p.size() != static_cast<std::size_t>(R::parameters)) throw std::invalid_argument("wrong number of parameters of the rule");
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return R{p[I]...}; }(
-        std::make_index_sequence<R::parameters>{});
+    if (p.size() != static_cast<std::size_t>(R::parameters))
+        throw std::invalid_argument("wrong number of parameters of the rule");
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return R{p[I]...};
+    }(std::make_index_sequence<R::parameters>{});
 }
 
 inline AnyRule make_rule(const std::string& name, const std::vector<double>& parameters) {

@@ -22,7 +22,8 @@ struct NaiveBayes {
     Statistics known;      // (1) number of features that a row has had
     int classes;
 
-    // f_k = sum_j x_j/|x| (log(n_kj + 1) - log(N_k + V)) + .1 log((n_k + 1)/(n + K)), over the features that a row has had
+    // f_k = sum_j x_j/|x| (log(n_kj + 1) - log(N_k + V)) + .1 log((n_k + 1)/(n + K)), over the features that a row has
+    // had
     void score(const Row& row, double* f) const {
         const LogCount<One> log_count;
         double all = static_cast<double>(classes), seen = 0.0;
@@ -36,7 +37,8 @@ struct NaiveBayes {
             seen += x;
         }
         for (int k = 0; k < classes; ++k)
-            f[k] += kClassShare * std::log((rows[k] + 1.0) / all) - seen * std::log(entries[k] + std::max(known[0], 1.0));
+            f[k] +=
+                kClassShare * std::log((rows[k] + 1.0) / all) - seen * std::log(entries[k] + std::max(known[0], 1.0));
     }
 
     void learn(const Row& row, int label, double w) const {

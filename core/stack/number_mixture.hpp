@@ -1,4 +1,5 @@
-// The mixture of several members' predictions of a number: weights that sum to 1, by online least squares on the errors.
+// The mixture of several members' predictions of a number: weights that sum to 1, by online least squares on the
+// errors.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,8 @@
 
 namespace confidently {
 
-// Predictions of the members for one row: pairs of mean and variance; those of the next member are `stride` pairs further.
+// Predictions of the members for one row: pairs of mean and variance; those of the next member are `stride` pairs
+// further.
 struct MemberPredictions {
     const double* at;
     std::int64_t stride;
@@ -30,11 +32,11 @@ class NumberMixture {
     // weight: one per member; products: members x members, discounted sums of products of their errors; rows: the total
     // weight of the rows so far, and that in these sums
     NumberMixture(int members, double* weight, double* products, double* rows)
-        : members_(members), weight_(weight), products_(products), rows_(rows), error_(members), prior_(members), ones_(members),
-          factor_(static_cast<std::size_t>(members) * members) {}
+        : members_(members), weight_(weight), products_(products), rows_(rows), error_(members), prior_(members),
+          ones_(members), factor_(static_cast<std::size_t>(members) * members) {}
 
-    // The mixed mean, and its variance: the mean squared error of a mixture with these weights in the rows before, times the
-    // square of how uncertain the members are about this row, compared with their errors before.
+    // The mixed mean, and its variance: the mean squared error of a mixture with these weights in the rows before,
+    // times the square of how uncertain the members are about this row, compared with their errors before.
     Predicted mix(const MemberPredictions& predictions) const {
         double mean = 0.0, deviation = 0.0;
         for (int g = 0; g < members_; ++g) {
@@ -79,8 +81,8 @@ class NumberMixture {
     double *weight_, *products_, *rows_;
     std::vector<double> error_, prior_, ones_, factor_;
 
-    // The weights that minimize w'P w/(2 s) + tau |w - 1/G|^2/2 subject to sum w = 1, with the products P, and s the mean
-    // squared error of the best member.
+    // The weights that minimize w'P w/(2 s) + tau |w - 1/G|^2/2 subject to sum w = 1, with the products P, and s the
+    // mean squared error of the best member.
     void solve() {
         double best = products_[0], worst = best;
         for (int g = 1; g < members_; ++g) {

@@ -29,7 +29,7 @@ struct Targets {
 
 // The documents of a batch as tokens over the words that occur in them, without empty documents.
 class Batch {
-public:
+  public:
     explicit Batch(std::int64_t n_words) : index_(n_words, -1) {}
 
     std::vector<std::int32_t> vocabulary, topics;
@@ -54,7 +54,7 @@ public:
         return {&tokens_[start_[d]], &topics[start_[d]], static_cast<int>(start_[d + 1] - start_[d])};
     }
 
-private:
+  private:
     std::vector<std::int32_t> index_, tokens_;  // index_: of every word in vocabulary, or -1
     std::vector<std::int64_t> start_;
 
@@ -69,7 +69,7 @@ private:
 
 // p(word | topic) for every word of a batch, up to one factor per word: a padded row of topics per word.
 class Likelihood {
-public:
+  public:
     Likelihood(int topics, double word_prior, bool uses_digamma)
         : topics_(topics), size_(padded(topics)), word_prior_(word_prior), digamma_(uses_digamma), normal_(topics) {}
 
@@ -91,7 +91,7 @@ public:
         });
     }
 
-private:
+  private:
     int topics_, size_;
     double word_prior_;
     bool digamma_;  // whether to take exp of the expected logarithm instead of the expectation

@@ -9,7 +9,7 @@ namespace confidently {
 
 // The inverse of a symmetric positive definite n x n matrix in row order, by its Cholesky factor.
 class Inverse {
-public:
+  public:
     explicit Inverse(int n) : n_(n), factor_(static_cast<std::size_t>(n) * n), column_(n) {}
 
     void operator()(const double* matrix, double* inverse) {
@@ -29,7 +29,7 @@ public:
         }
     }
 
-private:
+  private:
     int n_;
     std::vector<double> factor_, column_;
 

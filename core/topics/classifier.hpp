@@ -33,7 +33,9 @@ struct Samples {
     }
     std::int64_t documents() const { return static_cast<std::int64_t>(signs.size()) / tasks; }
     double* at(std::int64_t document, int sample) { return &proportions[(document * kept + sample) * topics]; }
-    const double* at(std::int64_t document, int sample) const { return &proportions[(document * kept + sample) * topics]; }
+    const double* at(std::int64_t document, int sample) const {
+        return &proportions[(document * kept + sample) * topics];
+    }
 };
 
 inline constexpr double kMinRate = 1e-6;  // of lambda: below it the noise of 1/lambda would be unbounded
@@ -104,13 +106,14 @@ inline void add_gibbs(const ClassifierSettings& s, const Samples& samples, int t
         for (int k = 0; k < j; ++k) precision[k * K + j] = precision[j * K + k];
 }
 
-// Averaging: coordinate ascent on the dual of a batch's margin constraints, with multipliers in [0, 2 c step_size weight].
+// Averaging: coordinate ascent on the dual of a batch's margin constraints, with multipliers in [0, 2 c step_size
+// weight].
 class DualAscent {
-public:
+  public:
     // Updates the mean of a task. tau: the multipliers, from which the ascent starts and which it replaces; a row per
     // document and a column per task.
-    static void run(const ClassifierSettings& s, const Samples& samples, const std::vector<double>& proportions, int task,
-                    double* mean, double* tau) {
+    static void run(const ClassifierSettings& s, const Samples& samples, const std::vector<double>& proportions,
+                    int task, double* mean, double* tau) {
         const int K = samples.topics;
         for (std::int64_t d = 0; d < samples.documents(); ++d)
             add(mean, &proportions[d * K], K,
@@ -133,7 +136,7 @@ public:
         }
     }
 
-private:
+  private:
     static constexpr int kMaxPasses = 1000;
     static constexpr double kTolerance = 1e-10;  // of the required margin
 

@@ -11,7 +11,8 @@ inline double digamma(double x) {
     for (; x < 10.0; x += 1.0) below += 1.0 / x;
     const double t = 1.0 / (x * x);
     const double series =
-        t * (1.0 / 12 - t * (1.0 / 120 - t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132 - t * (691.0 / 32760 - t / 12))))));
+        t * (1.0 / 12 -
+             t * (1.0 / 120 - t * (1.0 / 252 - t * (1.0 / 240 - t * (1.0 / 132 - t * (691.0 / 32760 - t / 12))))));
     return std::log(x) - 0.5 / x - series - below;
 }
 

@@ -16,7 +16,7 @@ namespace confidently {
 
 // Which thread processes an item is random, so the result of an item must not depend on the thread.
 class Team {
-public:
+  public:
     explicit Team(int threads) {
         try {
             for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { serve(i); });
@@ -60,7 +60,7 @@ public:
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
     }
 
-private:
+  private:
     std::vector<std::thread> threads_;
     std::mutex mutex_;
     std::condition_variable wake_, done_;

@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
 inline std::uint64_t key(std::uint64_t before, std::uint64_t part) { return mix64(before + kGolden * (part + 1)); }
 
 class Stream {
-public:
+  public:
     Stream() = default;
     explicit Stream(std::uint64_t key) : state_(key) {}
 
@@ -40,7 +40,7 @@ public:
         return uniform() <= mean / (mean + x) ? x : mean * (mean / x);
     }
 
-private:
+  private:
     std::uint64_t state_ = 0;
 
     std::uint64_t next() { return mix64(state_ += kGolden); }

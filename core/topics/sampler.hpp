@@ -53,8 +53,8 @@ struct Words {
     int size;
 };
 
-// The conditional weight of topic k for a word besides its likelihood: (prior_k + C_k) exp(linear_k - scale (G C)_k), with C
-// the topic counts of the other words. matrix is G, or nullptr where there is no quadratic part. All are padded.
+// The conditional weight of topic k for a word besides its likelihood: (prior_k + C_k) exp(linear_k - scale (G C)_k),
+// with C the topic counts of the other words. matrix is G, or nullptr where there is no quadratic part. All are padded.
 struct Conditional {
     const double* prior;
     const double* linear;
@@ -63,7 +63,7 @@ struct Conditional {
 };
 
 class Sampler {
-public:
+  public:
     explicit Sampler(int topics)
         : topics_(topics), size_(padded(topics)), counts_(size_), product_(size_), exponent_(size_), weight_(size_) {}
 
@@ -96,7 +96,7 @@ public:
         }
     }
 
-private:
+  private:
     int topics_, size_;
     std::vector<double> counts_, product_, exponent_, weight_;
     double total_ = 0.0;
@@ -131,7 +131,8 @@ private:
         Vector sum{0.0, 0.0}, sum2 = sum;
         for (int k = 0; k < size_; k += kLanes) {
             const Vector w = without_classifiers(row, given, k) * exp_of_negative(at(exponent_.data(), k) - most);
-            const Vector w2 = without_classifiers(row, given, k + 2) * exp_of_negative(at(exponent_.data(), k + 2) - most);
+            const Vector w2 =
+                without_classifiers(row, given, k + 2) * exp_of_negative(at(exponent_.data(), k + 2) - most);
             put(weight_.data(), k, w), put(weight_.data(), k + 2, w2);
             sum += w, sum2 += w2;
         }
@@ -174,7 +175,8 @@ private:
     void weigh_in_logarithms(const double* row, const Conditional& given) {
         double top = -INFINITY;
         for (int k = 0; k < topics_; ++k) {
-            weight_[k] = std::log(given.prior[k] + counts_[k]) + std::log(std::max(row[k], kMinLikelihood)) + exponent_[k];
+            weight_[k] =
+                std::log(given.prior[k] + counts_[k]) + std::log(std::max(row[k], kMinLikelihood)) + exponent_[k];
             top = std::max(top, weight_[k]);
         }
         total_ = 0.0;

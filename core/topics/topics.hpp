@@ -36,7 +36,7 @@ struct TopicState {
 
 // One topic model with its classifiers: for two classes, one class against the rest, or labels that share the topics.
 class TopicModel {
-public:
+  public:
     TopicModel(const TopicSettings& settings, TopicState state, int number)
         : s_(settings), state_(state), number_(number), size_(padded(settings.topics)), batch_(state.words),
           likelihood_(settings.topics, settings.word_prior, settings.digamma), prior_(size_),
@@ -44,8 +44,8 @@ public:
           samples_{settings.samples, settings.topics, settings.tasks, {}, {}, {}, {}} {}
 
     // Learns rows first to last - 1. seen: number of documents before row 0.
-    void learn(const Bags& bags, const Targets& targets, std::int64_t first, std::int64_t last,
-               std::int64_t seen, Team& team) {
+    void learn(const Bags& bags, const Targets& targets, std::int64_t first, std::int64_t last, std::int64_t seen,
+               Team& team) {
         for (std::int64_t begin = first; begin < last; begin += s_.batch) {
             batch_.fill(bags, begin, std::min(begin + s_.batch, last), [](std::int32_t) { return true; });
             if (batch_.documents() > 0) learn_batch(targets, seen, team);
@@ -69,14 +69,15 @@ public:
             start(document, sampler, random);
             double* z = out + batch_.rows[d] * out_stride;
             for (int i = 0; i < burn_in + samples; ++i) {
-                sampler.sweep(document, likelihood_.table(), {prior_.data(), no_classifiers.data(), nullptr, 0.0}, random);
+                sampler.sweep(document, likelihood_.table(), {prior_.data(), no_classifiers.data(), nullptr, 0.0},
+                              random);
                 for (int k = 0; i >= burn_in && k < s_.topics; ++k) z[k] += sampler.counts()[k];
             }
             for (int k = 0; k < s_.topics; ++k) z[k] /= static_cast<double>(document.size) * samples;
         });
     }
 
-private:
+  private:
     struct Worker {
         Sampler sampler;
         std::vector<double> linear, matrix;
@@ -87,8 +88,8 @@ private:
     int number_, size_;
     Batch batch_;
     Likelihood likelihood_;
-    std::vector<double> prior_;             // pseudo-counts of the topics in a document: alpha, or a G_k
-    std::vector<double> before_, counts_;   // topic counts of the batch's words, before the batch and now
+    std::vector<double> prior_;            // pseudo-counts of the topics in a document: alpha, or a G_k
+    std::vector<double> before_, counts_;  // topic counts of the batch's words, before the batch and now
     std::vector<double> totals_, precision_, shift_, sticks_;  // the other arrays of the state, now
     std::vector<Moments> moments_;
     Samples samples_;
@@ -123,7 +124,8 @@ private:
         streams_.resize(documents);
         for (std::int64_t d = 0; d < documents; ++d) {
             const std::int64_t row = batch_.rows[d];
-            streams_[d] = Stream(key(key(s_.seed, static_cast<std::uint64_t>(number_)), static_cast<std::uint64_t>(seen + row)));
+            streams_[d] =
+                Stream(key(key(s_.seed, static_cast<std::uint64_t>(number_)), static_cast<std::uint64_t>(seen + row)));
             std::copy_n(targets.signs + row * targets.stride, s_.tasks, &samples_.signs[d * s_.tasks]);
             samples_.weights[d] = targets.weights[row];
         }
@@ -204,8 +206,8 @@ private:
         if (first && s_.classifier.gibbs) redraw_lambda(d, document, worker.sampler);
         if (!tables_.empty()) std::fill_n(&tables_[d * s_.topics], s_.topics, 0.0);
         for (int i = 0; i < s_.burn_in + s_.samples; ++i) {
-            const Conditional given = s_.classifier.gibbs ? given_gibbs(d, document.size, worker)
-                                                          : given_averaging(d, document.size, worker);
+            const Conditional given =
+                s_.classifier.gibbs ? given_gibbs(d, document.size, worker) : given_averaging(d, document.size, worker);
             worker.sampler.sweep(document, likelihood_.table(), given, streams_[d]);
             if (s_.classifier.gibbs) redraw_lambda(d, document, worker.sampler);
             if (i >= s_.burn_in) keep(d, i - s_.burn_in, document, worker.sampler);
@@ -215,9 +217,9 @@ private:
     void redraw_lambda(std::int64_t d, const Words& document, const Sampler& sampler) {
         for (int t = 0; t < s_.tasks; ++t) {
             const double* counts = sampler.counts();
-            lambda_[d * s_.tasks + t] = draw_lambda(
-                s_.classifier, samples_.signs[d * s_.tasks + t], moments_[t].score(counts, document.size),
-                moments_[t].score_variance(counts, document.size, s_.topics), streams_[d]);
+            lambda_[d * s_.tasks + t] =
+                draw_lambda(s_.classifier, samples_.signs[d * s_.tasks + t], moments_[t].score(counts, document.size),
+                            moments_[t].score_variance(counts, document.size, s_.topics), streams_[d]);
         }
     }
 
@@ -238,7 +240,8 @@ private:
             else
                 for (int i = 0; i < size_ * size_; ++i) worker.matrix[i] += quadratic * m.second[i];
         }
-        return {prior_.data(), worker.linear.data(), s_.tasks == 1 ? moments_[0].second.data() : worker.matrix.data(), scale};
+        return {prior_.data(), worker.linear.data(), s_.tasks == 1 ? moments_[0].second.data() : worker.matrix.data(),
+                scale};
     }
 
     Conditional given_averaging(std::int64_t d, int n, Worker& worker) const {

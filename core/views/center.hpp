@@ -26,13 +26,18 @@ struct Center {
         const auto statistics = [&](const char* name, std::int64_t size) {
             return Statistics{state.template array<double>(name, size), undo};
         };
-        return {state.template array<std::int8_t>("center.kind", n), statistics("center.rows", 1), statistics("center.count", n),
-                statistics("center.mean", n), std::vector<double>(static_cast<std::size_t>(n)),
+        return {state.template array<std::int8_t>("center.kind", n),
+                statistics("center.rows", 1),
+                statistics("center.count", n),
+                statistics("center.mean", n),
+                std::vector<double>(static_cast<std::size_t>(n)),
                 std::vector<char>(static_cast<std::size_t>(n))};
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("center.kind")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("center.kind"));
+    }
 
     void see(const Row& row, MadeRows& out) const {
         each(row, [&](std::int32_t j, double x) {

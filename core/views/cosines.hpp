@@ -1,5 +1,5 @@
-// Random cosines: sqrt(2/n) cos(w'x + b), by default for x of unit norm, whose products approximate a Gaussian kernel (Rahimi & Recht
-// 2007).
+// Random cosines: sqrt(2/n) cos(w'x + b), by default for x of unit norm, whose products approximate a Gaussian kernel
+// (Rahimi & Recht 2007).
 #pragma once
 
 #include <cmath>
@@ -23,12 +23,16 @@ struct Cosines {
     template <class State>
     static Cosines open(const State& state, Undo<double>*) {
         const auto n = static_cast<std::int64_t>(state.size("cosines.phase"));
-        return {n, state.template array<double>("cosines.direction", n_features(state), n),
-                state.template array<double>("cosines.phase", n), {}};
+        return {n,
+                state.template array<double>("cosines.direction", n_features(state), n),
+                state.template array<double>("cosines.phase", n),
+                {}};
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("cosines.direction")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("cosines.direction"));
+    }
 
     void see(const Row& row, MadeRows& out) const {
         const double length = unit_norm ? norm(row.value, static_cast<std::size_t>(row.size)) : 1.0;

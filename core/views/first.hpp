@@ -24,7 +24,9 @@ struct First {
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("first.place")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("first.place"));
+    }
 
     void see(const Row& row, MadeRows& out) const {
         for (std::int32_t i = 0; i < row.size; ++i)

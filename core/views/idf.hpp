@@ -22,7 +22,9 @@ struct Idf {
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("idf.frequency")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("idf.frequency"));
+    }
 
     void see(const Row& row, MadeRows& out) const {
         const double all = std::log(2.0 + rows[0]);

@@ -56,8 +56,10 @@ class MadeRows {
         value.resize(size + 4);
         column.resize(size + 4);
         _mm256_storeu_pd(value.data() + size, x);
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(column.data() + size), _mm_add_epi32(_mm_set1_epi32(j), _mm_setr_epi32(0, 1, 2, 3)));
-        if (_mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ))) [[unlikely]] drop_zeros(size);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(column.data() + size),
+                         _mm_add_epi32(_mm_set1_epi32(j), _mm_setr_epi32(0, 1, 2, 3)));
+        if (_mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ))) [[unlikely]]
+            drop_zeros(size);
     }
 #endif
 
@@ -71,8 +73,8 @@ class MadeRows {
 
     void end_row() { start.push_back(static_cast<std::int64_t>(value.size())); }
 
-    // Ends a row, which is scaled to unit L2 norm unless it is empty; `left_out` is the sum of squares of values that belong
-    // to the row but have no column.
+    // Ends a row, which is scaled to unit L2 norm unless it is empty; `left_out` is the sum of squares of values that
+    // belong to the row but have no column.
     void end_row_of_unit_norm(double left_out = 0.0) {
         const auto first = static_cast<std::size_t>(start.back());
         double length = norm(value.data() + first, value.size() - first);

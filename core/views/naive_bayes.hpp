@@ -26,18 +26,25 @@ struct NaiveBayesScale {
         const auto n_classes = static_cast<std::int64_t>(state.size("nb.rows"));
         const auto stride = static_cast<std::int64_t>(state.size("nb.frequency", 1));
         if (stride < n_classes) throw std::invalid_argument("nb.frequency does not match the classes");
-        return {n_classes, stride, {state.template array<double>("nb.rows", n_classes), undo},
+        return {n_classes,
+                stride,
+                {state.template array<double>("nb.rows", n_classes), undo},
                 {state.template array<double>("nb.frequency", n_features(state), stride), undo},
-                std::vector<double>(static_cast<std::size_t>(n_classes)), std::vector<double>(static_cast<std::size_t>(n_classes))};
+                std::vector<double>(static_cast<std::size_t>(n_classes)),
+                std::vector<double>(static_cast<std::size_t>(n_classes))};
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("nb.frequency")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("nb.frequency"));
+    }
 
     void see(const Row& row, MadeRows& out) const {
-        for (std::int64_t k = 0; k < n_classes; ++k) log_rows[static_cast<std::size_t>(k)] = LogCount<OfRows>()(rows[k]);
+        for (std::int64_t k = 0; k < n_classes; ++k)
+            log_rows[static_cast<std::size_t>(k)] = LogCount<OfRows>()(rows[k]);
         const LogCount<OfFeature> log_count;
-        for (std::int32_t i = 0; i < row.size; ++i) out.add(row.column[i], row.value[i] * factor(row.column[i], log_count));
+        for (std::int32_t i = 0; i < row.size; ++i)
+            out.add(row.column[i], row.value[i] * factor(row.column[i], log_count));
         out.end_row_of_unit_norm();
     }
 
@@ -45,7 +52,8 @@ struct NaiveBayesScale {
         for (; label != label_end; ++label) {
             rows.add(*label, w);
             for (std::int32_t i = 0; i < row.size; ++i)
-                if (row.value[i] != 0.0) frequency.add(row.column[i] * stride + *label, w);  // a stored 0 is no occurrence
+                if (row.value[i] != 0.0)
+                    frequency.add(row.column[i] * stride + *label, w);  // a stored 0 is no occurrence
         }
     }
 

@@ -14,7 +14,7 @@ struct PairTable {
     std::int32_t *first, *second;
     std::int64_t* size;
     std::int64_t capacity;
-    std::int32_t* slots;  // numbers of terms; kNoTerm: empty
+    std::int32_t* slots;   // numbers of terms; kNoTerm: empty
     std::int64_t n_slots;  // a power of two, more than the capacity
 
     template <class State>
@@ -23,9 +23,12 @@ struct PairTable {
         const auto n_slots = static_cast<std::int64_t>(state.size("pairs.slots"));
         PairTable table{state.template array<std::int32_t>("pairs.first", capacity),
                         state.template array<std::int32_t>("pairs.second", capacity),
-                        state.template array<std::int64_t>("pairs.size", 1), capacity,
-                        state.template array<std::int32_t>("pairs.slots", n_slots), n_slots};
-        if (*table.size < 0 || *table.size > capacity) throw std::invalid_argument("pairs.size does not match the terms");
+                        state.template array<std::int64_t>("pairs.size", 1),
+                        capacity,
+                        state.template array<std::int32_t>("pairs.slots", n_slots),
+                        n_slots};
+        if (*table.size < 0 || *table.size > capacity)
+            throw std::invalid_argument("pairs.size does not match the terms");
         if (n_slots <= capacity || (n_slots & (n_slots - 1)) != 0)
             throw std::invalid_argument("pairs.slots must be a power of two above the number of terms");
         return table;
@@ -48,7 +51,8 @@ struct PairTable {
     // Fills the hash table with the terms.
     void index() const {
         for (std::int64_t slot = 0; slot < n_slots; ++slot) slots[slot] = kNoTerm;
-        for (std::int64_t term = 0; term < *size; ++term) slots[slot_of(first[term], second[term])] = static_cast<std::int32_t>(term);
+        for (std::int64_t term = 0; term < *size; ++term)
+            slots[slot_of(first[term], second[term])] = static_cast<std::int32_t>(term);
     }
 
   private:
@@ -66,7 +70,8 @@ struct PairTable {
     }
 
     static std::uint64_t hashed(std::int32_t a, std::int32_t b) {
-        std::uint64_t h = (static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32) | static_cast<std::uint32_t>(b);
+        std::uint64_t h =
+            (static_cast<std::uint64_t>(static_cast<std::uint32_t>(a)) << 32) | static_cast<std::uint32_t>(b);
         h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9ull;
         h = (h ^ (h >> 27)) * 0x94D049BB133111EBull;
         return h ^ (h >> 31);

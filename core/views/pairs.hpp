@@ -1,5 +1,6 @@
-// Products of features: a row x of unit norm becomes [x_i; x_i^2; sqrt2 x_i x_j], scaled to unit norm. The product of two
-// such rows is (x'z + (x'z)^2)/2. Without unit norm, x and the result are not scaled. Features whose value is 0 are in no term.
+// Products of features: a row x of unit norm becomes [x_i; x_i^2; sqrt2 x_i x_j], scaled to unit norm. The product of
+// two such rows is (x'z + (x'z)^2)/2. Without unit norm, x and the result are not scaled. Features whose value is 0 are
+// in no term.
 #pragma once
 
 #include <cmath>
@@ -36,23 +37,28 @@ struct Pairs {
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("pairs.group")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("pairs.group"));
+    }
 
-    // Whether all terms of a row have numbers, which they get as long as there is room if `add`. No product is numbered from
-    // `limit` terms on, nor missed.
+    // Whether all terms of a row have numbers, which they get as long as there is room if `add`. No product is numbered
+    // from `limit` terms on, nor missed.
     bool meet(const Row& row, bool add) const {
-        const auto numbered = [&](std::int32_t a, std::int32_t b) { return add ? table.add(a, b) : table.find(a, b) != kNoTerm; };
+        const auto numbered = [&](std::int32_t a, std::int32_t b) {
+            return add ? table.add(a, b) : table.find(a, b) != kNoTerm;
+        };
         bool all = true;
-        for (std::int32_t i = 0; i < row.size; ++i) all = all && (row.value[i] == 0.0 || numbered(row.column[i], kNoFeature));
+        for (std::int32_t i = 0; i < row.size; ++i)
+            all = all && (row.value[i] == 0.0 || numbered(row.column[i], kNoFeature));
         each_product(row, [&](std::int32_t i, std::int32_t k) {
             all = all && (*table.size >= limit || numbered(row.column[i], row.column[k]));
         });
         return all;
     }
 
-    // Terms without a number are left out, but count in the row's length, as they do once they have one. For a prediction,
-    // those that training on the row would number become one more column, behind all others, of their length: their weights
-    // are at the prior, so that they only add to the variance of the score.
+    // Terms without a number are left out, but count in the row's length, as they do once they have one. For a
+    // prediction, those that training on the row would number become one more column, behind all others, of their
+    // length: their weights are at the prior, so that they only add to the variance of the score.
     void see(const Row& row, MadeRows& out) const {
         const double length = unit_norm ? norm(row.value, static_cast<std::size_t>(row.size)) : 1.0;
         if (length == 0.0) return out.end_row();
@@ -69,7 +75,8 @@ struct Pairs {
         for (std::int32_t i = 0; i < row.size; ++i)
             if (row.value[i] != 0.0) add(row.column[i], kNoFeature, row.value[i] / length);
         each_product(row, [&](std::int32_t i, std::int32_t k) {
-            add(row.column[i], row.column[k], (i == k ? 1.0 : kSqrtTwo) * (row.value[i] / length) * (row.value[k] / length));
+            add(row.column[i], row.column[k],
+                (i == k ? 1.0 : kSqrtTwo) * (row.value[i] / length) * (row.value[k] / length));
         });
         if (unseen > 0.0) out.add(static_cast<std::int32_t>(*table.size), unseen);
         out.sort_row();  // terms are numbered as rows bring them
@@ -98,7 +105,9 @@ struct Pairs {
     }
 
     // The group of the i-th entry of a row; negative: it is in no product.
-    std::int32_t group_of(const Row& row, std::int32_t i) const { return row.value[i] == 0.0 ? -1 : group[row.column[i]]; }
+    std::int32_t group_of(const Row& row, std::int32_t i) const {
+        return row.value[i] == 0.0 ? -1 : group[row.column[i]];
+    }
 };
 
 }  // namespace confidently

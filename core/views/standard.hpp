@@ -36,15 +36,23 @@ struct Standard {
         const auto statistics = [&](const char* name, std::int64_t size) {
             return Statistics{state.template array<double>(name, size), undo};
         };
-        Standard view{state.template array<std::int8_t>("standard.kind", n), n, statistics("standard.rows", 1),
-                      statistics("standard.count", n), statistics("standard.mean", n), statistics("standard.squares", n), {}, {}};
+        Standard view{state.template array<std::int8_t>("standard.kind", n),
+                      n,
+                      statistics("standard.rows", 1),
+                      statistics("standard.count", n),
+                      statistics("standard.mean", n),
+                      statistics("standard.squares", n),
+                      {},
+                      {}};
         for (std::int32_t j = 0; j < n; ++j)
             if (view.kind[j] == zero) view.zeros.push_back(j);
         return view;
     }
 
     template <class State>
-    static std::int64_t n_features(const State& state) { return static_cast<std::int64_t>(state.size("standard.kind")); }
+    static std::int64_t n_features(const State& state) {
+        return static_cast<std::int64_t>(state.size("standard.kind"));
+    }
 
     void see(const Row& row, MadeRows& out) { pass<false>(row, 0.0, out); }
 
@@ -106,7 +114,8 @@ struct Standard {
         std::int32_t i = 0;
         for (; i + 4 <= row.size; i += 4) {
             const std::int32_t j = row.column[i];
-            if (are_neighbors(row.column + i) && kind[j] != plain && kind[j + 1] != plain && kind[j + 2] != plain && kind[j + 3] != plain)
+            if (are_neighbors(row.column + i) && kind[j] != plain && kind[j + 1] != plain && kind[j + 2] != plain &&
+                kind[j + 3] != plain)
                 out.add_four(j, standardized.template operator()<learns>(j, _mm256_loadu_pd(row.value + i), w));
             else
                 for (std::int32_t k = i; k < i + 4; ++k) one<learns>(row, k, w, out);

@@ -1,12 +1,13 @@
 // The views: each turns a row into the row that a learner sees. A view is a struct with
 //   name               what Python calls it
-//   open(state, undo)  the view over the arrays of a state: state.array<T>(name, sizes...) is one of them, checked to have
+//   open(state, undo)  the view over the arrays of a state: state.array<T>(name, sizes...) is one of them, checked to
+//   have
 //                      that shape, and state.size(name, axis) one of its sizes; changes of statistics are noted in undo
 //   n_features(state)  the number of columns that rows may have
 //   see(row, out)      adds the row it makes of a row to out
 //   learn(row, w) or learn(row, label, label_end, w)
-//                      counts in a row of weight w after it was seen; missing in a view without statistics. Instead a view
-//                      may have see_and_learn(row, w, out), which does both
+//                      counts in a row of weight w after it was seen; missing in a view without statistics. Instead a
+//                      view may have see_and_learn(row, w, out), which does both
 //   takes_zeros        only if it tells a 0 from an absent value: it is given the zeros of dense rows
 #pragma once
 
@@ -46,7 +47,8 @@ struct ViewOf {
 template <class F>
 void with_view(const std::string& name, F&& f) {
     const bool found = [&]<std::size_t... I>(std::index_sequence<I...>) {
-        return ((name == std::tuple_element_t<I, Views>::name && (f(ViewOf<std::tuple_element_t<I, Views>>()), true)) || ...);
+        return ((name == std::tuple_element_t<I, Views>::name && (f(ViewOf<std::tuple_element_t<I, Views>>()), true)) ||
+                ...);
     }(std::make_index_sequence<std::tuple_size_v<Views>>{});
     if (!found) throw std::invalid_argument("unknown view " + name);
 }
@@ -62,11 +64,13 @@ struct Counted {
     }
 };
 
-// Rows of a matrix as a view takes them: if it tells 0 from an absent value (`takes_zeros`), the zeros of a dense array are there.
+// Rows of a matrix as a view takes them: if it tells 0 from an absent value (`takes_zeros`), the zeros of a dense array
+// are there.
 template <class View>
 class RowsFor {
   public:
-    explicit RowsFor(const Rows& rows) : rows_(rows), is_narrow_(dynamic_cast<const DenseRows<float>*>(&rows) != nullptr) {}
+    explicit RowsFor(const Rows& rows)
+        : rows_(rows), is_narrow_(dynamic_cast<const DenseRows<float>*>(&rows) != nullptr) {}
 
     // Valid until the next call.
     Row at(std::int64_t i) {
@@ -87,16 +91,18 @@ class RowsFor {
         whole_.hold(n);
         whole_.count_up_to(n);
         std::fill_n(whole_.value.begin(), n, 0.0);
-        for (std::int32_t k = 0; k < row.size; ++k) whole_.value[static_cast<std::size_t>(row.column[k])] = row.value[k];
+        for (std::int32_t k = 0; k < row.size; ++k)
+            whole_.value[static_cast<std::size_t>(row.column[k])] = row.value[k];
         return {whole_.ascending.data(), whole_.value.data(), static_cast<std::int32_t>(n), row.intercept};
     }
 };
 
 // The n rows that a view makes of those of a matrix in an order (nullptr: as they come) from its entry `first` on. With
-// labels and weights, each row is counted in after it was seen, unless its weight is 0. `values`: about so many they have.
+// labels and weights, each row is counted in after it was seen, unless its weight is 0. `values`: about so many they
+// have.
 template <class View>
-MadeRows made(View& view, const Rows& rows, std::size_t values, const std::int64_t* order, std::int64_t first, std::int64_t n,
-              const Counted* counted) {
+MadeRows made(View& view, const Rows& rows, std::size_t values, const std::int64_t* order, std::int64_t first,
+              std::int64_t n, const Counted* counted) {
     MadeRows out;
     out.reserve(values, static_cast<std::size_t>(n));
     RowsFor<View> seen(rows);
