@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.optimize import minimize
 
 from confidently import REGRESSION_RULES, RULES, _core, make_rule, step
+from confidently.covariances.examples import Examples, Progressive
 from confidently.rules import regression
 from tests.tables.rule_cases import log_uniform
 
@@ -202,7 +203,7 @@ def test_rules_with_a_target_serve_no_class():
             )  # fmt: skip
             state = _state(covariance)
             X = _core.dense(np.ones((1, 2)))
-            core.learn(state, X, np.zeros(1, np.int32), None, None, None, None, 0, 1, True, 1e100)
+            core.learn(state, X, Examples(X, np.zeros(1, np.int32)).compiled(0, 1, True, Progressive(None)), 1e100)
 
 
 def _state(covariance):
