@@ -3,7 +3,7 @@
 // same row if there is an invalid one. Numbers that are learned are finite, and so are the scores.
 #include "covariances/diagonal.hpp"
 #include "learner/learn_avx2.hpp"
-#include "learner/regression.hpp"
+#include "tasks/numbers.hpp"
 
 #include <array>
 #include <cstring>

@@ -37,9 +37,9 @@ class BoundLearner {
   public:
     // state: writable
     BoundLearner(const LearnerSettings& settings, const nb::dict& state, UndoLog& undo, bool calibrate)
-        : learner_(settings.open(state, 0, &undo)), undo_(undo), kind_(settings.task), task_(any_task(settings.task)),
-          rule_(settings.rule), prior_(settings.prior_variance), independent_(settings.independent),
-          calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")),
+        : learner_(settings.open(state, 0, &undo)), undo_(undo), kind_(settings.facts()),
+          task_(any_task(settings.task)), rule_(settings.rule), prior_(settings.prior_variance),
+          independent_(settings.independent), calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")),
           updates_(data<std::int64_t>(state, "updates")), calibration_(data<double>(state, "calibration")),
           scratch_(std::size_t(learner_->columns)) {
         for (auto [name, array] : state) {
@@ -48,11 +48,11 @@ class BoundLearner {
             if (own == "weights" || own == "precision" || own == "shift") continue;
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
-            const bool without_bins = is_regression(kind_) && own == "calibration" && columns() == 1;
+            const bool without_bins = kind_.targets && own == "calibration" && columns() == 1;
             if (numbers.nbytes())
                 kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
         }
-        if (is_regression(kind_) && state.contains("precision")) {
+        if (kind_.targets && state.contains("precision")) {
             const std::int64_t n = learner_->n_features;
             require(!learner_->intercept && columns() == 1, "normal equations are of one number");
             precision_ = StateArrays{state}.array<double>("precision", n, n);
@@ -63,8 +63,8 @@ class BoundLearner {
 
     // target: of a regression; otherwise nullptr
     void learn(Row row, const std::int32_t* labels, std::int64_t n_labels, double weight, const double* target) {
-        require(is_multilabel(kind_) || n_labels == 1, "a row has one class");
-        require((target != nullptr) == is_regression(kind_), "a regression learns numbers, and nothing else does");
+        require(kind_.lists || n_labels == 1, "a row has one class");
+        require((target != nullptr) == kind_.targets, "a regression learns numbers, and nothing else does");
         require_below(labels, n_labels, n_probabilities(), "labels out of range");
         undo_.clear();
         for (Kept& kept : kept_) kept.save();
@@ -86,7 +86,7 @@ class BoundLearner {
                              {counters_[0], counters_[1], counters_[2], updates_},
                              independent_,
                              inspector,
-                             is_regression(kind_) ? calibration_ : nullptr});
+                             kind_.targets ? calibration_ : nullptr});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");
@@ -113,26 +113,23 @@ class BoundLearner {
     }
 
     // of the scores of a regression, except for one of counts
-    double offset() const { return is_regression(kind_) ? TargetStatistics{calibration_}.mean() : 0.0; }
+    double offset() const { return kind_.targets ? TargetStatistics{calibration_}.mean() : 0.0; }
 
     // one per class or label, also for two classes
     void probabilities(const Row& bare, double* out) {
         const Row row = with_intercept(seen(bare));
         std::vector<double> s(static_cast<std::size_t>(columns()));
         scores(bare, s.data());
-        if (kind_ == Task::binary) {
+        if (kind_.one_column) {
             const double f = s[0] * moderation(learner_->variance(row, {0, kNone}), prior_);
             out[1] = answered(SigmoidCalibration::logit(calibration_, f));
             out[0] = 1.0 - out[1];
-        } else if (kind_ == Task::multilabel_one_vs_rest) {
-            for (int k = 0; k < columns(); ++k) {
-                const double f = s[std::size_t(k)] * moderation(learner_->variance(row, {k, kNone}), prior_);
+        } else if (kind_.lists) {
+            for (int k = 0; k < n_probabilities(); ++k) {
+                const double f = kind_.threshold
+                                     ? s[std::size_t(k) + 1] - s[Multilabel::threshold]
+                                     : s[std::size_t(k)] * moderation(learner_->variance(row, {k, kNone}), prior_);
                 out[k] = answered(SigmoidCalibration::logit(calibration_ + k * LabelCalibration::size, f));
-            }
-        } else if (kind_ == Task::multilabel) {
-            for (int k = 1; k < columns(); ++k) {
-                const double* c = calibration_ + (k - 1) * LabelCalibration::size;
-                out[k - 1] = answered(SigmoidCalibration::logit(c, s[std::size_t(k)] - s[Multilabel::threshold]));
             }
         } else {
             moderated_softmax(row, s.data(), out);
@@ -140,7 +137,7 @@ class BoundLearner {
     }
 
     int columns() const { return learner_->columns; }
-    int n_probabilities() const { return columns() + (kind_ == Task::binary) - extra_columns(kind_); }
+    int n_probabilities() const { return kind_.outputs(columns()); }
 
     // number of features the arrays have space for
     std::int64_t capacity() const {
@@ -201,7 +198,7 @@ class BoundLearner {
 
     std::unique_ptr<AnyLearner> learner_;
     UndoLog& undo_;  // of the changes of its weights
-    Task kind_;
+    const TaskFacts& kind_;
     AnyTask task_;
     AnyRule rule_;
     double prior_;

@@ -70,8 +70,8 @@ struct Learner : LearnerSettings {
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
         try {
             const auto learner = open(state, matrix.rows->n_columns, undo);
-            rows.check(task, learner->columns, matrix.rows->n_rows);
-            const Progressive progressive = rows.progressive(task, learner->columns);
+            rows.check(facts(), learner->columns, matrix.rows->n_rows);
+            const Progressive progressive = rows.progressive(facts(), learner->columns);
             AnyTask kind = any_task(task);
             const ReleasedLock released(matrix.stored > kManyEntries);
             learner->learn(
@@ -94,12 +94,11 @@ struct Learner : LearnerSettings {
     // The same and moderated, into another array.
     FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> scores, Array<double, 2> out,
                          double largest) const {
-        require(task != Task::multilabel, "scores relative to a threshold are not moderated");
+        require(!facts().threshold, "scores relative to a threshold are not moderated");
         return predict(state, matrix, out, largest,
                        [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
             require_scores(learner, matrix, scores);
-            learner.moderated(inspector, seen, prior_variance, is_multiclass(task), independent, scores.data(),
-                              out.data());
+            learner.moderated(inspector, seen, prior_variance, facts().several, independent, scores.data(), out.data());
         });
     }
 
@@ -124,12 +123,12 @@ struct Learner : LearnerSettings {
         const auto learner = open(state, matrix.rows->n_columns, nullptr);
         require_scores(*learner, matrix, out);
         const ReleasedLock released(matrix.stored > kManyEntries);
-        learner->variances(*matrix.rows, task == Task::multilabel ? Multilabel::threshold : kNone, out.data());
+        learner->variances(*matrix.rows, facts().threshold ? Multilabel::threshold : kNone, out.data());
     }
 
     void top_variances(const Dict& state, const Matrix& matrix, Input<double, 2> scores, Array<double, 1> out) const {
         require_columns(matrix);
-        require(is_multiclass(task), "the two best scores are those of several classes");
+        require(facts().several, "the two best scores are those of several classes");
         const auto learner = open(state, matrix.rows->n_columns, nullptr);
         require_scores(*learner, matrix, scores);
         require(out.shape(0) == scores.shape(0), "one variance per row is needed");
@@ -229,16 +228,8 @@ void bind_learner(nb::module_& m) {
     m.def("csr", &csr<float>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
     m.def("csr", &csr<double>, "values"_a.noconvert(), "columns"_a.noconvert(), "start"_a.noconvert(), "n_columns"_a);
 
-    nb::enum_<Task>(m, "Task")
-        .value("binary", Task::binary)
-        .value("joint", Task::joint)
-        .value("one_vs_rest", Task::one_vs_rest)
-        .value("multilabel", Task::multilabel)
-        .value("multilabel_one_vs_rest", Task::multilabel_one_vs_rest)
-        .value("softmax", Task::softmax)
-        .value("regression", Task::regression)
-        .value("offset_regression", Task::offset_regression)
-        .value("centered_regression", Task::centered_regression);
+    nb::enum_<Task> tasks(m, "Task");
+    for (std::size_t number = 0; number < kTasks.size(); ++number) tasks.value(kTasks[number].facts.name, Task(number));
 
     nb::class_<TrainingRows>(m, "TrainingRows")
         .def("__init__",

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "bindings/arrays.hpp"
-#include "learner/any_task.hpp"
+#include "tasks/table.hpp"
 #include "learner/learn.hpp"
 
 namespace confidently::python {
@@ -45,44 +45,9 @@ struct UndoLog {
     void roll_back() { narrow.roll_back(), wide.roll_back(); }
 };
 
-enum class Task {
-    binary,
-    joint,
-    one_vs_rest,
-    multilabel,
-    multilabel_one_vs_rest,
-    softmax,
-    regression,
-    offset_regression,
-    centered_regression
-};
-
-// Tasks that choose one of several classes.
-inline bool is_multiclass(Task task) {
-    return task == Task::joint || task == Task::one_vs_rest || task == Task::softmax;
-}
-
-// Tasks whose rows have numbers instead of labels.
-inline bool is_regression(Task task) {
-    return task == Task::regression || task == Task::offset_regression || task == Task::centered_regression;
-}
-
-// Tasks whose rows have lists of labels.
-inline bool is_multilabel(Task task) { return task == Task::multilabel || task == Task::multilabel_one_vs_rest; }
-
-// Columns of weights that belong to no class: the threshold.
-inline int extra_columns(Task task) { return task == Task::multilabel ? 1 : 0; }
-
 template <class T>
 T* data(const nb::dict& state, const char* name) {
     return const_cast<T*>(entry<T, 1>(state, name).data());
-}
-
-inline int calibration_size(Task task, int columns) {
-    if (task == Task::binary) return SigmoidCalibration::size;
-    if (is_regression(task)) return TargetStatistics::size * columns;
-    return is_multilabel(task) ? LabelCalibration::size * (columns - extra_columns(task))
-                               : TemperatureCalibration::size;
 }
 
 // What a call trains on besides a matrix: the labels of rows, or their targets, their weights, and the part of an
@@ -100,13 +65,13 @@ struct TrainingRows {
     std::optional<Array<double, 2>> logits, evidence;
 
     // Checks everything that training on rows of a matrix indexes by.
-    void check(Task task, int columns, std::int64_t n_rows) const {
-        const bool lists = is_multilabel(task);
-        require(targets.has_value() == is_regression(task), "targets are for regression, and needed there");
+    void check(const TaskFacts& task, int columns, std::int64_t n_rows) const {
+        const bool lists = task.lists;
+        require(targets.has_value() == task.targets, "targets are for regression, and needed there");
         require(!targets || (std::int64_t(targets->shape(0)) == n_rows && std::int64_t(targets->shape(1)) == columns),
                 "targets do not match the rows and columns");
         const std::int64_t least = targets ? 1 : 2;
-        const std::int64_t classes = lists ? columns - extra_columns(task) : std::max<std::int64_t>(columns, least),
+        const std::int64_t classes = lists ? columns - task.extra_columns() : std::max<std::int64_t>(columns, least),
                            new_classes = std::int64_t(starts().size());
         require(new_classes <= classes - (lists ? 0 : least), "more classes begin than there are");
         require(std::is_sorted(starts().begin(), starts().end()), "class_start must not decrease");
@@ -145,21 +110,21 @@ struct TrainingRows {
     }
 
     // Checks all of n rows of a chunk, which are trained on in their order.
-    void check_chunk(Task task, int columns, std::int64_t n) const {
+    void check_chunk(const TaskFacts& task, int columns, std::int64_t n) const {
         require(!order && !class_start && from == 0 && to == n, "a chunk is trained on as a whole, in its order");
         check(task, columns, n);
     }
 
     // What is to be recorded, for a number of columns.
-    Progressive progressive(Task task, int columns) const {
+    Progressive progressive(const TaskFacts& task, int columns) const {
         const std::int64_t n = to - from;
         require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
-        require(!logits || task != Task::multilabel, "logits are those of one class per row");
-        const int per_column = is_regression(task) ? 2 : 1;
+        require(!logits || !task.threshold, "logits are those of one class per row");
+        const int per_column = task.targets ? 2 : 1;
         require(
             !logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
             "logits do not match the rows and columns");
-        require(!evidence || is_regression(task), "evidence is that of regression");
+        require(!evidence || task.targets, "evidence is that of regression");
         require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
                 "the evidence does not match the rows and columns");
         return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr,
@@ -177,31 +142,16 @@ inline void require_columns(const Matrix& matrix) {
 }
 
 // Checks the entries that every learner has, for a number of columns.
-inline void require_counts(const nb::dict& state, Task task, int columns, bool independent) {
-    const int least = is_multiclass(task) ? 2 : is_regression(task) ? 1 : extra_columns(task);
-    require(task == Task::binary ? columns == 1 : columns >= least, "the weights have the wrong number of columns");
+inline void require_counts(const nb::dict& state, const TaskFacts& task, int columns, bool independent) {
+    require(task.one_column ? columns == 1 : columns >= task.least_columns,
+            "the weights have the wrong number of columns");
     const auto learners = static_cast<std::size_t>(independent ? columns : 1);
     for (const char* name : {"scale", "folded"})
         require(entry<double, 1>(state, name).size() == learners, "the scales do not match the weights");
     require(entry<std::int64_t, 1>(state, "updates").size() == learners, "the updates do not match the weights");
     require(entry<std::int64_t, 1>(state, "counters").size() == 3, "there must be three counters");
-    require(int(entry<double, 1>(state, "calibration").size()) == calibration_size(task, columns),
+    require(int(entry<double, 1>(state, "calibration").size()) == task.calibration_size(columns),
             "the calibration does not match the weights");
-}
-
-inline AnyTask any_task(Task task) {
-    switch (task) {
-        case Task::binary: return Binary();
-        case Task::joint: return Joint();
-        case Task::one_vs_rest: return OneVsRest();
-        case Task::multilabel: return Multilabel();
-        case Task::multilabel_one_vs_rest: return MultilabelOneVsRest();
-        case Task::softmax: return Softmax();
-        case Task::regression: return Regression(Offset::none);
-        case Task::offset_regression: return Regression(Offset::mean);
-        case Task::centered_regression: return Regression(Offset::centered);
-    }
-    throw std::invalid_argument("unknown task");
 }
 
 }  // namespace confidently::python

@@ -12,11 +12,13 @@ namespace confidently::python {
 struct LearnerSettings {
     AnyRule rule;
     std::size_t covariance;  // its number in the table
-    Task task;
-    bool independent;  // whether every class has a covariance of its own
+    Task task;               // its number in the table
+    bool independent;        // whether every class has a covariance of its own
     bool intercept, average;
     bool moments;
     double prior_variance, min_variance, forget;
+
+    const TaskFacts& facts() const { return facts_of(task); }
 
     // The covariance over the arrays of a state, which must outlive it; changes of the weights are noted in a log, if
     // any.

@@ -19,7 +19,7 @@ Weights<Real> weights_of(const LearnerSettings& learner, const nb::dict& state, 
     const std::int64_t spacing = planes > 1 ? array.stride(1) : features > 1 ? array.stride(0) : columns;
     require(columns <= 1 || array.stride(2) == 1, "the columns of the weights are not adjacent");
     require(spacing >= columns, "the planes of the weights overlap");
-    require(learner.task != Task::binary || spacing == columns, "the weights of two classes have no columns to spare");
+    require(!learner.facts().one_column || spacing == columns, "the weights of two classes have no columns to spare");
     require(features <= 1 || array.stride(0) == planes * spacing, "the weights are not in order");
     require(planes * columns == 0 || spacing <= std::numeric_limits<int>::max() / planes,
             "there are too many columns of weights");
@@ -38,14 +38,13 @@ template <class Real, class TableRow>
 std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns,
                                        UndoLog* undo) {
     const Weights<Real> weights = weights_of<Real>(learner, state, undo);
-    const bool regression = is_regression(learner.task);
+    const bool regression = learner.facts().targets;
     require(weights.planes == TableRow::planes + learner.average, "the weights have the wrong number of planes");
     require(n_columns + learner.intercept <= weights.n_features,
             "the matrix has more columns than the state has features");
-    require_counts(state, learner.task, weights.columns, learner.independent);
+    require_counts(state, learner.facts(), weights.columns, learner.independent);
     const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), learner.independent};
-    const bool one_column =
-        learner.task == Task::binary || (regression && weights.columns == 1 && weights.spacing == 1);
+    const bool one_column = learner.facts().one_column || (regression && weights.columns == 1 && weights.spacing == 1);
     const CovarianceSettings settings{one_column,
                                       learner.independent,
                                       rescales(learner.rule),

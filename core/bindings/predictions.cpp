@@ -4,7 +4,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/interpreter_lock.hpp"
-#include "learner/calibration.hpp"
+#include "tasks/calibration.hpp"
 
 namespace confidently::python {
 

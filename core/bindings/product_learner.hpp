@@ -121,11 +121,11 @@ struct ProductLearner {
         std::int64_t* pending_rows = data<std::int64_t>(state, "pending_rows");
         require(*pending_rows >= 0 && *pending_rows <= std::int64_t(pending.shape(1)),
                 "there are more pending rows than room");
-        examples.check(task, int(columns), matrix.rows->n_rows);
+        examples.check(facts_of(task), int(columns), matrix.rows->n_rows);
         PositionRows units(matrix.rows->n_rows);
         Batch batch = examples.batch(units);
         double* statistics = data<double>(state, "calibration");
-        Progressive progressive = examples.progressive(task, int(columns));
+        Progressive progressive = examples.progressive(facts_of(task), int(columns));
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         const bool independent = sharing == Sharing::independent;
@@ -226,18 +226,18 @@ struct ProductLearner {
 
     template <class Real>
     double floor() const {
-        return dense_floor<Real>(is_regression(task) ? 0.0 : min_variance) * prior_variance;
+        return dense_floor<Real>(facts_of(task).targets ? 0.0 : min_variance) * prior_variance;
     }
 
     // The most that a row can make: with lists of labels, two pairs of scores may violate their margins.
-    int updates_per_row() const { return task == Task::multilabel ? 2 : 1; }
+    int updates_per_row() const { return facts_of(task).updates_per_row; }
 
     void require_numbers(const Dict& state, int columns) const {
         const bool independent = sharing == Sharing::independent;
         require_writable(state);
-        require_counts(state, task, columns, independent);
-        const bool one_vs_rest = task == Task::one_vs_rest || task == Task::multilabel_one_vs_rest;
-        require(task == Task::softmax ? sharing != Sharing::joint : independent == one_vs_rest,
+        require_counts(state, facts_of(task), columns, independent);
+        const TaskFacts& facts = facts_of(task);
+        require(facts.all_columns ? sharing != Sharing::joint : independent == facts.separate,
                 "independent covariances are for one-vs-rest and softmax");
     }
 
@@ -279,13 +279,13 @@ struct ProductLearner {
     // Trains on the rows until one lacks precision; returns their number.
     template <class Real>
     std::int64_t run(ProductPass& pass, const Chunk& chunk, const TrainingRows& examples, int first = 0) const {
-        examples.check_chunk(task, chunk.columns, chunk.rows);
+        examples.check_chunk(facts_of(task), chunk.columns, chunk.rows);
         std::int64_t* counters = data<std::int64_t>(chunk.state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
         PositionRows units(chunk.rows);
         Batch batch = examples.batch(units);
         double* statistics = data<double>(chunk.state, "calibration");
-        Progressive progressive = examples.progressive(task, chunk.columns);
+        Progressive progressive = examples.progressive(facts_of(task), chunk.columns);
         nb::gil_scoped_release release;
         return run_rows(pass, limits<Real>, chunk.rows, units, batch, 0, statistics, examples.calibrate, progressive,
                         count, chunk.independent(), first);

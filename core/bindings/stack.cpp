@@ -28,7 +28,7 @@ NaiveBayes open_naive_bayes(const StateArrays& arrays, const Matrix& matrix, Und
             int(classes)};
 }
 
-Task task_of(const NaiveBayes& learner) { return learner.classes == 2 ? Task::binary : Task::joint; }
+const TaskFacts& task_of(const NaiveBayes& learner) { return learner.classes == 2 ? Binary::facts : Joint::facts; }
 
 int columns_of(const NaiveBayes& learner) { return learner.classes == 2 ? 1 : learner.classes; }
 
@@ -51,7 +51,7 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
     require_writable(state);
     const NaiveBayes learner = open_naive_bayes(StateArrays{state}, matrix, undo);
     const int columns = columns_of(learner);
-    const Task task = task_of(learner);
+    const TaskFacts& task = task_of(learner);
     examples.check(task, columns, matrix.rows->n_rows);
     const Progressive progressive = examples.progressive(task, columns);
     double* calibration = data<double>(state, "calibration");

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <variant>
 
-#include "learner/any_task.hpp"
 #include "learner/learn_avx2.hpp"
 #include "learner/predict.hpp"
+#include "tasks/table.hpp"
 
 namespace confidently {
 

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "covariances/columns.hpp"
-#include "learner/tasks.hpp"
+#include "tasks/task.hpp"
 #include "rows.hpp"
 #include "rules/table.hpp"
 

@@ -15,6 +15,7 @@
 
 #include "covariances/packed_avx2.hpp"
 #include "learner/learn.hpp"
+#include "tasks/binary.hpp"
 
 namespace confidently {
 

@@ -6,7 +6,7 @@
 
 #include "covariances/pair_scores_avx2.hpp"
 #include "learner/learn.hpp"
-#include "learner/tasks.hpp"
+#include "tasks/task.hpp"
 #include "rows.hpp"
 
 namespace confidently {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "learner/calibration.hpp"
+#include "tasks/calibration.hpp"
 
 namespace confidently {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "learner/calibration.hpp"
+#include "tasks/calibration.hpp"
 #include "rows.hpp"
 #include "views/made_rows.hpp"
 #include "views/statistics.hpp"

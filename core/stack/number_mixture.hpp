@@ -8,7 +8,7 @@
 #include <limits>
 #include <vector>
 
-#include "learner/targets.hpp"
+#include "tasks/targets.hpp"
 #include "stack/mixture.hpp"
 
 namespace confidently {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "learner/tasks.hpp"
+#include "tasks/task.hpp"
 #include "views/center.hpp"
 #include "views/cosines.hpp"
 #include "views/first.hpp"

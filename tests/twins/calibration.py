@@ -1,4 +1,4 @@
-"""The online calibrations in plain Python: what core/learner/calibration.hpp computes, as docs/mathematics.md has it.
+"""The online calibrations in plain Python: what core/tasks/calibration.hpp computes, as docs/mathematics.md has it.
 
 Nothing is shared with the core.
 """

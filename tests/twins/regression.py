@@ -1,6 +1,6 @@
 """Regression in plain NumPy, from the definitions: every statistic is computed anew from all rows before.
 
-Nothing is shared with core/learner/regression.hpp; tests/rules/test_regression_rules.py verifies the steps themselves
+Nothing is shared with core/tasks/numbers.hpp; tests/rules/test_regression_rules.py verifies the steps themselves
 against optimizers.
 """
 

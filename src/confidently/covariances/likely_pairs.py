@@ -11,7 +11,7 @@ NONE = -1
 
 
 def likely_pairs(settings: Settings, scores: np.ndarray, block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns of each pair of the rows, as in core/learner/tasks.hpp; ``NONE`` for no pair.
+    """Return the columns of each pair of the rows, as in core/tasks/joint.hpp and labels.hpp; ``NONE`` for no pair.
 
     Multilabel rows have two pairs: the first of all rows come before the second of all rows.
     """

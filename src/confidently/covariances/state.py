@@ -9,8 +9,8 @@ scale          (L,) float64             factor of the stored covariance
 folded         (L,) float64             product of the scales multiplied into the stored covariance so far
 updates        (L,) int64               number of updates
 counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
-calibration    (n,) float64             online calibration (core/learner/calibration.hpp); regression: statistics of the
-                                        targets (core/learner/targets.hpp)
+calibration    (n,) float64             online calibration (core/tasks/calibration.hpp); regression: statistics of the
+                                        targets (core/tasks/targets.hpp)
 weights        (F, planes, K) real      except with a kernel: per feature the mean; diagonal: its variance; averaging:
                                         the sum over updates of (rows seen before) x (change of the mean). Row 0 is
                                         the intercept's, where there is one

@@ -3,7 +3,7 @@
 The score of a row, s = mean.x, has the variance v = x' Sigma x under the Gaussian over weights. With the offset o, the
 mean of the targets, and the variance r of the noise that the rule assumes, the prediction is o + s with the spread
 r + v (+ r/W, the uncertainty of the offset, where rows are centered). Its variance is the spread times the noise
-factor, the mean of error^2/spread over the predictions made in training (core/learner/targets.hpp), or, where only the
+factor, the mean of error^2/spread over the predictions made in training (core/tasks/targets.hpp), or, where only the
 rule's assumption is asked for, times the square of the unit that r and v are in. With a log link, the prediction is
 exp(o + s + v/2), and the spread that of a Poisson distribution with this uncertain rate.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from ..rules.ranges import Range
 from ..rules.rule import Rule
 
-# Of one number to predict, as in core/learner/targets.hpp: weight of the rows, mean of the targets, sum of their
+# Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
 # and absolute errors; then the bins of standardized errors.
 TARGET_STATISTICS, TARGET_BINS = 8, 512
@@ -27,7 +27,7 @@ INITIAL_TARGET = tuple(float(i == GAIN) for i in range(TARGET_STATISTICS + TARGE
 MAX_TARGET, MAX_GAIN = 1e50, 1e110
 TARGETS = Range(-MAX_TARGET, MAX_TARGET, closed_low=True, closed_high=True)
 ERRORS = Range(0.0, 1e250, closed_low=True)
-BINS_PER_UNIT = 40.0  # of asinh(z), as in core/learner/targets.hpp
+BINS_PER_UNIT = 40.0  # of asinh(z), as in core/tasks/targets.hpp
 PRIOR_ERRORS = 2.0  # normal errors that the distribution of errors begins with
 MIN_SPREAD = 1e-300
 

@@ -7,15 +7,28 @@
 #include <vector>
 
 #include "covariances/columns.hpp"
-#include "learner/targets.hpp"
-#include "learner/tasks.hpp"
 #include "rules/table.hpp"
+#include "tasks/targets.hpp"
+#include "tasks/task.hpp"
 
 namespace confidently {
 
 class Regression {
   public:
+    static constexpr TaskFacts facts{.name = "regression",
+                                     .calibration = TargetStatistics::size,
+                                     .each_output = true,
+                                     .targets = true,
+                                     .least_columns = 1};
+
     explicit Regression(Offset offset) : kind_(offset) {}
+
+    // The facts of an offset, which has a name of its own.
+    static constexpr TaskFacts named(const char* name) {
+        TaskFacts own = facts;
+        own.name = name;
+        return own;
+    }
 
     template <class Covariance, class Update>
     bool learn(const Covariance& covariance, const Example& e, double, Update&& update) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "learner/calibration.hpp"
+#include "tasks/calibration.hpp"
 
 namespace confidently {
 

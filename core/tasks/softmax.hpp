@@ -1,12 +1,14 @@
 // The task that moves all classes at once, each by its share of the softmax likelihood.
 #pragma once
 
-#include "learner/tasks.hpp"
 #include "rules/softmax.hpp"
+#include "tasks/joint.hpp"
 
 namespace confidently {
 
 struct Softmax : Multiclass {
+    static constexpr TaskFacts facts{
+        .name = "softmax", .calibration = TemperatureCalibration::size, .several = true, .all_columns = true};
     SoftmaxStep step;
 
     template <class Covariance, class Update>
