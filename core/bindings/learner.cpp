@@ -171,6 +171,12 @@ void bind_learner(nb::module_& m) {
     m.def("largest_weight", [](bool single) { return single ? kLargestWeight<float> : kLargestWeight<double>; },
           "single"_a);
     m.def("covariance_names", &covariance_names);
+    m.def("multiclass_names", [] {
+        std::vector<std::string> names;
+        for (const TaskRow& row : kTasks)
+            if (row.facts.several) names.emplace_back(row.facts.name);
+        return names;
+    });
 
     m.def("logistic_noise", &logistic_noise);
 

@@ -10,6 +10,7 @@ import pytest
 from confidently import _core
 from confidently.covariances.settings import Settings
 from confidently.rules import REGRESSION_RULES, RULES
+from confidently.tasks.names import MULTICLASS_NAMES
 from confidently.tasks.table import MULTICLASS, MULTILABEL, TASKS, task_named, task_of_classes, task_of_labels
 from tests.compared_names import compared_names
 
@@ -44,6 +45,7 @@ def test_a_task_is_one_object(name):
 def test_the_compiled_core_has_the_same_tasks():
     assert [task.compiled for task in TASKS.values()] == [_core.Task[name.replace("-", "_")] for name in TASKS]
     assert len(TASKS) == len(list(_core.Task))
+    assert tuple(MULTICLASS) == MULTICLASS_NAMES
 
 
 @pytest.mark.parametrize("name", TASKS)

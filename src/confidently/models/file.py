@@ -30,6 +30,7 @@ from ..data.sources.whole_files import new_file
 from ..memory import require_memory
 from ..printable import PrintableError
 from ..rules.ranges import UnknownChoice
+from ..tasks.names import Multiclass
 from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections
@@ -72,7 +73,7 @@ class Source:
 class Estimator:
     """Those of the estimator's parameters that are used before training checks them."""
 
-    multiclass: Literal["joint", "one-vs-rest", "softmax"] | None = "joint"
+    multiclass: Multiclass | None = "joint"
     calibration: Literal["progressive"] | None = None
     class_weight: str | list[tuple[Name, float]] | None = None
     n_jobs: Annotated[int, Interval(-(2**16), 2**16)] | None = None
@@ -90,7 +91,7 @@ class NamedMember(TypedDict):
 
     kind: Literal["gaussian", "naive_bayes"]
     name: str
-    multiclass: Literal["joint", "one-vs-rest", "softmax"] | None
+    multiclass: Multiclass | None
 
 
 class SavedMember(NamedMember, total=False):

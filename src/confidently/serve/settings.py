@@ -17,6 +17,7 @@ from ..learner.streams import StreamLearner
 from ..learner.tables import default_view
 from ..rules import make_rule
 from ..stack.choice import new_stack
+from ..tasks.names import Multiclass
 from ..views.table import make_view
 from .problems import Problem
 
@@ -58,7 +59,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     auto: bool = False
     multilabel: bool = False
     view: str | None = None
-    multiclass: Literal["joint", "one-vs-rest", "softmax"] | None = None
+    multiclass: Multiclass | None = None
     calibration: Literal["progressive", "none"] = "progressive"
     prior_variance: float = 1.0
     min_variance: float = 1e-12

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
+from ...tasks.names import MULTICLASS_NAMES
 from .arguments import add_options, is_given, names_of
 from .reading import multilabel_option
 from .sections import LEARNER, in_section
@@ -73,7 +74,7 @@ _SETTINGS = [
     ),
     click.option(
         "--multiclass",
-        type=click.Choice(["joint", "one-vs-rest", "softmax"]),
+        type=click.Choice(MULTICLASS_NAMES),
         help="Train classes jointly, one learner per class, or by softmax.  [default: joint; logistic: softmax; "
         "labels: one-vs-rest]",
     ),
