@@ -82,6 +82,23 @@ def test_without_parsers_nothing_is_read_ahead(tmp_path, format):
         assert not [thread for thread in threading.enumerate() if thread.name == "confidently-reader"]
 
 
+def test_a_generator_may_end_in_a_thread_of_its_own():
+    """As where the collector of garbage runs there and finds it."""
+    suspended, ended = threading.Event(), threading.Event()
+
+    def work(item, turn):
+        if item == 1:
+            assert suspended.wait(30)
+            results.close()
+            ended.set()
+        return item
+
+    results = in_order(range(4), [work], 1)
+    assert next(results) == 0
+    suspended.set()
+    assert ended.wait(30) and list(results) == []
+
+
 def test_results_come_in_the_order_of_items_and_turns_are_taken_in_it():
     passed, chance = [], random.Random(0)
 

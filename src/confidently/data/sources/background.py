@@ -94,7 +94,8 @@ class _Workers:
             self.stopped = True
             self.changed.notify_all()
         for thread in self.threads:
-            thread.join(JOIN_SECONDS)  # compiled code must not run while the interpreter exits
+            if thread is not threading.current_thread():  # in which the collector of garbage may have found the generator
+                thread.join(JOIN_SECONDS)  # compiled code must not run while the interpreter exits
 
 
 def processors() -> int:
