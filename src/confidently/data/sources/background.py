@@ -94,7 +94,7 @@ class _Workers:
             self.stopped = True
             self.changed.notify_all()
         for thread in self.threads:
-            if thread is not threading.current_thread():  # in which the collector of garbage may have found the generator
+            if thread is not threading.current_thread():  # where the collector of garbage may find a generator
                 thread.join(JOIN_SECONDS)  # compiled code must not run while the interpreter exits
 
 
