@@ -13,6 +13,7 @@ from confidently.rules import REGRESSION_RULES, RULES
 from confidently.tasks.names import MULTICLASS_NAMES
 from confidently.tasks.table import MULTICLASS, MULTILABEL, TASKS, task_named, task_of_classes, task_of_labels
 from tests.compared_names import compared_names
+from tests.covariances.test_core_equals_reference import TASKS as WITH_TWINS
 
 NAMES = {*TASKS, *MULTICLASS, *MULTILABEL}
 # The same words for something else: how words are counted, scikit-learn's names of targets, kinds of model files.
@@ -46,6 +47,10 @@ def test_the_compiled_core_has_the_same_tasks():
     assert [task.compiled for task in TASKS.values()] == [_core.Task[name.replace("-", "_")] for name in TASKS]
     assert len(TASKS) == len(list(_core.Task))
     assert tuple(MULTICLASS) == MULTICLASS_NAMES
+
+
+def test_every_task_of_classes_and_labels_is_held_against_a_twin():
+    assert set(WITH_TWINS) == {name for name, task in TASKS.items() if not task.regression}
 
 
 @pytest.mark.parametrize("name", TASKS)
