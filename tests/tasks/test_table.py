@@ -3,13 +3,16 @@ compares names of tasks."""
 
 import copy
 import pickle
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from confidently import _core
+from confidently import OnlineClassifier, _core, river
 from confidently.covariances.settings import Settings
 from confidently.rules import REGRESSION_RULES, RULES
+from confidently.tasks.joint import Joint
 from confidently.tasks.names import MULTICLASS_NAMES
 from confidently.tasks.table import MULTICLASS, MULTILABEL, TASKS, task_named, task_of_classes, task_of_labels
 from tests.compared_names import compared_names
@@ -95,6 +98,46 @@ def test_probabilities_rise_with_scores_and_decide_as_scores_do_before_training(
         assert (task.decided(None, p, initial) == task.decided(scores, None, initial)).all()
     likely = task.likely(scores, lambda: np.full(scores.shape, 0.5), rule_of(task).score_noise())
     assert likely.shape == (50, n) and (np.sign(likely[:, 1] - likely[:, 0]) == np.sign(p[:, 1] - p[:, 0])).all()
+
+
+class Reversed(Joint):
+    """Whose columns of weights are not the classes, so that little but predictions of matrices is right."""
+
+    unsupported: ClassVar = {"export": "no class has coefficients of its own"}
+    compiled_rows = False
+
+    def by_output(self, columns):
+        return columns[..., ::-1]
+
+
+def test_what_a_task_cannot_do_is_refused_with_the_reason():
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(60, 4)), random.integers(0, 3, 60)
+    classifier = OnlineClassifier("arow", view=None).fit(X, y)
+    classifier.to_sklearn()
+    settings = classifier.learner_.settings
+    classifier.learner_.settings = replace(settings, task=Reversed())
+    for export in (classifier.to_sklearn, classifier.to_onnx):
+        with pytest.raises(ValueError, match="no class has coefficients of its own"):
+            export()
+
+
+def test_single_rows_of_a_task_that_the_core_does_not_predict_are_matrices():
+    random = np.random.default_rng(0)
+    model, other = river.OnlineClassifier("arow"), river.OnlineClassifier("arow")
+    rows = [dict(zip("abcd", row, strict=True)) for row in random.normal(size=(60, 4)).tolist()]
+    for x, label in zip(rows, random.integers(0, 3, 60).tolist(), strict=True):
+        model.learn_one(x, label)
+        other.learn_one(x, label)
+    of_rows = model._rows
+    of_rows.learner.settings = replace(of_rows.learner.settings, task=Reversed())
+    of_rows._make_room()
+    assert of_rows.as_matrices and not other._rows.as_matrices
+    names = of_rows.table.names
+    for x in rows:
+        found, expected = model.predict_proba_one(x), other.predict_proba_one(x)
+        assert [found[name] for name in names] == pytest.approx([expected[name] for name in reversed(names)])
+        assert model.predict_one(x) == names[-1 - names.index(other.predict_one(x))]
 
 
 def test_rules_and_data_ask_for_tasks():

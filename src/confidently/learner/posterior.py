@@ -61,8 +61,10 @@ class Posterior:
         return Size(self.width, self.n_classes)
 
     def require(self, capability: str) -> None:
-        """Raise ``ValueError`` with the reason if the covariance lacks a capability."""
+        """Raise ``ValueError`` with the reason if the covariance or the task lacks a capability."""
         self.covariance.require(capability)
+        if capability in self.task.unsupported:
+            raise ValueError(self.task.unsupported[capability])
 
     @property
     def weights(self) -> np.ndarray:

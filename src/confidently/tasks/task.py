@@ -8,7 +8,7 @@ row of :data:`confidently.tasks.table.TASKS`; the rest of the package never comp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,6 +63,10 @@ class Task:
         After so many classes another one changes what the learner is; -1: it never does.
     updates_per_row : int
         The number of updates of one Gaussian by a row, at most.
+    unsupported : dict
+        What a learner of this task cannot do, with the reason; the names are those of a covariance's capabilities.
+    compiled_rows : bool
+        Whether the core predicts single rows, whose columns of weights are then the classes or labels.
     share_of_two : float
         The factor of weights and covariance that each of the first two classes gets of a learner of two classes.
     """
@@ -86,6 +90,8 @@ class Task:
     least_outputs: ClassVar[int] = 0
     classes_before_change: ClassVar[int] = -1
     updates_per_row: ClassVar[int] = 1
+    unsupported: ClassVar[Mapping[str, str]] = {}
+    compiled_rows: ClassVar[bool] = True
     share_of_two: ClassVar[float] = 0.5
 
     def __new__(cls) -> Self:
