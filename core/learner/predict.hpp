@@ -19,9 +19,10 @@ inline constexpr std::int64_t kRowsTogether = 4;
 inline constexpr std::int64_t kNearScoredBytes = 1 << 20;
 
 // Calls f(first, n, rows) with at most four rows at a time, which were checked. If the weights do not stay in the
-// cache, those of the next four rows are asked for.
+// cache, those of the next four rows are asked for. keep_zeros: whether dense rows with few zeros keep them, which
+// changes no sum that is taken in the order of the columns, but those in lanes.
 template <class Real, class F>
-void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, F&& f) {
+void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, bool keep_zeros, F&& f) {
     RowBuffer buffer[kRowsTogether];
     const Rows& rows = inspector.rows;
     const bool intercept = weights.intercept, far = weights.bytes() > kNearScoredBytes;
@@ -37,7 +38,7 @@ void each_four_rows(const Inspector& inspector, const Weights<Real>& weights, F&
             for (std::int64_t r = 0; r < n; ++r) inspector.check(first + r);
         for (std::int64_t r = 0; r < n; ++r) {
             row[r] = full ? rows.with_zeros(first + r, intercept, buffer[0]) : rows.at(first + r, intercept, buffer[r]);
-            if (r == 0 && n == kRowsTogether && rows.stores_zeros() && 2 * row[0].size > rows.n_columns) {
+            if (r == 0 && n == kRowsTogether && keep_zeros && rows.stores_zeros() && 2 * row[0].size > rows.n_columns) {
                 full = true;
                 row[0] = rows.with_zeros(first, intercept, buffer[0]);
             }
@@ -61,7 +62,7 @@ void score_rows(const Weights<Real>& weights, const Row* rows, std::int64_t n, s
 template <class Real>
 void predict_scores(const Weights<Real>& weights, const Inspector& inspector, std::int64_t n_seen, double* out) {
     std::vector<double> scratch(static_cast<std::size_t>(weights.columns));
-    each_four_rows(inspector, weights, [&](std::int64_t first, std::int64_t n, const Row* rows) {
+    each_four_rows(inspector, weights, true, [&](std::int64_t first, std::int64_t n, const Row* rows) {
         score_rows(weights, rows, n, n_seen, out + first * weights.columns, scratch.data());
     });
 }
@@ -111,7 +112,9 @@ void predict_moderated(const Covariance& covariance, const Inspector& inspector,
     const auto& weights = covariance.weights;
     const int columns = weights.columns;
     std::vector<double> scratch(static_cast<std::size_t>(columns));
-    each_four_rows(inspector, weights, [&](std::int64_t first, std::int64_t n, const Row* rows) {
+    // the one column of two classes has its variances in lanes
+    each_four_rows(inspector, weights, !Covariance::one_column,
+                   [&](std::int64_t first, std::int64_t n, const Row* rows) {
         double* scores = out + first * columns;
 #if CONFIDENTLY_X86
         if constexpr (requires { Covariance::avx2; })

@@ -42,6 +42,17 @@ def test_alone_and_among_others(part, dtype, k, options):
             np.testing.assert_array_equal(np.concatenate(alone), together)
 
 
+def test_scores_of_two_classes_are_moderated_alike_in_rows_with_few_zeros():
+    """Their variances are sums in four lanes, which zeros among the values would move to others."""
+    random = np.random.default_rng(0)
+    for _ in range(100):
+        X = random.normal(size=(90, 19))
+        learner = OnlineClassifier("arow", view=None).fit(X, np.arange(90) % 2).learner_
+        Z = np.where(random.random((24, 19)) < 0.1, 0.0, random.normal(size=(24, 19)))
+        alone = [learner.logits_of(as_matrix(row[None])) for row in Z]
+        np.testing.assert_array_equal(np.concatenate(alone), learner.logits_of(as_matrix(Z)))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_rows_of_every_width_with_long_runs_of_zeros(dtype):
     for d in range(1, 51):
