@@ -42,6 +42,8 @@ def test_a_task_is_one_object(name):
     assert task.name == name == str(task) and task_named(name) is task is task_named(task)
     assert type(task)() is task is copy.deepcopy(task) is pickle.loads(pickle.dumps(task))
     assert (type(task).__doc__ or "").strip()
+    with pytest.raises(TypeError, match="compare its name"):
+        assert task == name
     assert Settings(rule_of(task), task=name) == Settings(rule_of(task), task=task)
     assert Settings(rule_of(task), task=task).header()["task"] == name
 

@@ -101,9 +101,10 @@ class Task:
         found: Self = vars(cls)["only"]
         return found
 
-    def __eq__(self, other: object) -> bool:  # TEMPORARY
+    def __eq__(self, other: object) -> bool:
+        """Compare by identity; with a name, which would be unequal without a word, raise ``TypeError``."""
         if isinstance(other, str):
-            raise TypeError(f"task compared with {other!r}")
+            raise TypeError(f"a task is an object and never equals a name, got {other!r}; compare its name")
         return self is other
 
     __hash__ = object.__hash__
