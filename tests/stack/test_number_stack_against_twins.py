@@ -83,7 +83,7 @@ def test_rows_have_their_targets_and_weights_in_any_order():
 
 
 def learner_settings(covariance, prior):
-    return Recipe(RidgeRule(), covariance, others={"prior_variance": prior}).settings(1)
+    return Recipe(RidgeRule(), covariance, targets=True, others={"prior_variance": prior}).settings(1)
 
 
 def plan(settings, view, name):

@@ -9,8 +9,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier, _core, river
+from confidently import AutoClassifier, OnlineClassifier, _core, river
 from confidently.covariances.settings import Settings
+from confidently.data import open_stream
+from confidently.evaluation.comparison import compare
+from confidently.learner.recipe import Recipe
 from confidently.rules import REGRESSION_RULES, RULES
 from confidently.tasks.joint import Joint
 from confidently.tasks.names import MULTICLASS_NAMES
@@ -140,6 +143,24 @@ def test_single_rows_of_a_task_that_the_core_does_not_predict_are_matrices():
         found, expected = model.predict_proba_one(x), other.predict_proba_one(x)
         assert [found[name] for name in names] == pytest.approx([expected[name] for name in reversed(names)])
         assert model.predict_one(x) == names[-1 - names.index(other.predict_one(x))]
+
+
+def test_rules_of_the_other_kind_are_refused_wherever_a_learner_is_made(tmp_path):
+    X, y = np.eye(4), np.array([0, 1, 0, 1])
+    file = tmp_path / "rows.svm"
+    file.write_text("1 1:1\n2 2:1\n" * 4, encoding="utf-8")
+    places = (
+        lambda: OnlineClassifier(rule="ridge").fit(X, y),
+        lambda: river.OnlineClassifier("ridge"),
+        lambda: AutoClassifier([OnlineClassifier(rule="ridge")]).fit(X, y),
+        lambda: compare(open_stream(file), ["ridge"]),
+        lambda: Recipe(REGRESSION_RULES["ridge"]()).learner(2),
+    )
+    for place in places:
+        with pytest.raises(ValueError, match="the rule 'ridge' predicts numbers; expected one of perceptron"):
+            place()
+    with pytest.raises(ValueError, match="the rule 'arow' predicts classes; expected one of ridge"):
+        Recipe(RULES["arow"](), targets=True).learner(1)
 
 
 def test_rules_and_data_ask_for_tasks():

@@ -178,7 +178,7 @@ def _check_members(members: Any) -> None:
 
 def _plan(k: int, member: OnlineRegressor, n_columns: int, dtype: str) -> Plan:
     """Return how to make member k, whose state has the type of the whole."""
-    recipe = recipe_of(member, make_view(member.view), dtype)
+    recipe = recipe_of(member, make_view(member.view), dtype, targets=True)
     if recipe.is_undecided:
         recipe = replace(recipe, covariance=automatic_covariance(n_columns))
     names = "rows" if recipe.view is None else ",".join(part.name for part in recipe.view.views)

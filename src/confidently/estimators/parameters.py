@@ -66,11 +66,12 @@ def check_settings(classifier: Any, partial: bool) -> None:
     check_training(classifier, partial)
 
 
-def recipe_of(estimator: Any, view: View | None, dtype: str | None = None) -> Recipe:
+def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targets: bool = False) -> Recipe:
     """Return the recipe of an estimator's learner with a view; the state has its type, or ``dtype``."""
     settings = {name: getattr(estimator, name) for name in SHARED if name != "rule" and hasattr(estimator, name)}
     settings |= {} if dtype is None else {"dtype": dtype}
-    return Recipe.of(make_rule(estimator.rule), view, getattr(estimator, "multiclass", None), **settings)
+    multiclass = getattr(estimator, "multiclass", None)
+    return Recipe.of(make_rule(estimator.rule), view, multiclass, targets=targets, **settings)
 
 
 def check_training(classifier: Any, partial: bool) -> None:

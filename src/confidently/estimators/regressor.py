@@ -187,7 +187,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
 
     @property
     def _recipe(self) -> Recipe:
-        return recipe_of(self, make_view(self.view))
+        return recipe_of(self, make_view(self.view), targets=True)
 
     def _wanted(self, learner: Learner) -> tuple[Settings, View | None]:
         """Return the settings and the view that a learner with these parameters has, where the rows chose "auto"."""

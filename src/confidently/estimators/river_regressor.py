@@ -92,7 +92,7 @@ class OnlineRegressor(base.MiniBatchRegressor):
         if not isinstance(made, RegressionRule):
             raise ValueError(f"the rule {made.name!r} predicts classes; expected one of {', '.join(REGRESSION_RULES)}")
         check_choice("calibration", calibration, ("progressive", None))
-        self._rows = NumberRows(recipe_of(self, make_view(view)), calibration is not None, hash_bits)
+        self._rows = NumberRows(recipe_of(self, make_view(view), targets=True), calibration is not None, hash_bits)
 
     # --- one row ---------------------------------------------------------------------------------------------------
 

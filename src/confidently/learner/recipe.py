@@ -14,7 +14,7 @@ from ..data.features import Features
 from ..data.reading import ReaderOptions
 from ..rules.regression import RegressionRule
 from ..rules.rule import Rule
-from ..tasks.table import task_of_numbers
+from ..tasks.table import NUMBERS, task_of_numbers
 from ..views.center import Center
 from ..views.columns import Columns
 from ..views.view import View
@@ -38,7 +38,7 @@ def automatic_covariance(n_columns: int) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a learner is made of, before its classes, labels or targets are known; the rule says whether it has targets.
+    """What a learner is made of, before its classes or labels are known.
 
     Attributes
     ----------
@@ -50,13 +50,15 @@ class Recipe:
     view : View, optional
         What the learner sees of a row.
     fit_intercept : bool
+    targets : bool
+        Whether rows have numbers instead of classes or labels.
     others : dict
         The other settings (:class:`confidently.covariances.settings.Settings`), by name.
 
     Examples
     --------
     >>> from confidently import AROW, Ridge
-    >>> str(Recipe(AROW()).learner(3).task), str(Recipe(Ridge(), AUTO).learner(1, n_features=4).task)
+    >>> str(Recipe(AROW()).learner(3).task), str(Recipe(Ridge(), AUTO, targets=True).learner(1, n_features=4).task)
     ('joint', 'centered-regression')
     """
 
@@ -65,12 +67,13 @@ class Recipe:
     multiclass: str | None = None
     view: View | None = None
     fit_intercept: bool = True
+    targets: bool = False
     others: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rule: Rule, view: View | None = None, multiclass: str | None = None, **settings: Any) -> Self:
         """Return the recipe with these settings, by name."""
-        named = {name: settings.pop(name) for name in ("covariance", "fit_intercept") if name in settings}
+        named = {name: settings.pop(name) for name in ("covariance", "fit_intercept", "targets") if name in settings}
         return cls(rule, multiclass=multiclass, view=view, others=settings, **named)
 
     @property
@@ -99,9 +102,11 @@ class Recipe:
             If the settings do not fit together, or the task.
         """
         rule, name = self.rule, automatic_covariance(n_columns) if self.is_undecided else self.covariance
-        if not isinstance(rule, RegressionRule):
+        if not self.targets:
             chosen = Settings(rule, name, fit_intercept=self.fit_intercept, **self.others)
             return with_classes(chosen, self.multiclass, n_outputs, multilabel), self.view
+        NUMBERS.check_rule(rule)
+        assert isinstance(rule, RegressionRule)
         kind, view = kind_of(name), self.view
         if n_outputs > 1 and kind.keeps_examples:
             raise ValueError(

@@ -64,4 +64,4 @@ def _ridge(
     seen: str, view: View | list[View] | None, covariance: str, prior_variance: float = 1.0, dtype: str = "float64"
 ) -> Plan:
     others = {"prior_variance": prior_variance, "dtype": dtype}
-    return plan(Recipe(Ridge(), covariance, view=make_view(view), others=others), f"ridge on {seen}")
+    return plan(Recipe(Ridge(), covariance, view=make_view(view), targets=True, others=others), f"ridge on {seen}")

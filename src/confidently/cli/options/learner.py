@@ -130,11 +130,12 @@ def chosen_calibration(options: dict[str, Any]) -> str | None:
     return None if options["calibration"] == "none" else "progressive"
 
 
-def chosen_recipe(options: dict[str, Any], rule: Rule, view: View | None) -> Recipe:
+def chosen_recipe(options: dict[str, Any], rule: Rule, view: View | None, targets: bool = False) -> Recipe:
     """Return the recipe of a learner that the options choose."""
     from ...learner.recipe import Recipe
 
-    return Recipe.of(rule, view, options["multiclass"], forget=options["forget"], **chosen_settings(options))
+    settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets}
+    return Recipe.of(rule, view, options["multiclass"], **settings)
 
 
 def new_stream_learner(

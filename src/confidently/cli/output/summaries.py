@@ -344,7 +344,7 @@ def class_title(model: Model | TopicModel, name: Any) -> str:
         return "weights" if len(model.classes) == 1 else f"weights of output {shown(name)}"
     if model.learner.task.binary:
         return f"positive weights favor {shown(name)}, negative {shown(class_names(model)[0])}"
-    return f"{'label' if model.learner.task.multilabel else 'class'} {shown(name)}"
+    return f"{model.learner.task.noun} {shown(name)}"
 
 
 def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:

@@ -59,7 +59,7 @@ class RegressionTraining(ClassifierTraining):
             stack = new_number_stack(dtype=self.options["dtype"])
             self.learner = StreamLearner(stack, one_output(), None, features, self.reading)
         else:
-            recipe = chosen_recipe(self.options, self.rule, self.view)
+            recipe = chosen_recipe(self.options, self.rule, self.view, targets=True)
             self.learner = new_stream_learner(recipe, one_output(), features, self.reading, n_columns)
 
     def resume(self, model: Model) -> None:
