@@ -11,7 +11,7 @@ from sklearn.datasets import make_friedman1
 
 from confidently import AutoRegressor, load
 from confidently.data import open_stream
-from confidently.models.regression import RegressionModel
+from confidently.models.model import Model
 
 X, Y = make_friedman1(1500, n_features=5, noise=1.0, random_state=0)
 
@@ -66,7 +66,7 @@ def test_more_data_continue_the_stack(ok, tmp_path):
     ok("train", *parts, "--label", "y", "--auto", "--regression", "-o", whole, "-q")
     ok("train", parts[0], "--label", "y", "--auto", "--regression", "-o", first, "-q")
     ok("train", parts[1], "--init-model", first, "-o", second, "-q")
-    one, other = (RegressionModel.load(path).learner for path in (whole, second))
+    one, other = (Model.load(path).learner for path in (whole, second))
     assert one.n_seen == other.n_seen == 1500
     assert one.state["mixture.weights"] == pytest.approx(other.state["mixture.weights"], rel=1e-4, abs=1e-6)
 

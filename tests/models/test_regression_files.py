@@ -10,9 +10,8 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from confidently import REGRESSION_RULES, OnlineClassifier, OnlineRegressor, Quantile, Ridge, load
-from confidently.models.file import ModelFileError
+from confidently.models.file import LINEAR, REGRESSION, ModelFileError
 from confidently.models.model import Model
-from confidently.models.regression import RegressionModel
 from confidently.tasks.targets import GAIN
 from tests.model_files import contents_of, write_contents
 
@@ -120,9 +119,9 @@ def test_a_model_of_another_kind_is_refused(tmp_path):
     OnlineRegressor().fit(X, COUNTS).save(tmp_path / "numbers.cw")
     OnlineClassifier().fit(X, COUNTS > 5).save(tmp_path / "classes.cw")
     with pytest.raises(ModelFileError, match="got a regression model"):
-        Model.load(tmp_path / "numbers.cw")
+        Model.load(tmp_path / "numbers.cw", LINEAR)
     with pytest.raises(ModelFileError, match="classifier"):
-        RegressionModel.load(tmp_path / "classes.cw")
+        Model.load(tmp_path / "classes.cw", REGRESSION)
 
 
 def test_training_out_of_range_is_not_saved(tmp_path):

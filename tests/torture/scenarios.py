@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confidently.models.model import Model
-from confidently.models.regression import RegressionModel
 from confidently.topics.model import TopicModel
 from tests.command_line import rows
 from tests.torture.runs import Outcome, Runs
@@ -37,7 +36,7 @@ class Scenario:
         return [*(part for part in self.command if part != "--resume"), *(["--resume"] if resume else [])]
 
 
-KINDS = {"topics": TopicModel, "regression": RegressionModel}  # of models; others are classifiers
+KINDS = {"topics": TopicModel, "regression": Model}  # of models; others are classifiers
 TRAIN = ["train", "data.svm", "-q", "--passes", "2", "-o", "m.cw"]
 CACHE = ["cache", "-o", "rows.cache"]
 OLD = ["train", "other.svm", "-q", "-o", "m.cw"]

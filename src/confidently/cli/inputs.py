@@ -69,7 +69,7 @@ def load_model(path: str, kind: Kind) -> Model | TopicModel: ...
 def load_model(path: str, kind: Kind = "linear") -> Model | TopicModel:
     """Load a model file, or report one clear error."""
     with reported():
-        return model_type(kind).load(path)
+        return model_type(kind).load(path, kind)
 
 
 def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
@@ -81,16 +81,10 @@ def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
 
     if len(data) == 1 and is_model(data[0]) and os.path.isfile(path) and not is_model(path):
         raise BadInput(f"{data[0]} is a model and {path} is not; put the model first: {data[0]} {path}")
-    with reported():
-        return linear_type(path).load_touched(path, if_needed=True)
-
-
-def linear_type(path: str) -> type[Model]:
-    """Return the class of a regression model for the file of one, otherwise that of classifiers."""
     from ..models.model import Model
-    from ..models.regression import RegressionModel
 
-    return RegressionModel if kind_of_model(path) == RegressionModel.kind else Model
+    with reported():
+        return Model.load_touched(path, if_needed=True)
 
 
 def model_type(kind: Kind) -> type[Model] | type[TopicModel]:
@@ -100,9 +94,8 @@ def model_type(kind: Kind) -> type[Model] | type[TopicModel]:
 
         return TopicModel
     from ..models.model import Model
-    from ..models.regression import RegressionModel
 
-    return RegressionModel if kind == RegressionModel.kind else Model
+    return Model
 
 
 def open_for(

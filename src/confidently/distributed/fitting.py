@@ -25,7 +25,6 @@ from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
 from ..learner.recipe import one_output
 from ..models.model import Model
-from ..models.regression import RegressionModel
 from ..rules.ranges import check_choice
 from ..wording import counted
 from .cluster import connected, dashboard, n_threads
@@ -247,7 +246,7 @@ class _Training:
         features = Features(bounded=not reading.vocabulary) if reading.named else None
         saved = saved_regression(estimator) | {"one_dimensional": True}
         source = {**reading.as_dict(), "closed": False}
-        return RegressionModel(learner, one_output().names, features, saved, source)
+        return Model(learner, one_output().names, features, saved, source)
 
     def _initial_model(self, chosen: OnlineClassifier | AutoClassifier, found: Survey, classes: Any) -> Model:
         names = [] if classes is None else [plain(name) for name in classes]

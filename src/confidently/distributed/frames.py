@@ -17,7 +17,6 @@ from ..estimators.parameters import saved_regression
 from ..estimators.regressor import OnlineRegressor
 from ..learner.tables import view_of_rows
 from ..models.model import Model
-from ..models.regression import RegressionModel
 from .rounds import Rounds
 from .sources import Blocks
 from .tasks import Job, choose_by_rows, count, distinct, head
@@ -106,7 +105,7 @@ class Frames:
         model = Model(learner, names, features, settings_of(self.estimator))
         return self._with_members(model) if learner.rows_to_prepare else model
 
-    def _regression(self) -> RegressionModel:
+    def _regression(self) -> Model:
         n_outputs = self.y.shape[1] if self.y.ndim == 2 else 1
         if self.names is not None:
             self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
@@ -114,7 +113,7 @@ class Frames:
         learner.undoes = True  # parts train on copies
         features = None if self.names is None else Features.named(self.names)
         estimator = saved_regression(self.estimator) | {"one_dimensional": self.y.ndim == 1}
-        return RegressionModel(learner, list(range(n_outputs)), features, estimator)
+        return Model(learner, list(range(n_outputs)), features, estimator)
 
     def _with_members(self, model: Model) -> Model:
         """Have a worker choose the members of a stack by the first rows."""

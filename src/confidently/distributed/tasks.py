@@ -24,7 +24,6 @@ from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
-from ..models.regression import RegressionModel
 from ..stack.members import ROWS, WEIGHTS, parts_of
 from ..stack.stack import HESSIAN
 from ..stack.threads import members_in_turn
@@ -237,7 +236,7 @@ def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
 
 
 def _is_regression(base: Model) -> bool:
-    return base.kind == RegressionModel.kind
+    return bool(base.learner.task.regression)
 
 
 def _skips_classes(base: Model, job: Job) -> bool:

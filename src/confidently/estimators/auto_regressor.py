@@ -15,7 +15,7 @@ from ..covariances.settings import DTYPES
 from ..covariances.table import kind_of
 from ..data.features import Features
 from ..learner.recipe import automatic_covariance
-from ..models.regression import RegressionModel
+from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..stack.members import WEIGHTS, Plan, plan
 from ..stack.number_choice import new_number_stack
@@ -152,19 +152,19 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
     def _as_regressor(self, k: int) -> OnlineRegressor:
         learner: Any = copy(self.learner_.members[k])
         learner.state = {name: array.copy() for name, array in learner.state.items()}
-        regressor = regressor_of(RegressionModel(learner, [0], None, {"calibration": "progressive"}))
+        regressor = regressor_of(Model(learner, [0], None, {"calibration": "progressive"}))
         regressor.learner_, regressor._one_dimensional = learner, True
         take_columns(regressor, self)
         return regressor
 
     # --- files ---------------------------------------------------------------------------------------------------
 
-    def as_model(self) -> RegressionModel:
+    def as_model(self) -> Model:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
         estimator = plain_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
-        return RegressionModel(self.learner_, [0], features, estimator, getattr(self, "source_", {}))
+        return Model(self.learner_, [0], features, estimator, getattr(self, "source_", {}))
 
 
 def _check_members(members: Any) -> None:

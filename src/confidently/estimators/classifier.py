@@ -416,4 +416,4 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
         from ..models.linear_form import linear_form  # only here, to save start-up time
 
         check_is_fitted(self)
-        return linear_form(self.learner_, self._class_order, self.calibration)
+        return linear_form(self.learner_, self.calibration, self._class_order)

@@ -12,7 +12,6 @@ from ..covariances.table import of_classes, of_labels, resolved
 from ..data.class_order import ClassOrder
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
-from ..models.regression import RegressionModel
 from ..views.center import Center
 from ..views.table import make_view
 from .base import BaseOnlineClassifier
@@ -52,7 +51,7 @@ def put_model(classifier: AnyClassifier, model: Model) -> AnyClassifier:
     return classifier
 
 
-def regressor_of(model: RegressionModel) -> OnlineRegressor:
+def regressor_of(model: Model) -> OnlineRegressor:
     """Return a regressor with the settings of a model, untrained."""
     settings, estimator = model.learner.settings, model.estimator
     parameters = {name: getattr(settings, name) for name in REGRESSION_SHARED}
@@ -68,7 +67,7 @@ def regressor_of(model: RegressionModel) -> OnlineRegressor:
     return OnlineRegressor(settings.rule, covariance, fit_intercept=fit_intercept, view=view, **parameters)
 
 
-def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> OnlineRegressor:
+def put_regression(regressor: OnlineRegressor, model: Model) -> OnlineRegressor:
     """Give a regressor the learner of a model.
 
     Raises
@@ -89,7 +88,7 @@ def put_regression(regressor: OnlineRegressor, model: RegressionModel) -> Online
 
 def put_any(estimator: Any, model: Model) -> Any:
     """Give an estimator of either kind the learner of a model."""
-    return put_regression(estimator, model) if isinstance(model, RegressionModel) else put_model(estimator, model)
+    return put_regression(estimator, model) if model.learner.task.regression else put_model(estimator, model)
 
 
 def put_features(estimator: OnlineEstimator[Any], model: Model) -> None:

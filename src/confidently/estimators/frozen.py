@@ -1,20 +1,59 @@
-"""Frozen classifiers with what scikit-learn's linear models have: coefficients, intercepts and classes."""
+"""Frozen predictors with what scikit-learn's linear models have: coefficients, intercepts and classes."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from ..models.linear_form import LinearForm, Spread
+from ..rules.ranges import UNIT, check_number
 from ..tasks import calibration
+from ..tasks.targets import Prediction, interval, standard_deviation
 from ..views.view import View
 
 
-class LinearPredictor(ClassifierMixin, BaseEstimator):
+class FrozenLinear(BaseEstimator):
+    """Base of the frozen predictors."""
+
+    form: LinearForm
+    coef_: Any
+    intercept_: Any
+
+    def _freeze(self, form: LinearForm, feature_names: Any) -> None:
+        self.form, self.feature_names = form, feature_names
+        self.coef_, self.intercept_ = form.coef, form.whole_intercept
+        self.n_features_in_ = form.coef.shape[1]
+        if feature_names is not None:
+            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Do nothing and return the predictor."""
+        return self
+
+    def _rows(self, X: Any) -> Any:
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _scores(self, rows: Any) -> np.ndarray:
+        scores: np.ndarray = np.asarray(rows @ self.form.coef.T) + self.form.intercept
+        return scores
+
+    def __sklearn_clone__(self) -> Self:
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearPredictor(ClassifierMixin, FrozenLinear):
     """Frozen linear classifier, created by :meth:`confidently.OnlineClassifier.to_sklearn`.
 
     Like scikit-learn's ``FrozenEstimator`` it does not change: ``fit`` does nothing, and a clone is the predictor
@@ -45,16 +84,8 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
     """
 
     def __init__(self, form: LinearForm, feature_names: Any = None) -> None:
-        self.form = form
-        self.feature_names = feature_names
-        self.coef_, self.intercept_, self.classes_ = form.coef, form.intercept, form.classes
-        self.n_features_in_ = form.coef.shape[1]
-        if feature_names is not None:
-            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
-
-    def fit(self, X: Any, y: Any = None) -> LinearPredictor:
-        """Do nothing and return the predictor."""
-        return self
+        self._freeze(form, feature_names)
+        self.classes_: Any = form.classes
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores: shape (n,) for two classes, positive for ``classes_[1]``; otherwise (n, n_classes)."""
@@ -74,33 +105,90 @@ class LinearPredictor(ClassifierMixin, BaseEstimator):
         scores = self._scores(rows)
         if form.calibration is None:
             assert spread is not None  # on which uncalibrated probabilities depend
-            return task.likely(self._shaped(scores), lambda: self._shaped(score_variances(spread, rows)), form.noise)
+            return task.likely(
+                self._shaped(scores), lambda: self._shaped(score_variances(spread, rows)), form.rule.score_noise()
+            )
         if spread is not None:
             variances = score_variances(spread, rows)
             variances = _of_the_best_two(scores, variances) if task.several else variances
             scores = calibration.moderated(scores, variances, spread.prior)
         return task.probabilities(self._shaped(scores), form.calibration)
 
-    def _rows(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-    def _scores(self, rows: Any) -> np.ndarray:
-        scores: np.ndarray = np.asarray(rows @ self.coef_.T) + self.intercept_
-        return scores
-
     def _shaped(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 0] if self.form.task.binary else scores
-
-    def __sklearn_clone__(self) -> LinearPredictor:
-        return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = self.form.task.multilabel
-        tags.input_tags.sparse = True
+        return tags
+
+
+class LinearRegressionPredictor(RegressorMixin, FrozenLinear):
+    """Frozen linear regression, created by :meth:`confidently.OnlineRegressor.to_sklearn`.
+
+    Like scikit-learn's ``FrozenEstimator`` it does not change: ``fit`` does nothing, and a clone is the predictor
+    itself. It pickles without the state that training needs.
+
+    Parameters
+    ----------
+    form : LinearForm
+        The coefficients, of ``confidently.models.linear_form.linear_form``.
+    one_dimensional : bool
+        Whether targets have one dimension.
+    feature_names : sequence of str, optional
+
+    Attributes
+    ----------
+    coef_, intercept_
+        As in scikit-learn's linear regressions.
+    n_features_in_, feature_names_in_
+        As in any scikit-learn estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from confidently import OnlineRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> regressor = OnlineRegressor().fit(X, y)
+    >>> predictor = regressor.to_sklearn()
+    >>> predictor.coef_.shape, bool(np.allclose(predictor.predict(X), regressor.predict(X)))
+    ((10,), True)
+    """
+
+    def __init__(self, form: LinearForm, one_dimensional: bool = True, feature_names: Any = None) -> None:
+        self._freeze(form, feature_names)
+        self.one_dimensional = one_dimensional
+        if one_dimensional:
+            self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Return the expected targets; with ``return_std`` also the standard deviations around them."""
+        form, found = self.form, self._predicted(X)
+        if not return_std:
+            return self._shaped(found.mean)
+        return self._shaped(found.mean), self._shaped(
+            standard_deviation(form.rule, form.targets, found, form.calibrated)
+        )
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Return central intervals that contain the targets with a probability, shape (n, 2) or (n, n_outputs, 2)."""
+        check_number("predict_interval", "coverage", coverage, UNIT)
+        form = self.form
+        return self._shaped(interval(form.rule, form.targets, self._predicted(X), coverage, form.calibrated))
+
+    def _predicted(self, X: Any) -> Prediction:
+        rows, form = self._rows(X), self.form
+        assert form.spread is not None  # which every regression has
+        scores = self._scores(rows)
+        variances = np.broadcast_to(score_variances(form.spread, rows), scores.shape)
+        return form.task.prediction(form.rule, form.targets, scores, variances)
+
+    def _shaped(self, numbers: np.ndarray) -> np.ndarray:
+        return numbers[:, 0] if self.one_dimensional else numbers
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         return tags
 
 

@@ -9,7 +9,6 @@ from ..data.memory.labels import with_class_weight
 from ..learner.learner import Learner
 from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
-from ..models.regression import RegressionModel
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from ..topics.model import TopicModel, load_any
@@ -48,7 +47,7 @@ def load(
     model = load_any(path)
     if isinstance(model, TopicModel):
         return _topic_model(path, model)
-    if isinstance(model, RegressionModel):
+    if model.learner.task.regression:
         with damage_reported(path):
             if isinstance(model.learner, NumberStack):
                 return _auto_regressor(model)
@@ -76,10 +75,10 @@ def _auto_classifier(model: Model) -> AutoClassifier:
     return classifier
 
 
-def _auto_regressor(model: RegressionModel) -> AutoRegressor:
+def _auto_regressor(model: Model) -> AutoRegressor:
     estimator = dict(model.estimator)
     if "members" not in estimator:
-        members = (RegressionModel(member, [0], None, {}) for member in model.learner.members)
+        members = (Model(member, [0], None, {}) for member in model.learner.members)
         estimator["members"] = [regressor_of(member) for member in members]
     regressor = AutoRegressor(dtype=model.learner.dtype, **estimator)
     regressor._check_parameters()

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from ..models.merged_learner import HOW
-from ..models.regression import RegressionModel
 from ..models.stack_merging import merge_all
 from ..rules.ranges import check_choice
 from .base import BaseOnlineClassifier
@@ -84,6 +83,5 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     merged = merge_all([model.as_model() for model in models], names, start, "the base", how)
     whole: AnyOnline = clone(models[0])
     if isinstance(whole, OnlineRegressor):
-        assert isinstance(merged, RegressionModel)  # merging keeps the kind
         return put_regression(whole, merged)
     return put_model(whole, merged)

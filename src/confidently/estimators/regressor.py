@@ -18,11 +18,10 @@ from ..data.features import Features
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..learner.recipe import Recipe
-from ..models.regression import RegressionModel
+from ..models.model import Model
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from ..tasks.targets import variance_factor
 from ..views.center import MEAN, Center
 from ..views.columns import ZERO, Columns
 from ..views.table import make_view
@@ -33,7 +32,7 @@ from .parameters import check_passes, check_unchanged, recipe_of, saved_regressi
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from .frozen_regressor import LinearRegressionPredictor
+    from .frozen import LinearRegressionPredictor
 
 
 class OnlineRegressor(BaseOnlineRegressor[Learner]):
@@ -305,17 +304,15 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         ValueError
             For a kernel, and with a view other than the centering of rows.
         """
-        from ..models.regression_form import regression_form  # only here, to save start-up time
-        from .frozen import not_linear
-        from .frozen_regressor import LinearRegressionPredictor
+        from ..models.linear_form import linear_form  # only here, to save start-up time
+        from .frozen import LinearRegressionPredictor, not_linear
 
         check_is_fitted(self)
         view = self.learner_.view
         if view is not None and not isinstance(view, Center):
             raise not_linear(view)
-        form = regression_form(self.learner_, centered=view is not None)
-        names = getattr(self, "feature_names_in_", None)
-        return LinearRegressionPredictor(form, self.calibration is not None, self._is_one_dimensional(), names)
+        form = linear_form(self.learner_, self.calibration, centered=view is not None)
+        return LinearRegressionPredictor(form, self._is_one_dimensional(), getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
         """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
@@ -338,18 +335,16 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         ValueError
             For a kernel.
         """
-        from ..models.regression_form import regression_form  # only here, to save start-up time
-        from ..models.regression_onnx import regression_to_onnx
+        from ..models.linear_form import linear_form  # only here, to save start-up time
+        from ..models.onnx_export import to_onnx
 
         check_is_fitted(self)
-        factor = variance_factor(self.learner_.settings.rule, self._targets(), self.calibration is not None)
-        form = regression_form(self.learner_)
-        return regression_to_onnx(self.learner_, form, factor, self._feature_names(), dtype)
+        return to_onnx(self.learner_, linear_form(self.learner_, self.calibration), self._feature_names(), dtype)
 
-    def as_model(self) -> RegressionModel:
+    def as_model(self) -> Model:
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         estimator = saved_regression(self) | {"one_dimensional": self._is_one_dimensional()}
         outputs = list(range(self.learner_.n_classes))
         features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        return RegressionModel(self.learner_, outputs, features, estimator, getattr(self, "source_", {}))
+        return Model(self.learner_, outputs, features, estimator, getattr(self, "source_", {}))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from river import base, proba
 
 from ..learner.dict_numbers import NumberRows
-from ..models.regression import RegressionModel
+from ..models.model import Model
 from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
@@ -157,4 +157,4 @@ class OnlineRegressor(base.MiniBatchRegressor):
         rows = self._rows
         rows.grow_features()
         estimator = {"covariance": self.covariance, "calibration": self.calibration}
-        RegressionModel(rows.learner, [0], rows.features(), estimator).save(path)
+        Model(rows.learner, [0], rows.features(), estimator).save(path)

@@ -13,7 +13,6 @@ from ..covariances.table import of_classes, saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
 from ..data.reading import ReaderOptions
-from ..learner.learner import Learner
 from ..tasks.task import Task
 from ..wording import MAX_LISTED, listed
 from .model import Model
@@ -106,9 +105,7 @@ def _text(value: Any) -> str:
 
 def all_classes(models: Sequence[Model]) -> ClassTable:
     """Return the classes of all models, numbered as in one stream, the first model's first."""
-    learner = models[0].learner
-    any_number = learner.task.multilabel or (isinstance(learner, Learner) and learner.settings.task.regression)
-    table = ClassTable(models[0].classes, any_number)
+    table = ClassTable(models[0].classes, not models[0].learner.task.one_class)
     for model in models[1:]:
         for name in model.classes:
             if name is not None:

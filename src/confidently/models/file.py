@@ -37,11 +37,11 @@ from . import tensors
 FORMAT = 6
 WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_CORRECTIONS = 3, 4, 5  # of files that need nothing later, for earlier versions
 KEY = "confidently"
-LINEAR = "linear"
+LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
 KINDS = {  # what a model of each kind is called, and the commands for it
     LINEAR: ("a classifier", "confidently predict, inspect or evaluate"),
-    "regression": ("a regression model", "confidently predict, inspect or evaluate"),
-    "topics": ("a topic model", "confidently topics predict or confidently topics show"),
+    REGRESSION: ("a regression model", "confidently predict, inspect or evaluate"),
+    TOPICS: ("a topic model", "confidently topics predict or confidently topics show"),
 }
 HEADER_CHECK = ', "header_crc32": '  # start of the header's last entry, the CRC-32 of everything before it
 Name = str | int | float | bool
@@ -70,13 +70,26 @@ class Source:
 
 
 @dataclass
-class Estimator:
-    """Those of the estimator's parameters that are used before training checks them."""
+class SavedClassifier:
+    """Those of a classifier's parameters that are used before training checks them."""
 
     multiclass: Multiclass | None = "joint"
     calibration: Literal["progressive"] | None = None
     class_weight: str | list[tuple[Name, float]] | None = None
     n_jobs: Annotated[int, Interval(-(2**16), 2**16)] | None = None
+
+
+@dataclass
+class SavedRegressor:
+    """The parameters of a regressor that are not its learner's, and whether its targets had one dimension."""
+
+    covariance: str | None = None
+    calibration: Literal["progressive"] | None = None
+    passes: Count = 1
+    shuffle: bool | Literal["auto"] = False
+    random_state: Count | None = None
+    one_dimensional: bool = True
+    members: Literal["auto"] | None = None
 
 
 class SavedView(TypedDict):
@@ -120,7 +133,7 @@ class Header(Version):
     def __post_init__(self) -> None:
         if len(set(self.classes)) < len(self.classes):
             raise ValueError("a class is named twice")
-        conform(self.estimator, Estimator, "estimator")
+        conform(self.estimator, SavedRegressor if self.kind == REGRESSION else SavedClassifier, "estimator")
         conform(self.source, Source, "source")
         ReaderOptions.from_dict(self.source)
 

@@ -1,4 +1,4 @@
-"""The coefficients that a linear classifier predicts with, for predictors that run without the learner."""
+"""What a linear classifier or regression predicts with, for predictors that run without the learner."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ import numpy as np
 
 from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
+from ..rules.rule import Rule
 from ..tasks.calibration import INITIAL_LABEL, INITIAL_TEMPERATURE, mirrored
+from ..tasks.targets import Targets
 from ..tasks.task import Task
+from ..views.center import MEAN
 
 
 @dataclass(frozen=True)
@@ -37,43 +40,63 @@ class Spread:
 
 @dataclass(frozen=True)
 class LinearForm:
-    """The parameters of a linear classifier's predictions.
+    """The parameters of a linear classifier's or regression's predictions.
 
     Attributes
     ----------
     coef : array of shape (columns, d)
-        One row for two classes, otherwise one per class or label; d counts the columns that the view makes.
+        One row for two classes, otherwise one per class, label or number; d counts the columns that the view makes.
     intercept : array of shape (columns,)
+        Of the score, without the offset of targets.
+    rule : Rule
     task : Task
-    classes : array
+    calibrated : bool
+        Whether probabilities, or deviations and intervals, are made of the errors in training.
     calibration : array, optional
-        Of :mod:`confidently.tasks.calibration`, for scores that are moderated unless labels are ranked jointly.
-        Without one: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)).
+        Of classes, that of :mod:`confidently.tasks.calibration`, for scores that are moderated unless labels are ranked
+        jointly. Without one: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)). Of
+        numbers, the statistics of the targets.
     spread : Spread, optional
-        Parameters of the variances, if probabilities depend on them; without them, scores are not moderated.
-    noise : sequence of pairs of float
-        The weights and variances of the noise, of :meth:`confidently.rules.rule.Rule.score_noise`.
+        Parameters of the variances, if predictions depend on them; without them, scores are not moderated.
+    classes : array, optional
+        The classes or labels, unless numbers are predicted.
     """
 
     coef: np.ndarray
     intercept: np.ndarray
+    rule: Rule
     task: Task
-    classes: np.ndarray
+    calibrated: bool
     calibration: np.ndarray | None
     spread: Spread | None
-    noise: tuple[tuple[float, float], ...]
+    classes: np.ndarray | None = None
+
+    @property
+    def targets(self) -> Targets:
+        """What is known about the targets of a regression."""
+        assert self.calibration is not None  # which every regression has
+        return Targets.of(self.calibration)
+
+    @property
+    def whole_intercept(self) -> np.ndarray:
+        """The intercept, and the offset of targets."""
+        return self.intercept + self.task.offset(self.rule, self.targets) if self.task.regression else self.intercept
 
 
-def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) -> LinearForm:
-    """Return the parameters of a classifier's predictions.
+def linear_form(
+    learner: Learner, calibration: str | None, order: ClassOrder | None = None, centered: bool = False
+) -> LinearForm:
+    """Return the parameters of a learner's predictions, for the rows that its view makes.
 
     Parameters
     ----------
     learner : Learner
-    order : ClassOrder
-        The classes or labels, in whose order the parameters are.
     calibration : {"progressive", None}
-        Calibration of the probabilities.
+        What probabilities, or deviations and intervals, are made of.
+    order : ClassOrder, optional
+        The classes or labels, in whose order the parameters are.
+    centered : bool
+        Whether the parameters are for the rows before the view "center", whose means become part of the intercept.
 
     Raises
     ------
@@ -81,38 +104,49 @@ def linear_form(learner: Learner, order: ClassOrder, calibration: str | None) ->
         For a kernel, and where probabilities need more parameters: a full covariance with three or more classes or
         multilabel, and uncalibrated probabilities with three or more classes, except those of softmax.
     """
-    settings, state = learner.settings, learner.state["calibration"]
+    settings, task = learner.settings, learner.task
     learner.require("export")
-    several, binary = settings.task.several, settings.task.binary
-    found: np.ndarray | None = None
-    if calibration is not None and several:
-        found = state.copy()
-    elif calibration is not None and binary:
-        found = state.copy() if order.numbers[0] == 0 else mirrored(state)
-    elif calibration is not None:
-        found = order.columns(state.reshape(-1, len(INITIAL_LABEL)).T).T.ravel()
-    elif settings.task.likely_by_scores:
-        found = np.array(INITIAL_TEMPERATURE)
-    elif several:
+    kept = _calibration(learner, order, calibration)
+    mean = learner.mean() if order is None else order.scores(learner.mean().T, task.binary).T
+    coef = mean[:, : learner.width].copy()
+    intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
+    moderated = calibration is not None and not task.has_threshold
+    spread = _spread(learner, order) if kept is None or moderated or task.regression else None
+    if centered and spread is not None:
+        by, found = learner.state[MEAN][: learner.width], spread.weights
+        intercept -= coef @ by
+        found[-1, :-1] = found[:-1, -1] = -found[:-1, :-1] @ by
+        found[-1, -1] = by @ found[:-1, :-1] @ by
+    classes = None if order is None else order.classes
+    return LinearForm(coef, intercept, settings.rule, task, calibration is not None, kept, spread, classes)
+
+
+def _calibration(learner: Learner, order: ClassOrder | None, calibration: str | None) -> np.ndarray | None:
+    """Return the calibration in the order of the classes, and of numbers always, since it has their offset."""
+    task, state = learner.task, learner.state["calibration"]
+    if order is None or (calibration is not None and task.several):
+        return state.copy()
+    if calibration is not None and task.binary:
+        return state.copy() if order.numbers[0] == 0 else mirrored(state)
+    if calibration is not None:
+        return order.columns(state.reshape(-1, len(INITIAL_LABEL)).T).T.ravel()
+    if task.likely_by_scores:
+        return np.array(INITIAL_TEMPERATURE)
+    if task.several:
         raise ValueError(
             "uncalibrated probabilities (calibration=None) of three or more classes are integrals, which cannot be "
             'exported; train with calibration="progressive"'
         )
-    mean = order.scores(learner.mean().T, binary).T
-    intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
-    moderated = calibration is not None and not settings.task.has_threshold
-    spread = _spread(learner, order) if found is None or moderated else None
-    coef, noise = mean[:, : learner.width], settings.rule.score_noise()
-    return LinearForm(coef, intercept, settings.task, order.classes, found, spread, noise)
+    return None
 
 
-def _spread(learner: Learner, order: ClassOrder) -> Spread:
+def _spread(learner: Learner, order: ClassOrder | None) -> Spread:
     settings = learner.settings
     found, unseen = learner.covariance.score_covariance(learner.state, learner.size), learner.unseen_variances()
     is_matrix = found.ndim == 3
     if is_matrix:
         found, unseen = found[0], unseen[:1]
-    elif not learner.task.binary:
+    elif order is not None and not learner.task.binary:
         found, unseen = order.columns(found.T).T, order.columns(unseen)
     if not settings.fit_intercept:
         found = np.pad(found, (0, 1) if is_matrix else ((0, 0), (0, 1)))

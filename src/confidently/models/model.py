@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.members import Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
+from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from ..tasks.table import BINARY
+from ..views.center import Center
 from ..views.view import View
 from ..wording import counted
 from . import file
-from .file import checked_arrays
+from .file import LINEAR, REGRESSION, checked_arrays
 
 
 class Touched(NamedTuple):
@@ -56,7 +58,7 @@ class SavedModel(ABC):
         The features that the learner has, if those at the prior were left out (:meth:`Model.load_touched`).
     """
 
-    kind: ClassVar[str]
+    kinds: ClassVar[tuple[str, ...]]  # of model files
 
     learner: Any
     classes: list[Any]
@@ -114,8 +116,8 @@ class SavedModel(ABC):
         file.write(path, self.header(), self.arrays())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model file of this kind.
+    def load(cls, path: str | os.PathLike[str], *kinds: str) -> Self:
+        """Read a model file of one of these kinds, by default of any that this class has.
 
         Raises
         ------
@@ -124,7 +126,7 @@ class SavedModel(ABC):
         OSError
             If it cannot be read.
         """
-        return cls.from_contents(file.read(path, cls.kind))
+        return cls.from_contents(file.read(path, *(kinds or cls.kinds)))
 
     @classmethod
     def from_contents(cls, contents: file.Contents) -> Self:
@@ -138,11 +140,19 @@ class SavedModel(ABC):
 
 @dataclass
 class Model(SavedModel):
-    """A classifier: its learner or stack of learners, and the names of its classes and features."""
+    """A classifier or a regression: its learner or stack of learners, and the names of its classes and features.
 
-    kind: ClassVar[str] = "linear"
+    The classes of a regression are the numbers of its outputs.
+    """
+
+    kinds: ClassVar[tuple[str, ...]] = (LINEAR, REGRESSION)
 
     learner: Any
+
+    @property
+    def kind(self) -> str:
+        """The kind of its file."""
+        return REGRESSION if self.learner.task.regression else LINEAR
 
     @property
     def multiclass(self) -> str | None:
@@ -152,7 +162,8 @@ class Model(SavedModel):
 
     def class_table(self) -> ClassTable:
         """Return the classes, to which a stream may add others."""
-        return ClassTable(self.classes, self.learner.task.multilabel, self.source.get("closed", False))
+        task = self.learner.task
+        return ClassTable(self.classes, not task.one_class, task.regression or self.source.get("closed", False))
 
     def stream_learner(self, reading: ReaderOptions | None = None) -> StreamLearner:
         """Return the learner, to continue its training; ``reading`` is by default how its rows were read."""
@@ -166,7 +177,7 @@ class Model(SavedModel):
             settings = self.learner.settings
             multiclass = saved_multiclass(settings.rule, settings.covariance, self.multiclass)
             header["estimator"] = self.estimator | {"multiclass": multiclass}
-        return header
+        return header if self.kind == LINEAR else {"kind": self.kind, **header}
 
     @classmethod
     def load_touched(cls, path: str | os.PathLike[str], if_needed: bool = False) -> Self:
@@ -177,7 +188,7 @@ class Model(SavedModel):
         all their values. Nothing is left out of stacks, of covariances that couple features, and where a view makes
         columns or has arrays of its own. The errors are those of :meth:`load`.
         """
-        contents = file.read(path, cls.kind)
+        contents = file.read(path, *cls.kinds)
         rows = contents.arrays.get("weights.rows")
         if contents.header.members or rows is None or contents.features is not None:
             return cls.from_contents(contents)
@@ -217,16 +228,16 @@ class Model(SavedModel):
                 part.check_values()
 
     @staticmethod
-    def unpacked(header: file.Header, arrays: State) -> Learner | Stack:
+    def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
-        return stack_of(header, arrays, Stack) if header.members else learner_of(vars(header), arrays)
+        regression = header.kind == REGRESSION
+        return (
+            _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
+        )
 
 
-AnyStack = TypeVar("AnyStack", bound=Members)
-
-
-def stack_of(header: file.Header, arrays: State, kind: type[AnyStack], regression: bool = False) -> AnyStack:
-    """Return the stack of a header and packed arrays; an error if they do not fit."""
+def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | NumberStack:
+    kind = NumberStack if regression else Stack
     n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
     check_choice("dtype", dtype, DTYPES)
     members: list[Learner | NaiveBayes] = []
@@ -239,7 +250,7 @@ def stack_of(header: file.Header, arrays: State, kind: type[AnyStack], regressio
         elif "settings" not in saved:
             raise ValueError(f"member {k} has no settings")
         else:
-            members.append(learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
+            members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
     mixture = checked_arrays(arrays, kind.shapes(len(members)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
@@ -266,12 +277,16 @@ def _check_values(learner: Learner) -> None:
         check_view(learner.view, learner.view.packed(learner.state, learner.n_features))
 
 
-def learner_of(header: dict[str, Any], arrays: State, regression: bool = False) -> Learner:
-    """Return the learner of a header's entries and its packed arrays; an error if they do not fit."""
+def _learner_of(header: dict[str, Any], arrays: State, regression: bool) -> Learner:
+    """Return the learner of a header's entries and its packed arrays."""
     learner = Learner.from_header(header, {})
-    if learner.settings.task.regression != regression:
-        raise ValueError(f"the task {learner.task.name!r} in a model that predicts {_predicted(regression)}")
-    if (view := learner.view) is not None:
+    if learner.task.regression != regression:
+        predicted = "numbers" if regression else "classes"
+        raise ValueError(f"the task {learner.task.name!r} in a model that predicts {predicted}")
+    view = learner.view
+    if learner.task.centered and not (view is not None and any(isinstance(one, Center) for one in view.views)):
+        raise ValueError(f"the task {learner.task.name!r} without the view 'center'")
+    if view is not None:
         of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
         shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
         of_view = checked_arrays(of_view, shapes)
@@ -289,10 +304,6 @@ def learner_of(header: dict[str, Any], arrays: State, regression: bool = False) 
     return learner
 
 
-def _predicted(regression: bool) -> str:
-    return "numbers" if regression else "classes"
-
-
 def check_view(view: View, packed: State) -> None:
     """Raise ``ValueError`` unless the packed arrays of a view could be what it has learned."""
     for name, values, allowed in view.values(packed):
@@ -302,7 +313,7 @@ def check_view(view: View, packed: State) -> None:
 def _check_names(header: file.Header, features: Features | None) -> None:
     # the second of two classes may not have been seen yet; topic models know both
     of_two = header.n_classes <= 2 if header.members else header.settings.get("task") == BINARY.name
-    unnamed = int(header.kind == Model.kind and of_two)
+    unnamed = int(header.kind == LINEAR and of_two)
     if unnamed and header.n_classes != 2:
         raise ValueError(f"{header.n_classes} classes for a task of two")
     if not header.n_classes - unnamed <= len(header.classes) <= header.n_classes:

@@ -1,16 +1,27 @@
-"""Export of classifiers to ONNX graphs, which run without this package; needs the extra ``onnx``.
+"""Export of classifiers and regressions to ONNX graphs, which run without this package; needs the extra ``onnx``.
 
-With the means W, b and the variances S, s of weights and intercept, and the calibration a, c and w, two classes have::
+With the means W, b and the variances S, s of weights and intercept, rows have::
 
     score         = X W' + b
     variance      = (X * X) S' + s
+
+and with the calibration a, c and w, two classes::
+
     t             = a score / sqrt(1 + variance/prior) + c
     probability   = sigmoid(t + w(t))
 
 where w is the sum of its differences from knot to knot times min(max(t - knot, 0), 1). With three or more classes, t is
 a (score - largest score) / sqrt(1 + v/prior), where v is the variance of the difference between the row's two best
-scores, and probabilities are softmax(t + w(t)). Labels have a sigmoid each. With a view, X stands for the rows that it
-makes.
+scores, and probabilities are softmax(t + w(t)). Labels have a sigmoid each.
+
+With the offset o of the targets, the variance r of the rule's noise and the factor c of the noise that training has
+found, numbers have::
+
+    variable      = score + o
+    std           = sqrt(c (r + variance))
+
+Rules of counts have variable = exp(score + o + variance/2) and in place of r + variance the spread
+variable + variable^2 (exp(variance) - 1). With a view, X stands for the rows that it makes.
 """
 
 from __future__ import annotations
@@ -23,6 +34,7 @@ from ..extras import install
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..tasks.calibration import correction
+from ..tasks.targets import variance_factor
 from .linear_form import LinearForm, Spread
 
 if TYPE_CHECKING:
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
 OPSET = 17
 IR_VERSION = 8  # as old as the opset
 TYPES = ("float32", "float64")
+MAX_LOG = {np.dtype("float32"): 40.0, np.dtype("float64"): 200.0}  # no square of its exponential overflows
 
 
 class Graph:
@@ -85,15 +98,9 @@ class Graph:
 def to_onnx(
     learner: Learner, form: LinearForm, feature_names: list[str] | None = None, dtype: str = "float32"
 ) -> ModelProto:
-    """Return the predictor of a learner with a linear form; see :meth:`confidently.OnlineClassifier.to_onnx`."""
-    graph = new_graph(learner, dtype)
-    scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.intercept), transB=1)
-    _label(graph, form, scores, _probabilities(graph, form, scores))
-    return _model(graph, form, learner.n_features, feature_names)
+    """Return the predictor of a learner with a linear form.
 
-
-def new_graph(learner: Learner, dtype: str) -> Graph:
-    """Return a graph that makes the rows which a learner sees.
+    See :meth:`confidently.OnlineClassifier.to_onnx` and :meth:`confidently.OnlineRegressor.to_onnx`.
 
     Raises
     ------
@@ -104,13 +111,75 @@ def new_graph(learner: Learner, dtype: str) -> Graph:
     """
     check_choice("dtype", dtype, TYPES)
     try:
-        import onnx  # noqa: F401
+        from onnx import checker, helper
     except ImportError:
         raise ImportError(f"the export to ONNX needs the package onnx; run {install('onnx')}") from None
     graph = Graph(dtype)
     if learner.view is not None:
         graph.rows = learner.view.exported(graph, "X", learner.state)
-    return graph
+    scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.whole_intercept), transB=1)
+    outputs = _numbers(graph, form, scores) if form.task.regression else _classes(graph, form, scores)
+    rows = helper.make_tensor_value_info("X", _type(graph), ["n", learner.n_features])
+    whole = helper.make_graph(graph.nodes, "confidently", [rows], outputs, graph.constants)
+    model = helper.make_model(
+        whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
+    )
+    if feature_names is not None:
+        helper.set_model_props(model, {"feature_names": "\n".join(feature_names)})
+    checker.check_model(model, full_check=True)
+    return model
+
+
+def _type(graph: Graph) -> int:
+    """Return the number that ONNX has for the type of the graph's real numbers."""
+    from onnx import helper
+
+    return int(helper.np_dtype_to_tensor_dtype(graph.dtype))
+
+
+def _classes(graph: Graph, form: LinearForm, scores: str) -> list[Any]:
+    """Add the outputs of a classifier, and return their names and types."""
+    from onnx import TensorProto, helper
+
+    assert form.classes is not None
+    _label(graph, form, scores, _probabilities(graph, form, scores))
+    has_strings = not form.task.multilabel and form.classes.dtype.kind in "OUS"
+    columns = [len(form.classes)] if form.task.multilabel else []
+    values = helper.make_tensor_value_info
+    return [
+        values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
+        values("probabilities", _type(graph), ["n", len(form.classes)]),
+    ]
+
+
+def _numbers(graph: Graph, form: LinearForm, center: str) -> list[Any]:
+    """Add the outputs of a regression, and return their names and types."""
+    from onnx import helper
+
+    assert form.spread is not None  # which every regression has
+    k, targets = len(form.coef), form.targets
+    if form.rule.counts:
+        spread = _of_counts(graph, center, variances(graph, form.spread))
+    else:
+        graph.add("Identity", center, name="variable")
+        nothing = np.zeros((1, k))
+        noise = form.task.prediction(form.rule, targets, nothing, nothing).spread[0]
+        v = variances(graph, form.spread) if form.rule.learns_precision else graph.constant([0.0])
+        spread = graph.add(
+            "Add", graph.add("Mul", center, graph.constant([0.0])), graph.add("Add", v, graph.constant(noise))
+        )
+    factor = variance_factor(form.rule, targets, form.calibrated)
+    graph.add("Sqrt", graph.add("Mul", spread, graph.constant(factor)), name="std")
+    return [helper.make_tensor_value_info(name, _type(graph), ["n", k]) for name in ("variable", "std")]
+
+
+def _of_counts(graph: Graph, center: str, v: str) -> str:
+    """Add the rate, the output "variable", and return the variance of counts around it."""
+    largest = graph.constant(MAX_LOG[graph.dtype])
+    log_rate = graph.add("Add", center, graph.add("Mul", v, graph.constant([0.5])))
+    rate = graph.add("Exp", graph.add("Min", log_rate, largest), name="variable")
+    more = graph.add("Sub", graph.add("Exp", graph.add("Min", v, largest)), graph.constant([1.0]))
+    return graph.add("Add", rate, graph.add("Mul", graph.add("Mul", rate, rate), more))
 
 
 def _label(graph: Graph, form: LinearForm, scores: str, p: str) -> None:
@@ -168,7 +237,7 @@ def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
 
 def _calibrations(form: LinearForm) -> int:
     """Return the number of calibrations: one per label, otherwise one."""
-    return len(form.classes) if form.task.multilabel else 1
+    return len(form.coef) if form.task.multilabel else 1
 
 
 def _corrected(graph: Graph, form: LinearForm, t: str) -> str:
@@ -224,7 +293,7 @@ def _posterior_probability(graph: Graph, form: LinearForm, scores: str, variance
     from onnx import TensorProto
 
     parts = []
-    for weight, noise in form.noise:
+    for weight, noise in form.rule.score_noise():
         noisy = graph.add("Add", variances, graph.constant([noise])) if noise else variances
         deviation = graph.add("Sqrt", graph.add("Mul", noisy, graph.constant([2.0])))
         ratio = graph.add("Cast", graph.add("Div", scores, deviation), to=TensorProto.FLOAT)
@@ -232,32 +301,3 @@ def _posterior_probability(graph: Graph, form: LinearForm, scores: str, variance
         parts.append(graph.add("Mul", whole, graph.constant([0.5 * weight], np.float32)))
     own = TensorProto.FLOAT if graph.dtype == np.float32 else TensorProto.DOUBLE
     return graph.add("Cast", graph.add("Sum", *parts), name=name, to=own)
-
-
-def _model(graph: Graph, form: LinearForm, n_features: int, feature_names: list[str] | None) -> ModelProto:
-    from onnx import TensorProto, helper
-
-    number = helper.np_dtype_to_tensor_dtype(graph.dtype)
-    has_strings = not form.task.multilabel and form.classes.dtype.kind in "OUS"
-    columns = [len(form.classes)] if form.task.multilabel else []
-    values = helper.make_tensor_value_info
-    outputs = [
-        values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
-        values("probabilities", number, ["n", len(form.classes)]),
-    ]
-    return finished(graph, outputs, n_features, feature_names)
-
-
-def finished(graph: Graph, outputs: list[Any], n_features: int, feature_names: list[str] | None) -> ModelProto:
-    """Return the checked model of a graph with these outputs."""
-    from onnx import checker, helper
-
-    rows = helper.make_tensor_value_info("X", helper.np_dtype_to_tensor_dtype(graph.dtype), ["n", n_features])
-    whole = helper.make_graph(graph.nodes, "confidently", [rows], outputs, graph.constants)
-    model = helper.make_model(
-        whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
-    )
-    if feature_names is not None:
-        helper.set_model_props(model, {"feature_names": "\n".join(feature_names)})
-    checker.check_model(model, full_check=True)
-    return model

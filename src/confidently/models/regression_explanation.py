@@ -41,7 +41,7 @@ def explain_number(model: Model, batch: Batch) -> NumberExplanation:
 
     Parameters
     ----------
-    model : RegressionModel
+    model : Model
         Of one number per row.
     batch : Batch
         One row, as :func:`confidently.data.open_stream` yields it.

@@ -159,7 +159,7 @@ def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
 
     Parameters
     ----------
-    model : RegressionModel
+    model : Model
         Of a stack.
     batch : Batch
         One row.

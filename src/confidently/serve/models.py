@@ -12,7 +12,7 @@ from typing import Any
 
 from ..data.formats.table import BY_NAME
 from ..data.reading import ReaderOptions
-from ..models.file import ModelFileError
+from ..models.file import LINEAR, ModelFileError
 from ..models.model import Model
 from .engine import Engine
 from .events import StoredModel
@@ -51,7 +51,7 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
         If it is not the file of a classifier whose rows are named columns.
     """
     try:
-        model = Model.load(path)
+        model = Model.load(path, LINEAR)
     except ModelFileError as error:
         raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
     if not model.source:

@@ -119,6 +119,11 @@ class Task:
         return type(self), ()
 
     @property
+    def one_class(self) -> bool:
+        """Whether a row has one of two or more classes."""
+        return self.binary or self.several
+
+    @property
     def compiled(self) -> _core.Task:
         """The task in the compiled core."""
         found: _core.Task = getattr(_core.Task, self.name.replace("-", "_"))

@@ -10,9 +10,8 @@ import numpy as np
 
 from ..covariances.state import State, put_rows
 from ..models import file
-from ..models.file import checked_arrays
+from ..models.file import TOPICS, checked_arrays
 from ..models.model import Model, SavedModel
-from ..models.regression import RegressionModel
 from .learner import TopicLearner
 from .settings import TopicSettings
 from .state import SCORED, check_values, new_state, state_shapes
@@ -22,7 +21,8 @@ from .state import SCORED, check_values, new_state, state_shapes
 class TopicModel(SavedModel):
     """A topic model: its learner and the meaning of the learner's numbers."""
 
-    kind: ClassVar[str] = "topics"
+    kinds: ClassVar[tuple[str, ...]] = (TOPICS,)
+    kind: ClassVar[str] = TOPICS
 
     learner: TopicLearner
 
@@ -50,10 +50,7 @@ class TopicModel(SavedModel):
         return TopicLearner(settings, n_classes, header.n_features, state)
 
 
-def load_any(path: str | os.PathLike[str]) -> Model | RegressionModel | TopicModel:
+def load_any(path: str | os.PathLike[str]) -> Model | TopicModel:
     """Read a model file of any kind; the errors are those of :meth:`SavedModel.load`."""
-    kinds: dict[str, type[Model] | type[TopicModel]] = {
-        kind.kind: kind for kind in (Model, RegressionModel, TopicModel)
-    }
-    contents = file.read(path, *kinds)
-    return kinds[contents.header.kind].from_contents(contents)
+    contents = file.read(path, *Model.kinds, *TopicModel.kinds)
+    return (TopicModel if contents.header.kind == TOPICS else Model).from_contents(contents)

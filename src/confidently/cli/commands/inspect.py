@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..inputs import BadInput, linear_type, open_for, reported
+from ..inputs import BadInput, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
@@ -77,11 +77,10 @@ def inspect(
     Of a regression, positive weights add to the prediction, and --row shows the contribution of each feature to it.
     """
     check_plot(plot)
+    from ...models.model import Model
+
     with reported():
-        if row is None:
-            model = linear_type(model_path).load_touched(model_path)
-        else:
-            model = linear_type(model_path).load(model_path)
+        model = Model.load_touched(model_path) if row is None else Model.load(model_path)
     stack = weighted_members(model.learner) is not None
     if model.learner.task.regression and class_name is not None:
         raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...wording import counted
-from ..inputs import BadInput, linear_type, reported
+from ..inputs import BadInput, reported
 from ..options.arguments import json_option
 from ..options.command import Command
 from ..options.files import INPUT, OUTPUT
@@ -73,8 +73,10 @@ def merge(paths: tuple[str, ...], output_path: str, base: str | None, how: str, 
 
 def _loaded(paths: Sequence[str]) -> list[Model]:
     """Return models, which must be all classifiers or all regressions."""
+    from ...models.model import Model
+
     with reported():
-        models = [linear_type(path).load(path) for path in paths]
+        models = [Model.load(path) for path in paths]
     for path, model in zip(paths, models, strict=True):
         if model.kind != models[0].kind:
             numbers, classes = (path, paths[0]) if model.learner.task.regression else (paths[0], path)

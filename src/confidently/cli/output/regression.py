@@ -29,7 +29,7 @@ class Numbers:
 
     Parameters
     ----------
-    model : RegressionModel
+    model : Model
         Of one number per row.
     """
 
@@ -65,7 +65,7 @@ class RegressionPredictions:
 
     Parameters
     ----------
-    model : RegressionModel
+    model : Model
     requested : Requested
     """
 

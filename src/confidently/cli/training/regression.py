@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ...data import Batch
     from ...distributed.sources import Survey
     from ...models.model import Model
-    from ...models.regression import RegressionModel
 
 
 class RegressionTraining(ClassifierTraining):
@@ -111,11 +110,11 @@ class RegressionTraining(ClassifierTraining):
     def has_model(self) -> bool:
         return not self.undecided
 
-    def model(self) -> RegressionModel:
-        from ...models.regression import RegressionModel
+    def model(self) -> Model:
+        from ...models.model import Model
 
         learner = self.learner
-        return RegressionModel(learner.learner, learner.classes.names, learner.features, self.estimator, self.source())
+        return Model(learner.learner, learner.classes.names, learner.features, self.estimator, self.source())
 
     def result(self) -> dict[str, Any]:
         """Return the summary of the run as plain data."""
