@@ -14,7 +14,7 @@ from sklearn.base import clone
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.parameters import chooses_view
 from ..estimators.regressor import OnlineRegressor
-from ..rules import RegressionRule, make_rule
+from ..rules import make_rule
 from ..tasks.targets import MAX_TARGET
 
 Floats = NDArray[np.float64]
@@ -72,7 +72,7 @@ class RewardModel:
     def has_plain_steps(self, estimator: Any) -> bool:
         """Return whether :meth:`step` is all that an example does to such an estimator, in double precision."""
         settings = estimator.learner_.settings
-        has_unit = isinstance(self.rule, RegressionRule) and not (self.rule.squared_loss or self.rule.counts)
+        has_unit = self.rule.predicts_numbers and not (self.rule.squared_loss or self.rule.counts)
         return (
             not has_unit  # that of the rewards so far, which is learned
             and not (settings.forget or settings.average or self.rule.compiled.rescales)

@@ -43,7 +43,7 @@ MAX_HELD = 1e120
 
 def applies(settings: Settings) -> bool:
     """Return whether a learner of these settings keeps its normal equations."""
-    return settings.squared_loss and settings.dtype == "float64"
+    return settings.rule.squared_loss and settings.dtype == "float64"
 
 
 def shapes(rows: int, columns: int, arrays: State | None = None, used: int = 0) -> Shapes:

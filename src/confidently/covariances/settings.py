@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
-from ..rules import AROW, RegressionRule, make_rule
+from ..rules import AROW, make_rule
 from ..rules.ranges import Range, check_choice, check_number
 from ..rules.rule import Rule
 from ..tasks.table import BINARY, task_named
@@ -127,11 +127,6 @@ class Settings:
     def floor(self) -> float:
         """Lower bound of variances. Rules of regression leave them positive, and columns may have any unit."""
         return 0.0 if self.task.regression else self.min_variance * self.prior_variance
-
-    @property
-    def squared_loss(self) -> bool:
-        """Whether the task is least squares."""
-        return isinstance(self.rule, RegressionRule) and self.rule.squared_loss
 
     @property
     def independent(self) -> bool:

@@ -19,7 +19,7 @@ from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..learner.recipe import Recipe
 from ..models.model import Model
-from ..rules import REGRESSION_RULES, RegressionRule, make_rule
+from ..rules import REGRESSION_RULES, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.center import MEAN, Center
@@ -174,7 +174,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
 
     def _check_parameters(self) -> None:
         rule = make_rule(self.rule)
-        if not isinstance(rule, RegressionRule):
+        if not rule.predicts_numbers:
             raise ValueError(
                 f"the rule {rule.name!r} predicts classes; expected one of {', '.join(REGRESSION_RULES)}, or use "
                 "OnlineClassifier"
@@ -258,9 +258,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
 
     @property
     def noise_variance_(self) -> Any:
-        rule = self._fitted.settings.rule
-        assert isinstance(rule, RegressionRule)
-        return self._of_outputs(self._targets().noise_factor() * rule.noise_variance())
+        return self._of_outputs(self._targets().noise_factor() * self._fitted.settings.rule.noise_variance())
 
     @property
     def updates_(self) -> int:

@@ -10,7 +10,6 @@ from river import base, proba
 
 from ..learner.dict_numbers import NumberRows
 from ..models.model import Model
-from ..rules import REGRESSION_RULES, RegressionRule, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.table import make_view
@@ -88,9 +87,6 @@ class OnlineRegressor(base.MiniBatchRegressor):
         self.projection = projection
         self.view = view
         self.hash_bits = hash_bits
-        made = make_rule(rule)
-        if not isinstance(made, RegressionRule):
-            raise ValueError(f"the rule {made.name!r} predicts classes; expected one of {', '.join(REGRESSION_RULES)}")
         check_choice("calibration", calibration, ("progressive", None))
         self._rows = NumberRows(recipe_of(self, make_view(view), targets=True), calibration is not None, hash_bits)
 

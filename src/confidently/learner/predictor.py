@@ -106,6 +106,12 @@ class Predictor(Posterior):
         """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2)."""
         return targets.interval(self.settings.rule, self.targets, found, coverage, calibrated)
 
+    def variance_unit(self, calibrated: bool = True) -> np.ndarray:
+        """Return the factor from variances of scores to squared units of what is predicted, shape (K,) or (1,)."""
+        if not self.task.regression or self.settings.rule.counts:
+            return np.ones(1)
+        return targets.variance_factor(self.settings.rule, self.targets, calibrated)
+
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the margin between each row's two best classes, shape (n,).
 

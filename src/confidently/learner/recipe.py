@@ -12,7 +12,6 @@ from ..covariances.table import kind_of, with_classes
 from ..data.classes import ClassTable
 from ..data.features import Features
 from ..data.reading import ReaderOptions
-from ..rules.regression import RegressionRule
 from ..rules.rule import Rule
 from ..tasks.table import NUMBERS, task_of_numbers
 from ..views.center import Center
@@ -106,7 +105,6 @@ class Recipe:
             chosen = Settings(rule, name, fit_intercept=self.fit_intercept, **self.others)
             return with_classes(chosen, self.multiclass, n_outputs, multilabel), self.view
         NUMBERS.check_rule(rule)
-        assert isinstance(rule, RegressionRule)
         kind, view = kind_of(name), self.view
         if n_outputs > 1 and kind.keeps_examples:
             raise ValueError(

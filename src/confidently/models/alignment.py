@@ -41,7 +41,7 @@ def differences(one: Model, other: Model) -> Iterator[tuple[str, str, str]]:
 
 
 def _form(model: Model) -> dict[str, Any]:
-    settings, estimator = model.learner.settings, model.estimator
+    settings = model.learner.settings
     several = settings.task.multiclass
     if settings.task.binary:
         several = saved_multiclass(settings.rule, settings.covariance, model.multiclass)
@@ -53,7 +53,7 @@ def _form(model: Model) -> dict[str, Any]:
         **_view(model),
         "labels": "any number per row" if settings.task.multilabel else "one per row",
         **_kind_of_labels(model, several or "default"),
-        "calibration": estimator.get("calibration", "progressive"),
+        "calibration": model.calibration,
         "rows from": "files" if model.source else "arrays",
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},
         "features": features,

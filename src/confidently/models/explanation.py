@@ -1,8 +1,9 @@
-"""Explanations of a prediction: the contribution of each feature to the margin's mean and variance.
+"""Explanations of a prediction: the contribution of each feature to the mean and variance of a margin or a number.
 
 The margin z.w of a row is Gaussian with mean z.mu and variance z'Sigma z. Both are sums over the row's features:
 x_j (mu_plus,j - mu_minus,j), and x_j times the j-th entry of Sigma z. With a diagonal covariance the latter is the
 contribution of the feature's own uncertainty. With a full covariance it is negative where the weights' errors cancel.
+The score of a number has the same sums, with the weights of one column.
 """
 
 from __future__ import annotations
@@ -76,6 +77,32 @@ class Explanation:
     contributions: list[Contribution]
 
 
+@dataclass(frozen=True)
+class NumberExplanation:
+    """A predicted number, and the contributions of the features.
+
+    Attributes
+    ----------
+    predicted, std : float
+        The prediction, and the standard deviation of the target around it.
+    offset, mean : float
+        The prediction is ``offset + mean``, where ``mean`` is the sum of the contributions; with the rule "poisson", it
+        is exp(offset + mean + variance/2).
+    variance : float
+        Of ``mean``, the sum of the contributions' variances, in squared units of the targets; without the noise of the
+        target.
+    contributions : list of Contribution
+        Sorted by absolute mean, the largest first. Where the model centers its rows, values are less their means.
+    """
+
+    predicted: float
+    std: float
+    offset: float
+    mean: float
+    variance: float
+    contributions: list[Contribution]
+
+
 def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """Return the contribution of each feature of a row to the margin.
 
@@ -112,19 +139,49 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """
     row = SeenRow(model, batch)
     mean, variance = (array[0] for array in row.learner.margin_distribution(row.matrix))
-    method = model.estimator.get("calibration", "progressive")
-    probability = row.learner.probabilities(row.matrix, method)[0]
+    probability = row.learner.probabilities(row.matrix, model.calibration)[0]
     plus, minus, supported, rival = _pair(model, mean, about)
-    contributions = row.contributions(plus, minus)
     return Explanation(
-        predicted=_predicted(model, row.learner.predict(row.matrix, method)[0]),
+        predicted=_predicted(model, row.learner.predict(row.matrix, model.calibration)[0]),
         supported=supported,
         rival=rival,
-        mean=sum(c.mean for c in contributions),
-        variance=sum(c.variance for c in contributions),
         classes=explained_classes(model, mean, variance, probability),
-        contributions=contributions,
+        **row.contributions(plus, minus),
     )
+
+
+def explain_number(model: Model, batch: Batch) -> NumberExplanation:
+    """Return the contribution of each feature of a row to the number that is predicted.
+
+    Parameters
+    ----------
+    model : Model
+        Of one number per row.
+    batch : Batch
+        One row, as :func:`confidently.data.open_stream` yields it.
+
+    Raises
+    ------
+    ValueError
+        If there is not exactly one row, or the model predicts several numbers or has no weights of features (kernels).
+    """
+    if (n := model.learner.n_classes) > 1:
+        raise ValueError(f"explanations are of models of one number per row, got {n}")
+    row, calibrated = SeenRow(model, batch), model.calibration is not None
+    learner = row.learner
+    found = learner.number_distribution(row.matrix)
+    return NumberExplanation(
+        predicted=float(found.mean[0, 0]),
+        std=float(learner.number_deviations(found, calibrated)[0, 0]),
+        offset=float(learner.task.offset(learner.settings.rule, learner.targets)[0]),
+        **row.contributions(0, None, float(learner.variance_unit(calibrated)[0])),
+    )
+
+
+def require_one(batch: Batch) -> None:
+    """Raise ``ValueError`` unless there is exactly one row."""
+    if len(batch) != 1:
+        raise ValueError(f"explain takes one row at a time, got {len(batch)}")
 
 
 class SeenRow:
@@ -150,8 +207,7 @@ class SeenRow:
     """
 
     def __init__(self, model: Model, batch: Batch) -> None:
-        if len(batch) != 1:
-            raise ValueError(f"explain takes one row at a time, got {len(batch)}")
+        require_one(batch)
         model.learner.require("explain")
         self.learner = learner = copy(model.learner)
         learner.state = dict(learner.state)
@@ -167,12 +223,16 @@ class SeenRow:
         if model.features is not None and batch.new_features is not None:
             self._naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
 
-    def contributions(self, plus: int | None, minus: int | None) -> list[Contribution]:
-        """Return what each feature adds to the margin of the weights ``plus`` minus those of ``minus``, sorted."""
+    def contributions(self, plus: int | None, minus: int | None, unit: float = 1.0) -> dict[str, Any]:
+        """Return what each feature adds to the margin of the weights ``plus`` minus those of ``minus``, and the sums.
+
+        ``unit`` is a factor of variances.
+        """
         entries = self._entries
-        weight, added = entries.weights(plus, minus), entries.variances(plus, minus)
+        weight, added = entries.weights(plus, minus), unit * entries.variances(plus, minus)
         order = np.argsort(-np.abs(weight * entries.values), kind="stable")
-        return [_contribution(entries, self._naming, weight, added, int(j)) for j in order]
+        found = [_contribution(entries, self._naming, weight, added, int(j)) for j in order]
+        return {"mean": sum(c.mean for c in found), "variance": sum(c.variance for c in found), "contributions": found}
 
 
 def _contribution(entries: Entries, naming: Naming, weight: np.ndarray, added: np.ndarray, j: int) -> Contribution:

@@ -19,7 +19,6 @@ from ..covariances.state import State
 from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
-from ..tasks.targets import Targets, variance_factor
 from ..views.view import View
 from .model import Model, SavedModel
 
@@ -110,10 +109,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     learner.require("explain")
     mean, variance = learner.mean(), learner.variance()
     left = variance / learner.unseen_variances()[:, None]
-    if learner.settings.task.regression and not learner.settings.rule.counts:  # Sigma is in units of the noise
-        calibrated = model.estimator.get("calibration", "progressive") is not None
-        targets = Targets.of(learner.state["calibration"])
-        variance = variance * variance_factor(learner.settings.rule, targets, calibrated)[:, None]
+    variance = variance * learner.variance_unit(model.calibration is not None)[:, None]
     names, sign = _names_of_rows(model)
     mean, naming = sign * mean, Naming(model)
     learns = learner.settings.rule.learns_precision

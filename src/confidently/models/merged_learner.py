@@ -13,8 +13,8 @@ from ..learner.learner import Learner
 from ..printable import PrintableError
 from ..wording import counted
 from .gaussian import Gaussian
+from .merged_origins import merged_calibration, moved, posterior, started
 from .merged_part import Part
-from .regression_merging import merged_targets, moved, posterior, started
 
 HOW = ("product", "mean")
 HOW_ROUNDS = "rounds"  # for partitions whose training continues from the merged learner: see distributed/
@@ -53,10 +53,7 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     log_scale = base.log_scale + power * sum(part.log_scale - base.log_scale for part in parts)
     limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
-    if settings.task.regression:
-        state["calibration"][:] = merged_targets(parts, base, last)
-    else:
-        state["calibration"][:] = settings.task.merged_calibration([part.calibration for part in parts])
+    state["calibration"][:] = merged_calibration(parts, base, last)
     return Learner(settings, space.n_classes, space.width, device=parts[0].learner.device, state=state)
 
 

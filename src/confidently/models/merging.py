@@ -17,9 +17,9 @@ from ..views.center import Center
 from ..views.view import Arrays, Placed, View
 from .alignment import all_classes, all_features, class_numbers, differences, seen_classes
 from .merged_learner import HOW_ROUNDS, MergeError, check_continued, merge_learners
+from .merged_origins import set_origins
 from .merged_part import Part, Space
 from .model import Model
-from .regression_merging import set_origins
 
 MAX_LISTED = 5  # classes, in a message
 
@@ -107,8 +107,7 @@ class _Union:
             for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
         ]
         self.base, self.parts = parts[0] if n_bases else _prior(space), parts[n_bases:]
-        if space.settings.task.regression:
-            set_origins(self.parts, self.base, rows)
+        set_origins(self.parts, self.base, rows)
 
     def merged(self, how: str) -> Learner:
         """Return the merged learner, with its view."""

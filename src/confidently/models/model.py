@@ -160,6 +160,12 @@ class Model(SavedModel):
         found: str | None = self.estimator.get("multiclass", "joint")
         return found
 
+    @property
+    def calibration(self) -> str | None:
+        """What probabilities, or deviations and intervals, are made of: "progressive", or None."""
+        found: str | None = self.estimator.get("calibration", "progressive")
+        return found
+
     def class_table(self) -> ClassTable:
         """Return the classes, to which a stream may add others."""
         task = self.learner.task

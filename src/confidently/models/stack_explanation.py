@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _core
 from ..data import Batch
 from ..data.class_order import positive_number
 from ..learner.learner import Learner
@@ -21,7 +20,7 @@ from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from .explanation import Entries, class_name, class_number, explained_classes
+from .explanation import Entries, class_name, class_number, explained_classes, require_one
 from .inspection import INTERCEPT, Naming
 from .model import Model
 
@@ -129,19 +128,11 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     ValueError
         If there is not exactly one row, or the class is unknown.
     """
-    _require_one(batch)
-    stack: Stack = copy(model.learner)
-    stack.grow(n_features=batch.n_columns)
+    stack: Stack = _grown(model, batch)
     X = batch.matrix
     (mean,), (variance,) = stack.margin_distribution(X)
     plus, minus = _pair(model, mean, class_number(model, about))
     margins = [_difference(own[0], plus, minus) for own in stack.logits(X)]
-    weights = stack.state[WEIGHTS].tolist()
-    parts = [
-        _parts(model, batch, member, X, plus, minus, margin)
-        for member, margin in zip(stack.members, margins, strict=True)
-    ]
-    members = [MemberPart(*part) for part in zip(stack.names, weights, margins, strict=True)]
     return StackExplanation(
         predicted=class_name(model, int(mean > 0) if mean.ndim == 0 else int(mean.argmax())),
         supported=class_name(model, plus),
@@ -149,8 +140,7 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
         mean=float(_difference(np.atleast_1d(mean), plus, minus)),
         variance=float(variance if mean.ndim == 0 else (variance[plus] ** 0.5 + variance[minus] ** 0.5) ** 2),
         classes=explained_classes(model, mean, variance, stack.probabilities(X)[0]),
-        members=sorted(members, key=lambda part: -abs(part.mean)),
-        features=_features(weights, parts),
+        **_divided(model, batch, stack, MemberPart, margins, plus, minus),
     )
 
 
@@ -169,24 +159,13 @@ def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
     ValueError
         If there is not exactly one row.
     """
-    _require_one(batch)
-    stack: NumberStack = copy(model.learner)
-    stack.grow(n_features=batch.n_columns)
-    X, weights = batch.matrix, stack.state[WEIGHTS].tolist()
-    found = stack.number_distribution(X)
-    numbers = stack.predictions(X, uncertain=False)[0][:, 0].tolist()
-    parts = []
-    for member, number in zip(stack.members, numbers, strict=True):
-        assert isinstance(member, Learner)
-        entries = _entries(member, batch, X)
-        added = entries.weights(0, None) * entries.values
-        parts.append(_named(model, batch, member, entries.columns, added, number))
-    members = [NumberPart(*part) for part in zip(stack.names, weights, numbers, strict=True)]
+    stack: NumberStack = _grown(model, batch)
+    found = stack.number_distribution(batch.matrix)
+    numbers = stack.predictions(batch.matrix, uncertain=False)[0][:, 0].tolist()
     return NumberStackExplanation(
         predicted=float(found.mean[0, 0]),
         std=float(stack.number_deviations(found)[0, 0]),
-        members=sorted(members, key=lambda part: -abs(part.mean)),
-        features=_features(weights, parts),
+        **_divided(model, batch, stack, NumberPart, numbers),
     )
 
 
@@ -195,16 +174,35 @@ def model_of_member(model: Model, k: int) -> Model | None:
     member = model.learner.members[k]
     if not isinstance(member, Learner) or _mixes_columns(member):
         return None
-    return type(model)(member, model.classes, model.features, model.estimator, model.source)
+    return Model(member, model.classes, model.features, model.estimator, model.source)
 
 
 def _mixes_columns(member: Learner) -> bool:
     return member.view is not None and any(view.mixes_columns for view in member.view.views)
 
 
-def _require_one(batch: Batch) -> None:
-    if len(batch) != 1:
-        raise ValueError(f"explain takes one row at a time, got {len(batch)}")
+def _grown(model: Model, batch: Batch) -> Any:
+    """Return a copy of the stack with room for the features of one row."""
+    require_one(batch)
+    stack = copy(model.learner)
+    stack.grow(n_features=batch.n_columns)
+    return stack
+
+
+def _divided(
+    model: Model, batch: Batch, stack: Stack | NumberStack, kind: type[MemberPart] | type[NumberPart],
+    wholes: list[float], plus: int = 1, minus: int = 0,
+) -> dict[str, Any]:  # fmt: skip
+    """Return what members and features add, the largest first; ``wholes`` are the members' own margins or numbers."""
+    weights = stack.state[WEIGHTS].tolist()
+    members = [kind(*part) for part in zip(stack.names, weights, wholes, strict=True)]
+    parts = [
+        _parts(model, batch, member, plus, minus, whole) for member, whole in zip(stack.members, wholes, strict=True)
+    ]
+    return {
+        "members": sorted(members, key=lambda part: -abs(part.mean)),
+        "features": _features(weights, parts),
+    }
 
 
 def _features(weights: list[float], parts: list[Parts]) -> list[FeaturePart]:
@@ -233,25 +231,16 @@ def _difference(scores: np.ndarray, plus: int, minus: int) -> float:
     return float(scores[plus] - scores[minus])
 
 
-def _parts(
-    model: Model, batch: Batch, member: Learner | NaiveBayes, X: _core.Matrix, plus: int, minus: int, margin: float
-) -> Parts:
-    """Return what each feature adds to a member's margin of calibrated scores; the rest is the intercept's."""
+def _parts(model: Model, batch: Batch, member: Learner | NaiveBayes, plus: int, minus: int, whole: float) -> Parts:
+    """Return what each feature adds to a member's calibrated margin or its number; the rest is the intercept's."""
     if isinstance(member, NaiveBayes):
         columns, added = batch.columns, member.contributions(batch.columns, batch.values, plus, minus)
-        return _named(model, batch, None, columns, member.slope * added, margin)
-    entries = _entries(member, batch, X)
-    sides = (plus, minus) if member.n_classes > 2 else (0, None) if plus == 1 else (None, 0)
-    added = member.slope(X) * entries.weights(*sides) * entries.values
-    return _named(model, batch, member, entries.columns, added, margin)
-
-
-def _entries(member: Learner, batch: Batch, X: _core.Matrix) -> Entries:
-    """Return the entries of the row that a member sees."""
-    if member.view is None:
-        return Entries(member, batch.columns, batch.values)
-    seen = member.view.see(member.state, X, 0, 1)
-    return Entries(member, seen.columns, seen.values)
+        return _named(model, batch, None, columns, member.slope * added, whole)
+    seen = batch if member.view is None else member.view.see(member.state, batch.matrix, 0, 1)
+    entries = Entries(member, seen.columns, seen.values)
+    sides = (plus, minus) if member.task.several else (0, None) if plus == 1 else (None, 0)
+    slope = 1.0 if member.task.regression else member.slope(batch.matrix)
+    return _named(model, batch, member, entries.columns, slope * entries.weights(*sides) * entries.values, whole)
 
 
 def _named(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
 
 from .ranges import POSITIVE, UNIT, Range
 from .rule import Rule, parameter
@@ -23,11 +22,7 @@ class RegressionRule(Rule):
 
     weight = "multiplies the loss"
     projection = "moments"  # of the Gaussian that is exact or nearest for the row, its variances are kept
-    squared_loss: ClassVar[bool] = False  # True: least squares, for which centered rows need no other intercept
-
-    def noise_variance(self) -> float:
-        """Return the variance of targets around their score that the rule assumes."""
-        return 1.0
+    predicts_numbers = True
 
 
 class Ridge(RegressionRule):

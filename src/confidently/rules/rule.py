@@ -22,6 +22,8 @@ class Rule(Parametric):
     projection: ClassVar[str] = "precision"  # what a diagonal covariance keeps by default of an updated Gaussian
     learns_precision: ClassVar[bool] = True  # False: zeta is always 0, and no covariance is stored
     multiclass: ClassVar[str] = "joint"  # the default task with three or more classes; "softmax": that too is possible
+    predicts_numbers: ClassVar[bool] = False  # True: its examples have a number, the target, instead of a class
+    squared_loss: ClassVar[bool] = False  # True: least squares, for which centered rows need no other intercept
     counts: ClassVar[bool] = False  # True: its examples have counts, of which the score is the logarithm
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
     loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one
@@ -43,6 +45,10 @@ class Rule(Parametric):
         noise: that is the probability that a classifier drawn from the posterior predicts the positive class.
         """
         return ((1.0, 0.0),)
+
+    def noise_variance(self) -> float:
+        """Return the variance of targets around their score that a rule with targets assumes."""
+        return 1.0
 
     @cached_property
     def compiled(self) -> _core.Rule:

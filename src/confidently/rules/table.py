@@ -121,11 +121,10 @@ def step(
     check_number("step", "variance", variance, POSITIVE)
     check_number("step", "weight", weight, Range(0.0, math.inf, closed_low=True))
     check_number("step", "updates", updates, Range(0.0, math.inf, closed_low=True))
-    has_target = isinstance(rule, regression.RegressionRule)
-    if has_target and target is None:
+    if rule.predicts_numbers and target is None:
         raise ValueError(f"step: the rule {rule.name} needs the target of the example; pass target=")
     if target is not None:
-        if not has_target:
+        if not rule.predicts_numbers:
             raise ValueError(
                 f"step: the rule {rule.name} has no target; leave target out, or use one of "
                 f"{', '.join(REGRESSION_RULES)}"

@@ -40,7 +40,7 @@ class Binary(Task):
     def upgraded_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
         return progressive.upgraded(calibration, INITIAL_SIGMOID, INITIAL_LINE)
 
-    def merged_calibration(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+    def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged(parts, several=False)
 
     def decides_by_probability(self, calibration: np.ndarray) -> bool:

@@ -31,7 +31,7 @@ class OneOfSeveral(Task):
         factor = 2 * self.share_of_two  # by which the difference of the two scores is the binary one
         return np.array([slope / factor, curvature * factor**2, *INITIAL_TEMPERATURE[len(INITIAL_SLOPE) :]])
 
-    def merged_calibration(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+    def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged(parts, several=True)
 
     def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:

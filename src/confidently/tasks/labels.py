@@ -36,7 +36,7 @@ class Labels(Task):
         found.reshape(-1, size)[outputs] = own.reshape(-1, size)
         return found
 
-    def merged_calibration(self, parts: Sequence[np.ndarray]) -> np.ndarray:
+    def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged_labels(parts)
 
     def decides_by_probability(self, calibration: np.ndarray) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from ..rules.regression import RegressionRule
 from ..rules.rule import Rule
 from . import targets as of_targets
 from .targets import INITIAL_TARGET, MIN_SPREAD, Prediction, Targets
@@ -31,11 +32,13 @@ class Numbers(Task):
     def calibration_values(self, calibration: np.ndarray) -> Values:
         return of_targets.values(calibration)
 
+    def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
+        return of_targets.merged(parts, base)
+
     def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
         return np.zeros(len(targets.mean))
 
     def prediction(self, rule: Rule, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
-        assert isinstance(rule, RegressionRule)
         center = scores + self.offset(rule, targets)
         if rule.counts:
             rate = np.exp(np.minimum(center + 0.5 * variances, MAX_LOG))
@@ -65,7 +68,6 @@ class CenteredNumbers(OffsetNumbers):
     centered = True
 
     def prediction(self, rule: Rule, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
-        assert isinstance(rule, RegressionRule)
         found, weight = super().prediction(rule, targets, scores, variances), targets.weight
         of_mean = np.divide(rule.noise_variance(), weight, out=np.zeros_like(weight), where=weight > 0)
         return Prediction(found.mean, found.spread + of_mean)

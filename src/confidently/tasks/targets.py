@@ -10,7 +10,7 @@ exp(o + s + v/2), and the spread that of a Poisson distribution with this uncert
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -186,7 +186,7 @@ def _of_the_model(rule: Rule, targets: Targets, found: Prediction, tails: np.nda
     return stdtrit(degrees[:, None], tails), deviation(found, targets)
 
 
-def merged(parts: list[np.ndarray], base: np.ndarray) -> np.ndarray:
+def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """Return the statistics of a base and of what each part has seen since."""
     start, known = Targets.of(base), [Targets.of(part) for part in parts]
     weight = start.weight + sum(own.weight - start.weight for own in known)

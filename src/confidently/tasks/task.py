@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _core
 from ..arrays import predicted_numbers
-from ..rules import REGRESSION_RULES, RULES, RegressionRule
+from ..rules import REGRESSION_RULES, RULES
 from ..rules.ranges import Range
 from ..rules.rule import Rule
 from .targets import Prediction, Targets
@@ -131,9 +131,9 @@ class Task:
 
     def check_rule(self, rule: Rule) -> None:
         """Raise ``ValueError`` unless a rule can have this task."""
-        if isinstance(rule, RegressionRule) != self.regression:
+        if rule.predicts_numbers != self.regression:
             raise ValueError(
-                f"the rule {rule.name!r} predicts {'numbers' if isinstance(rule, RegressionRule) else 'classes'}; "
+                f"the rule {rule.name!r} predicts {'numbers' if rule.predicts_numbers else 'classes'}; "
                 f"expected one of {', '.join(REGRESSION_RULES if self.regression else RULES)}"
             )
 
@@ -190,8 +190,8 @@ class Task:
         """Return the calibration of a learner of two classes, for the scores of each."""
         raise NotImplementedError
 
-    def merged_calibration(self, parts: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the mean of several calibrations, weighted by their evidence."""
+    def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
+        """Return the calibration of learners whose training continued from a base: of classes a mean, by evidence."""
         raise NotImplementedError
 
     # --- predictions --------------------------------------------------------------------------------------------------

@@ -261,7 +261,7 @@ def _only_row(model: Model, path: str, as_objects: bool = False) -> Batch:
 
 
 def _show_number(model: Model, path: str, text: str, top: int, plot: str | None, as_json: bool) -> None:
-    from ...models.regression_explanation import explain_number
+    from ...models.explanation import explain_number
 
     try:
         found = explain_number(model, _row(model, text))

@@ -11,9 +11,8 @@ from .text import shown as named
 from .text import table as aligned
 
 if TYPE_CHECKING:
-    from ...models.explanation import Explanation
+    from ...models.explanation import Explanation, NumberExplanation
     from ...models.model import Model
-    from ...models.regression_explanation import NumberExplanation
     from ...models.stack_explanation import NumberStackExplanation, StackExplanation
 
 

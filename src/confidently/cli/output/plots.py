@@ -23,10 +23,9 @@ from .text import class_names, parameters_text
 if TYPE_CHECKING:
     from ...evaluation.abstention import RiskCoverage
     from ...evaluation.comparison import Comparison, Trial
-    from ...models.explanation import Explanation
+    from ...models.explanation import Explanation, NumberExplanation
     from ...models.inspection import ClassView
     from ...models.model import Model
-    from ...models.regression_explanation import NumberExplanation
     from ...models.stack_explanation import StackExplanation
     from ...topics.model import TopicModel
     from ...topics.views import TopicsOfClass, TopicView

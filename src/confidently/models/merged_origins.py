@@ -1,4 +1,4 @@
-"""Merging regressions, whose Gaussians are about different means of rows and targets.
+"""What the Gaussians to merge are about: those of regressions are about different means of rows and targets.
 
 A regression without a constant feature, "centered-regression", learns rows less their mean m from targets less their
 mean t. With W the weight of its rows, S their scatter matrix around m, and r the variance of the noise that the rule
@@ -17,19 +17,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..covariances.settings import Settings
-from ..rules.regression import RegressionRule
-from ..tasks.targets import Targets, merged
+from ..tasks.targets import Targets
 from .gaussian import Gaussian
 from .merged_part import Origin, Part
 
 
 def set_origins(parts: Sequence[Part], base: Part, rows: Sequence[np.ndarray] | None) -> None:
-    """Tell the parts of a regression what their Gaussians are about.
+    """Tell the parts of a regression what their Gaussians are about; those of classifiers are about nothing else.
 
     ``rows`` are the means of the rows of each part, and of the base at last, less those of the merged rows.
     """
     settings = base.space.settings
-    whole = settings.task.offset(settings.rule, Targets.of(_targets(parts, base)))
+    if not settings.task.regression:
+        return
+    whole = settings.task.offset(settings.rule, Targets.of(_calibration(parts, base)))
     for k, part in enumerate((*parts, base)):
         known = Targets.of(part.calibration)
         moved = settings.task.offset(settings.rule, known) - whole if known.weight.any() else np.zeros_like(whole)
@@ -41,7 +42,7 @@ def posterior(part: Part, mean: Callable[[Part], np.ndarray]) -> Gaussian:
     found, origin = part.gaussian(moved(part, mean)), part.origin
     if origin is None or origin.rows is None:
         return found
-    d, factor = origin.rows, origin.weight / _noise(part.space.settings)
+    d, factor = origin.rows, origin.weight / part.space.settings.rule.noise_variance()
     return Gaussian(found.precision + factor * np.outer(d, d), found.shift + factor * np.outer(origin.targets, d))
 
 
@@ -62,18 +63,19 @@ def moved(part: Part, mean: Callable[[Part], np.ndarray]) -> np.ndarray:
     return found
 
 
-def merged_targets(parts: Sequence[Part], base: Part, total: Gaussian) -> np.ndarray:
-    """Return the statistics of the targets of all rows; ``total`` is the merged Gaussian.
+def merged_calibration(parts: Sequence[Part], base: Part, total: Gaussian) -> np.ndarray:
+    """Return the calibration by all rows; ``total`` is the merged Gaussian.
 
     In ridge regression the sum of error^2/spread over one pass is M/r - mean' P mean, where M is the sum of the
     targets' squared deviations (Plackett 1950). What this gains by merging is what the parts have not known of each
     other.
     """
-    settings, found = base.space.settings, Targets.of(_targets(parts, base))
+    settings, calibration = base.space.settings, _calibration(parts, base)
     if not _is_exact(base, settings):
-        return found.packed()
+        return calibration
+    found = Targets.of(calibration)
     own, start = [_unexplained(part) for part in parts], _unexplained(base)
-    together = found.squares / _noise(settings) - (total.shift * total.mean).sum(axis=1)
+    together = found.squares / settings.rule.noise_variance() - (total.shift * total.mean).sum(axis=1)
     gained = together - start - sum(one - start for one in own)
     began = sum(part.origin is not None and part.origin.weight > 0 for part in parts)
     first = max(began - 1, 0) if settings.task.has_offset and not base.learner.n_seen else 0
@@ -87,27 +89,20 @@ def merged_targets(parts: Sequence[Part], base: Part, total: Gaussian) -> np.nda
 def _unexplained(part: Part) -> np.ndarray:
     """Return the sum of error^2/spread of one pass over the rows of a part, shape (K,)."""
     found = part.gaussian(part.last())
-    squares = Targets.of(part.calibration).squares / _noise(part.space.settings)
+    squares = Targets.of(part.calibration).squares / part.space.settings.rule.noise_variance()
     found_errors: np.ndarray = squares - (found.shift * found.mean).sum(axis=1)
     return found_errors
 
 
 def _is_exact(base: Part, settings: Settings) -> bool:
-    rule, centered = settings.rule, settings.task.centered
-    least_squares = isinstance(rule, RegressionRule) and rule.squared_loss
-    dense = base.learner.covariance.couples_features
+    centered, dense = settings.task.centered, base.learner.covariance.couples_features
     about_means = base.origin is not None and (base.origin.rows is not None) == centered
-    return least_squares and dense and about_means and (centered or not settings.task.has_offset)
+    return settings.rule.squared_loss and dense and about_means and (centered or not settings.task.has_offset)
 
 
 def _has_constant(part: Part) -> bool:
     return bool(part.space.settings.fit_intercept)
 
 
-def _noise(settings: Settings) -> float:
-    assert isinstance(settings.rule, RegressionRule)
-    return settings.rule.noise_variance()
-
-
-def _targets(parts: Sequence[Part], base: Part) -> np.ndarray:
-    return merged([part.calibration for part in parts], base.calibration)
+def _calibration(parts: Sequence[Part], base: Part) -> np.ndarray:
+    return base.space.settings.task.merged_calibration([part.calibration for part in parts], base.calibration)
