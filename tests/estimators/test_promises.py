@@ -168,8 +168,8 @@ def test_models_without_a_class_in_common_do_not_merge():
 # --- threads ----------------------------------------------------------------------------------------------------------
 
 TRAINED = {
-    "classifier": (lambda: OnlineClassifier().fit(X, Y["binary"]), "_learn", lambda m: m.partial_fit(X, Y["binary"])),
-    "fit": (lambda: OnlineClassifier().fit(X, Y["binary"]), "_learn", lambda m: m.fit(X, Y["binary"])),
+    "classifier": (lambda: OnlineClassifier().fit(X, Y["binary"]), "_run", lambda m: m.partial_fit(X, Y["binary"])),
+    "fit": (lambda: OnlineClassifier().fit(X, Y["binary"]), "_run", lambda m: m.fit(X, Y["binary"])),
     "mira": (lambda: MIRA().fit(X, Y["joint"]), "_learn", lambda m: m.partial_fit(X, Y["joint"])),
     "topics": (
         lambda: OnlineMedLDA(2, random_state=0).fit(X, Y["binary"]), "_learn", lambda m: m.partial_fit(X, Y["binary"])

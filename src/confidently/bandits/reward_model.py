@@ -11,9 +11,8 @@ from scipy.sparse import csr_array, hstack, issparse
 from scipy.special import ndtr
 from sklearn.base import clone
 
-from ..estimators.classifier import OnlineClassifier
+from ..estimators.gaussian import GaussianEstimator
 from ..estimators.parameters import chooses_view
-from ..estimators.regressor import OnlineRegressor
 from ..rules import make_rule
 from ..tasks.targets import MAX_TARGET
 
@@ -43,13 +42,13 @@ class RewardModel:
     """
 
     def __init__(self, estimator: Any) -> None:
-        if not isinstance(estimator, OnlineClassifier | OnlineRegressor):
+        if not isinstance(estimator, GaussianEstimator):
             raise TypeError(
                 f"model: expected an OnlineClassifier or an OnlineRegressor, got {estimator!r}; for rewards 0 "
                 'and 1 use OnlineClassifier("logistic")'
             )
         self.template = clone(estimator)
-        self.is_classifier = isinstance(estimator, OnlineClassifier)
+        self.is_classifier = not estimator.predicts_numbers
         self.rule = make_rule(estimator.rule)
         self.has_ones = not self.is_classifier and bool(estimator.fit_intercept)
         if not self.is_classifier:

@@ -1,4 +1,4 @@
-"""``fit`` and ``partial_fit`` of a classifier on a cluster."""
+"""``fit`` and ``partial_fit`` of an estimator on a cluster."""
 
 from __future__ import annotations
 
@@ -14,26 +14,23 @@ from sklearn.utils import check_random_state
 from ..covariances.names import AUTO
 from ..covariances.table import kind_of
 from ..data import ReaderOptions
-from ..data.classes import ClassTable, check_classes
 from ..data.features import Features
-from ..data.memory.labels import plain, training_of
+from ..data.memory.labels import training_of
 from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.fitted import put_any
-from ..estimators.parameters import saved_regression
 from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
-from ..learner.recipe import one_output
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..wording import counted
 from .cluster import connected, dashboard, n_threads
-from .frames import Frames, is_collection, paths_of, settings_of
+from .frames import Frames, is_collection, paths_of
 from .rounds import Round, Rounds
 from .sources import Survey
 from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
 
 Report = Callable[[Round], None]
+TRAINED = (OnlineClassifier, AutoClassifier, OnlineRegressor)
 AnyEstimator = OnlineClassifier | AutoClassifier | OnlineRegressor
 Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier, OnlineRegressor)
 
@@ -159,15 +156,12 @@ class _Training:
         self, estimator: AnyEstimator, client: Client | str | None, workers: int | None, partitions: int | None,
         rounds: int, shuffle: str | None, progress: bool | Report, base: Model | None = None,
     ) -> None:  # fmt: skip
-        if not isinstance(estimator, (OnlineClassifier, AutoClassifier, OnlineRegressor)):
+        if not isinstance(estimator, TRAINED):
             raise TypeError(
                 "training on a cluster needs an OnlineClassifier, an AutoClassifier or an OnlineRegressor, got "
                 f"{type(estimator).__name__}"
             )
-        if isinstance(estimator, OnlineRegressor):
-            estimator._check_parameters()
-        else:
-            estimator._check_parameters(partial=True)
+        estimator._check_parameters(partial=True)
         for one in single_learners(estimator):
             if one.covariance != AUTO:
                 kind_of(one.covariance).require("distribute")
@@ -193,7 +187,7 @@ class _Training:
             options: dict[str, Any] = {
                 "partitions": self.partitions or n_threads(client), "rounds": self.rounds, "shuffle": self.shuffle,
                 "seed": self.seed, "passes": 1 if self.base else self.estimator.passes,
-                "calibrate": isinstance(self.estimator, OnlineRegressor) or self.estimator.calibration is not None,
+                "calibrate": self.estimator._calibrates,
             }  # fmt: skip
             if is_collection(data):
                 if how or reading is not None or multilabel is not None or on_error != "stop":
@@ -210,10 +204,8 @@ class _Training:
             self._report(client, training, options)
             for summary in training:
                 self._show(summary)
-        model = training.model
-        if not isinstance(self.estimator, OnlineRegressor):
-            check_classes(model.classes, model.learner.task.multilabel)
-        put_any(self.estimator, model)
+        self.estimator._keep_table(training.model.class_table())
+        self.estimator._take_model(training.model)
 
     def _files(
         self, client: Client, paths: list[str], classes: Any, multilabel: bool | None, on_error: str | int,
@@ -226,37 +218,25 @@ class _Training:
                     "the estimator was trained on arrays, which do not define the columns of files; pass arrays"
                 )
             reading, multilabel = ReaderOptions.from_dict(base.source), base.learner.task.multilabel
-        if isinstance(self.estimator, OnlineRegressor):
+        estimator = self.estimator
+        if estimator.predicts_numbers:
             if multilabel or classes is not None:
                 raise ValueError("targets are numbers, not labels; leave out multilabel and classes")
-            found = surveyed(client, paths, reading, False, on_error, **how, targets=True)
-            model, weights = base or self._initial_regression(self.estimator, found), None
-        else:
-            by_default = base is None and self.estimator._is_seen_by_default
-            found = surveyed(client, paths, reading, multilabel, on_error, by_default, **how)
-            model = base or self._initial_model(self.estimator, found, classes)
-            weights = self.estimator.class_weight
+            multilabel, how = False, how | {"targets": True}
+        by_default = base is None and estimator._is_seen_by_default
+        found = surveyed(client, paths, reading, multilabel, on_error, by_default, **how)
+        model = base or self._initial_model(found, classes)
         check_values_kept(model.learner.view, found.reading)
+        weights = estimator.class_weight
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
 
-    def _initial_regression(self, estimator: OnlineRegressor, found: Survey) -> Model:
-        reading = found.reading
-        learner = estimator._new_learner(0, 1, found.n_columns)
-        learner.undoes = True  # parts train on copies
+    def _initial_model(self, found: Survey, classes: Any) -> Model:
+        estimator, reading = self.estimator, found.reading
+        table = estimator._table_of(estimator.predicts_numbers, found.multilabel, classes)
         features = Features(bounded=not reading.vocabulary) if reading.named else None
-        saved = saved_regression(estimator) | {"one_dimensional": True}
-        source = {**reading.as_dict(), "closed": False}
-        return Model(learner, one_output().names, features, saved, source)
-
-    def _initial_model(self, chosen: OnlineClassifier | AutoClassifier, found: Survey, classes: Any) -> Model:
-        names = [] if classes is None else [plain(name) for name in classes]
-        reading = found.reading
-        table = ClassTable(names, found.multilabel, closed=classes is not None)
-        features = Features(bounded=not reading.vocabulary) if reading.named else None
-        estimator = settings_of(chosen)
         source = {**reading.as_dict(), "closed": classes is not None}
-        learner = chosen._new_learner(0, len(table), found.multilabel, found.default)
-        return Model(learner, table.names, features, estimator, source)
+        learner = estimator._new_learner(0, len(table), found.multilabel, found.default, found.n_columns)
+        return Model(learner, table.names, features, estimator._saved_parameters(), source)
 
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:
         if self.progress is True:
@@ -276,6 +256,7 @@ class _Training:
 
 def single_learners(estimator: AnyEstimator) -> Sequence[OnlineClassifier | OnlineRegressor]:
     """Return the estimator itself, or the members that a stack was given."""
-    if isinstance(estimator, OnlineClassifier | OnlineRegressor):
+    if not isinstance(estimator, AutoClassifier):
         return [estimator]
-    return [] if isinstance(estimator.members, str) else estimator.members
+    members: Any = estimator.members
+    return [] if isinstance(members, str) else list(members)

@@ -12,9 +12,6 @@ from distributed import Client, Future
 
 from ..data.features import Features
 from ..data.memory.labels import plain
-from ..estimators.auto import AutoClassifier
-from ..estimators.parameters import saved_regression
-from ..estimators.regressor import OnlineRegressor
 from ..learner.tables import view_of_rows
 from ..models.model import Model
 from .rounds import Rounds
@@ -61,7 +58,7 @@ class Frames:
     client : Client
     X, y, weight
         As in :func:`confidently.distributed.fit`.
-    estimator : OnlineClassifier or AutoClassifier
+    estimator : OnlineClassifier, AutoClassifier or OnlineRegressor
     """
 
     def __init__(self, client: Client, X: Any, y: Any, weight: Any, estimator: Any) -> None:
@@ -89,31 +86,22 @@ class Frames:
 
     def initial_model(self, classes: Any) -> Model:
         """Return an untrained model; the classes, unless passed, are collected from all blocks of labels."""
-        if isinstance(self.estimator, OnlineRegressor):
-            return self._regression()
-        if self.y.ndim == 2:
-            names: list[Any] = list(range(self.y.shape[1]))
+        estimator = self.estimator
+        if estimator.predicts_numbers:
+            estimator._one_dimensional = self.y.ndim == 1
+        if estimator.predicts_numbers or self.y.ndim == 2:
+            names: list[Any] = list(range(self.y.shape[1] if self.y.ndim == 2 else 1))
         elif classes is None:
             found = self.client.gather(self.client.compute([delayed(distinct)(block) for block in self.labels]))
             names = [plain(name) for name in np.unique(np.concatenate(found))]
         else:
             names = [plain(name) for name in np.unique(classes)]
         if self.names is not None:  # a view may choose columns by name
-            self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
-        learner = self.estimator._new_learner(self.n_features, len(names), self.y.ndim == 2, self.default)
+            estimator.feature_names_in_ = np.array(self.names, dtype=object)
+        learner = estimator._new_learner(self.n_features, len(names), self.y.ndim == 2, self.default)
         features = None if self.names is None else Features.named(self.names)
-        model = Model(learner, names, features, settings_of(self.estimator))
+        model = Model(learner, names, features, estimator._saved_parameters())
         return self._with_members(model) if learner.rows_to_prepare else model
-
-    def _regression(self) -> Model:
-        n_outputs = self.y.shape[1] if self.y.ndim == 2 else 1
-        if self.names is not None:
-            self.estimator.feature_names_in_ = np.array(self.names, dtype=object)
-        learner = self.estimator._new_learner(self.n_features, n_outputs)
-        learner.undoes = True  # parts train on copies
-        features = None if self.names is None else Features.named(self.names)
-        estimator = saved_regression(self.estimator) | {"one_dimensional": self.y.ndim == 1}
-        return Model(learner, list(range(n_outputs)), features, estimator)
 
     def _with_members(self, model: Model) -> Model:
         """Have a worker choose the members of a stack by the first rows."""
@@ -134,13 +122,6 @@ class Frames:
         grid = grid_of(self.sizes, [True] * len(self.sizes), partitions, rounds, shuffle, seed)
         source = Blocks(self.client, self.blocks, self.estimator, self.sizes)
         return Rounds(self.client, model, source, grid, Job(shuffle=shuffle is not None), seed=seed, **options)
-
-
-def settings_of(estimator: Any) -> dict[str, Any]:
-    """Return the settings that merging needs and the learner does not have."""
-    if isinstance(estimator, AutoClassifier):
-        return {}
-    return {"multiclass": estimator.multiclass, "calibration": estimator.calibration}
 
 
 def _blocks(collection: Any) -> list[Any]:

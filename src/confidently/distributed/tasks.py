@@ -27,10 +27,8 @@ from ..models.model import Model
 from ..stack.members import ROWS, WEIGHTS, parts_of
 from ..stack.stack import HESSIAN
 from ..stack.threads import members_in_turn
-from ..tasks.targets import INITIAL_TARGET
 from .change import Change, change_of, merge_changes
 
-OF_ERRORS = 3  # where the statistics of errors begin, in those of the targets
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
 CALIBRATED = ("calibration", WEIGHTS, HESSIAN, ROWS)  # arrays of states that only a first pass changes
@@ -98,11 +96,11 @@ def choose_by_files(model: Model, paths: Sequence[str], job: Job) -> Any:
 def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
     """Return an untrained model with members that these rows choose."""
     try:
-        classifier = _classifier(estimator, model)
-        classifier.learner_.prepare(classifier._matrix(_joined([head[0] for head in heads])))
+        trained = _estimator(estimator, model)
+        trained.learner_.prepare(trained._matrix(_joined([head[0] for head in heads])))
     except (ValueError, TypeError) as error:
         return Failure(error)
-    return replace(model, learner=classifier.learner_)
+    return replace(model, learner=trained.learner_)
 
 
 @members_in_turn()
@@ -134,15 +132,15 @@ def learn_rows(
     if job.shuffle:
         order = np.random.default_rng(seed).permutation(X.shape[0])
         X, y, weights = (None if one is None else _taken(one, order) for one in (X, y, weights))
-    classifier = _classifier(estimator, base)
+    trained = _estimator(estimator, base)
     if X.shape[0]:
         try:
-            classifier.partial_fit(X, y, sample_weight=weights)
+            trained.partial_fit(X, y, sample_weight=weights)
         except (ValueError, TypeError) as error:
             return Failure(error)
     if not calibrate:
-        _restore_calibration(classifier.learner_, base.learner)
-    change = change_of(base, replace(base, learner=classifier.learner_))
+        _restore_calibration(trained.learner_, base.learner)
+    change = change_of(base, replace(base, learner=trained.learner_))
     return Learned(change, X.shape[0], bytes_sent=change.nbytes, seconds=time.monotonic() - began)
 
 
@@ -197,18 +195,16 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
 def _opened(paths: Sequence[str | FileRange], base: Model, learning: StreamLearner, job: Job) -> Stream:
     return open_stream(
         paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
-        largest=largest_value(base.learner.dtype), features=learning.features, targets=_is_regression(base),
+        largest=largest_value(base.learner.dtype), features=learning.features, targets=base.learner.task.regression,
         classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
     )  # fmt: skip
 
 
-def _classifier(estimator: Any, base: Model) -> Any:
-    """Return a classifier with a copy of the base's learner, ready for rows."""
+def _estimator(estimator: Any, base: Model) -> Any:
+    """Return an estimator with a copy of the base's learner, ready for rows."""
     from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
 
-    from ..estimators.fitted import put_any
-
-    return put_any(clone(estimator), replace(base, learner=_learner_of(base)))
+    return clone(estimator)._take_model(replace(base, learner=_learner_of(base)))
 
 
 def _learner_of(base: Model) -> Any:
@@ -222,11 +218,10 @@ def _learner_of(base: Model) -> Any:
 def _restore_calibration(learner: Any, base: Any) -> None:
     """Undo what rows that were seen before have changed in calibrations and in the weights of a stack's members."""
     for part, before in zip(parts_of(learner), parts_of(base), strict=True):
-        if isinstance(part, Learner) and part.settings.task.regression:  # its offset and unit are those of all passes
-            own = part.state["calibration"].reshape(-1, len(INITIAL_TARGET))
-            own[:, OF_ERRORS:] = before.state["calibration"].reshape(own.shape)[:, OF_ERRORS:]
-            continue
-        part.state |= {name: before.state[name].copy() for name in CALIBRATED if name in before.state}
+        kept = {name: before.state[name].copy() for name in CALIBRATED if name in before.state}
+        if isinstance(part, Learner):
+            kept["calibration"] = part.task.restored_calibration(part.state["calibration"], kept["calibration"])
+        part.state |= kept
 
 
 def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
@@ -235,12 +230,8 @@ def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     return replace(base, learner=_learner_of(base), features=features).stream_learner(reading)
 
 
-def _is_regression(base: Model) -> bool:
-    return bool(base.learner.task.regression)
-
-
 def _skips_classes(base: Model, job: Job) -> bool:
-    return job.on_error != "stop" and not _is_regression(base) and base.source.get("closed", False)
+    return job.on_error != "stop" and not base.learner.task.regression and base.source.get("closed", False)
 
 
 def _arranged(batches: Any, job: Job, seed: Seed) -> Any:

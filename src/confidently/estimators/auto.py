@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..covariances.settings import DTYPES
-from ..learner.learner import Learner
-from ..models.model import Model
-from ..rules.ranges import check_choice
 from ..stack.choice import new_stack
-from ..stack.members import WEIGHTS, Plan, plan
-from ..stack.naive_bayes import NaiveBayes
 from ..stack.stack import Stack
-from ..views.columns import ZERO, Columns
+from ..views.table import AUTO
 from ..views.view import View
-from .base import BaseOnlineClassifier
+from .base_classifier import BaseOnlineClassifier
 from .classifier import OnlineClassifier
-from .fitted import classifier_of
-from .parameters import (
-    check_settings,
-    check_shuffle,
-    check_training,
-    chooses_view,
-    recipe_of,
-    saved_training,
-    view_of,
-)
-from .stack_members import check_members, take_columns
-
-AUTO = "auto"
+from .mixture import MixtureEstimator
 
 
-class AutoClassifier(BaseOnlineClassifier[Stack]):
+class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     """Several online learners on different views of the same rows, and a mixture of what they say; nothing to tune.
 
     With l_gk the calibrated score of class k by member g, P(k) is proportional to exp(sum_g w_g l_gk). The members
@@ -104,8 +84,7 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
     ['arow on standard', 'logistic on standard']
     """
 
-    multiclass = None  # the members have their own
-    calibration = "progressive"
+    member_kind, stack_kind, new_stack = OnlineClassifier, Stack, staticmethod(new_stack)
 
     def __init__(
         self,
@@ -124,76 +103,17 @@ class AutoClassifier(BaseOnlineClassifier[Stack]):
         self.random_state = random_state
         self.dtype = dtype
 
-    # --- the stack -----------------------------------------------------------------------------------------------
-
-    def _check_parameters(self, partial: bool) -> None:
-        check_choice("dtype", self.dtype, DTYPES)
-        check_training(self, partial)
-        check_shuffle(self.shuffle)
-        if self.members != AUTO:
-            _check_members(self.members)
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        return saved_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
-
-    @property
-    def _is_seen_by_default(self) -> bool:
-        return not isinstance(self.members, str) and any(map(chooses_view, self.members))
-
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool, default: View | None) -> Stack:
+    def _new_learner(
+        self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
+        n_columns: int | None = None,
+    ) -> Stack:  # fmt: skip
         if multilabel:
             raise ValueError(
                 "AutoClassifier learns one class per row, got an indicator matrix; OnlineClassifier learns several"
             )
-        names = getattr(self, "feature_names_in_", None)
-        columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        if isinstance(self.members, str):
-            return new_stack(n_classes, n_features, columns, self.dtype)
-        plans = [_plan(k, member, self, default) for k, member in enumerate(self.members)]
-        return Stack(plans, None, n_classes, n_features, columns, self.dtype)
-
-    def _follow_parameters(self) -> None:
-        if self.dtype != self.learner_.dtype:
-            raise ValueError(
-                f"dtype cannot change after training has begun, from {self.learner_.dtype} to {self.dtype}; call fit "
-                "to train from scratch, or restore it"
-            )
+        return super()._new_learner(n_features, n_outputs, multilabel, default, n_columns)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = False
         return tags
-
-    @property
-    def members_(self) -> dict[str, OnlineClassifier | NaiveBayes]:
-        return {
-            name: self._as_classifier(member, multiclass) if isinstance(member, Learner) else member
-            for name, member, multiclass in zip(
-                self._fitted.names, self._fitted.members, self._fitted.multiclass, strict=True
-            )
-        }
-
-    @property
-    def weights_(self) -> NDArray[np.float64]:
-        return self._fitted.state[WEIGHTS].copy()
-
-    def _as_classifier(self, learner: Learner, multiclass: str | None) -> OnlineClassifier:
-        model = Model(learner, [], None, {"multiclass": multiclass, "calibration": "progressive"})
-        classifier = classifier_of(model)
-        classifier.learner_, classifier._class_order = copy(learner), self._class_order
-        take_columns(classifier, self)
-        return classifier
-
-
-def _check_members(members: Any) -> None:
-    """Raise an error unless these may be the members of a stack."""
-    check_members(members, OnlineClassifier)
-    for member in members:
-        check_settings(member, partial=False)
-
-
-def _plan(k: int, member: OnlineClassifier, whole: AutoClassifier, default: View | None) -> Plan:
-    """Return how to make member k, whose state has the type of the whole."""
-    recipe = recipe_of(member, view_of(member, default), whole.dtype)
-    names = "rows" if recipe.view is None else ",".join(part.name for part in recipe.view.views)
-    return plan(recipe, f"{k + 1}. {recipe.rule.name} on {names}")

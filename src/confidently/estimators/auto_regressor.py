@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.settings import DTYPES
 from ..covariances.table import kind_of
-from ..data.features import Features
-from ..learner.recipe import automatic_covariance
-from ..models.model import Model
-from ..rules.ranges import check_choice
-from ..stack.members import WEIGHTS, Plan, plan
 from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack
-from ..views.columns import ZERO, Columns
-from ..views.table import make_view
+from ..views.table import AUTO
+from ..views.view import View
 from .base_regressor import BaseOnlineRegressor
-from .fitted import regressor_of
-from .parameters import check_passes, check_shuffle, plain_training, recipe_of
+from .mixture import MixtureEstimator
 from .regressor import OnlineRegressor
-from .stack_members import check_members, take_columns
-
-AUTO = "auto"
 
 
-class AutoRegressor(BaseOnlineRegressor[NumberStack]):
+class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberStack]):
     """Several online regressions on different views of the same rows, and a mixture of these; nothing to tune.
 
     With m_g the prediction of member g, sum_g w_g m_g is predicted. The members learn every row, each as its view shows
@@ -95,7 +81,7 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
     ['ridge on rows', 'ridge on products']
     """
 
-    calibration = "progressive"
+    member_kind, stack_kind, new_stack = OnlineRegressor, NumberStack, staticmethod(new_number_stack)
 
     def __init__(
         self,
@@ -112,74 +98,18 @@ class AutoRegressor(BaseOnlineRegressor[NumberStack]):
         self.random_state = random_state
         self.dtype = dtype
 
-    # --- the stack -----------------------------------------------------------------------------------------------
+    def _check_members(self, members: Any) -> None:
+        super()._check_members(members)
+        for member in members:
+            if member.covariance != AUTO and kind_of(member.covariance).keeps_examples:
+                raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
 
-    def _check_parameters(self) -> None:
-        check_choice("dtype", self.dtype, DTYPES)
-        check_passes(self.passes)
-        check_shuffle(self.shuffle)
-        if not isinstance(self.members, str) or self.members != AUTO:
-            _check_members(self.members)
-
-    def _new_learner(self, n_features: int, n_outputs: int, n_columns: int | None = None) -> NumberStack:
+    def _new_learner(
+        self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
+        n_columns: int | None = None,
+    ) -> NumberStack:  # fmt: skip
         if n_outputs != 1:
             raise ValueError(
                 f"AutoRegressor predicts one number per row, got {n_outputs}; use one per number, or OnlineRegressor"
             )
-        names = getattr(self, "feature_names_in_", None)
-        columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        if isinstance(self.members, str):
-            return new_number_stack(n_features, columns, self.dtype)
-        seen = n_features if n_columns is None else n_columns
-        plans = [_plan(k, member, seen, self.dtype) for k, member in enumerate(self.members)]
-        return NumberStack(plans, n_features=n_features, columns=columns, dtype=self.dtype)
-
-    def _follow_parameters(self) -> None:
-        if self.dtype != self.learner_.dtype:
-            raise ValueError(
-                f"dtype cannot change after training has begun, from {self.learner_.dtype} to {self.dtype}; call fit "
-                "to train from scratch, or restore it"
-            )
-
-    @property
-    def members_(self) -> dict[str, OnlineRegressor]:
-        return {name: self._as_regressor(k) for k, name in enumerate(self._fitted.names)}
-
-    @property
-    def weights_(self) -> NDArray[np.float64]:
-        return self._fitted.state[WEIGHTS].copy()
-
-    def _as_regressor(self, k: int) -> OnlineRegressor:
-        learner: Any = copy(self.learner_.members[k])
-        learner.state = {name: array.copy() for name, array in learner.state.items()}
-        regressor = regressor_of(Model(learner, [0], None, {"calibration": "progressive"}))
-        regressor.learner_, regressor._one_dimensional = learner, True
-        take_columns(regressor, self)
-        return regressor
-
-    # --- files ---------------------------------------------------------------------------------------------------
-
-    def as_model(self) -> Model:
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        estimator = plain_training(self) | ({"members": AUTO} if isinstance(self.members, str) else {})
-        return Model(self.learner_, [0], features, estimator, getattr(self, "source_", {}))
-
-
-def _check_members(members: Any) -> None:
-    """Raise an error unless these may be the members of a stack."""
-    check_members(members, OnlineRegressor)
-    for member in members:
-        member._check_parameters()
-        if member.covariance != "auto" and kind_of(member.covariance).keeps_examples:
-            raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
-
-
-def _plan(k: int, member: OnlineRegressor, n_columns: int, dtype: str) -> Plan:
-    """Return how to make member k, whose state has the type of the whole."""
-    recipe = recipe_of(member, make_view(member.view), dtype, targets=True)
-    if recipe.is_undecided:
-        recipe = replace(recipe, covariance=automatic_covariance(n_columns))
-    names = "rows" if recipe.view is None else ",".join(part.name for part in recipe.view.views)
-    return plan(recipe, f"{k + 1}. {recipe.rule.name} on {names}")
+        return super()._new_learner(n_features, n_outputs, multilabel, default, n_columns)

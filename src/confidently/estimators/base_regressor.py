@@ -1,56 +1,45 @@
-"""What all regressors that learn online share: training on arrays and streams, and files, over a learner."""
+"""What all regressors that learn online share: their targets, and what they predict of arrays and files."""
 
 from __future__ import annotations
 
-from copy import deepcopy
-from typing import Any, Self
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, Self, TypeVar, overload
 
 import numpy as np
-from sklearn.utils import check_random_state, column_or_1d
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import Stream
-from ..data.column_advice import warn_of_array_columns
-from ..data.features import Features
-from ..data.memory.labels import example_weights, training_of
-from ..data.memory.matrix import UnsortedColumns, as_matrix
+from ..data.classes import ClassTable
 from ..data.memory.plain import is_plain_targets
-from ..data.selection import columns_of_first
-from ..learner.recipe import ROWS_TO_CHOOSE, one_output
-from ..learner.streams import StreamLearner
-from .number_predictions import AnyRegression, NumberPredictions
-from .parameters import parameters_of
-from .streams import batches_of, check_stream, check_values_kept
+from ..learner.learner import Learner
+from ..learner.recipe import one_output
+from ..models.model import Model
+from ..rules.ranges import UNIT, check_choice, check_number
+from ..stack.number_stack import NumberStack
+from ..tasks.targets import Prediction, Targets
+from .estimator import Labels, OnlineEstimator
+
+AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
 
-class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
-    """Base of the regressors, which define what their learner is.
+class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
+    """Base of the regressors.
 
     Attributes
     ----------
     learner_ : Learner or Stack
     """
 
+    predicts_numbers = True
+    stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval")
     _is_plain_y = staticmethod(is_plain_targets)
+    _calibrates = True  # also where the noise of the rule is asked for: the offset and the unit are learned with it
+    _one_dimensional = True  # whether targets have one dimension
 
-    passes: int
-    shuffle: bool | str
-    random_state: int | np.random.RandomState | None
-
-    # --- what a regressor defines --------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        """Raise ``ValueError`` or ``TypeError`` for an invalid one."""
-        raise NotImplementedError
-
-    def _new_learner(self, n_features: int, n_outputs: int, n_columns: int | None = None) -> AnyRegression:
-        """Return an untrained learner; ``n_columns``: of the first rows of a stream, whose features are not known."""
-        raise NotImplementedError
-
-    def _follow_parameters(self) -> None:
-        """Continue with parameters that were changed after the last call, or raise ``ValueError``."""
-        raise NotImplementedError
-
-    # --- training ------------------------------------------------------------------------------------------------
+    # --- training on arrays --------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train from scratch, in ``passes`` passes.
@@ -79,10 +68,7 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
         confidently.data.DataWarning
             If a column looks like an id or a timestamp, or makes up nearly all of the squared length of the rows.
         """
-        with training_of(self):
-            for name in ("learner_", "source_", "features_"):
-                self.__dict__.pop(name, None)
-            return self._learn(X, y, sample_weight, first=True)
+        return self._learn(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train on more rows, in one pass and in the given order.
@@ -101,51 +87,19 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
         ValueError, TypeError
             For invalid parameters or input; the estimator is then unchanged.
         """
-        with training_of(self):
-            return self._learn(X, y, sample_weight, first=not hasattr(self, "learner_"), partial=True)
+        return self._learn(X, y, sample_weight, partial=True)
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool, partial: bool = False) -> Self:
-        parameters = parameters_of(self)
-        followed = partial and not first and self._has_followed(parameters)
-        if not followed:
-            self._check_parameters()
+    def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
         X, y = self._validated(X, y, reset=first, multi_output=True, y_numeric=True)
         if y.ndim == 2 and y.shape[1] == 1 and not self.__sklearn_tags__().target_tags.multi_output:
             y = column_or_1d(y, warn=True)
         targets = np.ascontiguousarray(y, dtype=np.float64).reshape(len(y), -1)
-        matrix = as_matrix(X, self.dtype, check=False)
-        weight = None if sample_weight is None else example_weights(sample_weight, matrix.shape[0], partial)
+        n = targets.shape[1]
         if first:
-            self.learner_ = self._new_learner(matrix.shape[1], targets.shape[1])
             self._one_dimensional = y.ndim == 1
-            names = getattr(self, "feature_names_in_", None)
-            warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
-        elif not followed:
-            self._follow_parameters()
-        if targets.shape[1] != self.learner_.n_classes:
-            expected = self.learner_.n_classes
-            raise ValueError(f"y has {targets.shape[1]} numbers per row, the regressor was trained on {expected}")
-        try:
-            self.learner_.prepare(matrix)
-        except UnsortedColumns:
-            matrix = as_matrix(X, self.dtype)
-            self.learner_.prepare(matrix)
-        generator = check_random_state(self.random_state)
-        for number in range(1 if partial else self.passes):
-            order = generator.permutation(matrix.shape[0]) if self.shuffle and not partial else None
-            options: dict[str, Any] = {"weight": weight, "order": order, "calibrate": number == 0, "targets": targets}
-            labels = np.zeros(matrix.shape[0], dtype=np.int32)
-            try:
-                self.learner_.learn(matrix, labels, **options)
-            except UnsortedColumns:
-                matrix = as_matrix(X, self.dtype)
-                if not self.learner_.undoes:
-                    self.learner_ = self._new_learner(matrix.shape[1], targets.shape[1])
-                self.learner_.learn(matrix, labels, **options)
-        self.learner_.undoes = True
-        if partial and not followed:
-            self._follows(self.learner_, parameters)
-        return self
+        elif n != (expected := self.learner_.n_classes):
+            raise ValueError(f"y has {n} numbers per row, the regressor was trained on {expected}")
+        return X, Labels(n, np.zeros(len(y), dtype=np.int32), {"targets": targets})
 
     # --- training on files ---------------------------------------------------------------------------------------
 
@@ -188,37 +142,158 @@ class BaseOnlineRegressor(NumberPredictions[AnyRegression]):
         >>> found[:3].round(3).tolist()
         [1.0, 3.5, 6.0]
         """
-        with training_of(self):
-            self._check_parameters()
-            check_stream(stream, self.passes)
-            if not stream.targets:
-                raise ValueError("the stream has classes, not targets; open it with targets=True")
-            for name in ("learner_", "source_", "features_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
-            features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
-            return self._learn_stream(stream, None, features, progress)
+        return self._learn_stream(stream, progress)
+
+    def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
+        if not targets:
+            raise ValueError("the stream has classes, not targets; open it with targets=True")
+        self._one_dimensional = True
+        return one_output()
 
     def _label_options(self) -> dict[str, Any]:
         if self.learner_.n_classes > 1:
             raise ValueError(f"rows of files have one target, the regressor has {self.learner_.n_classes} outputs")
         return {"targets": True}
 
-    def _continue_stream(self, stream: Stream, progress: bool) -> Self:
-        self._check_parameters()
-        self._follow_parameters()
-        return self._learn_stream(stream, deepcopy(self.learner_), deepcopy(getattr(self, "features_", None)), progress)
+    # --- files ---------------------------------------------------------------------------------------------------
 
-    def _learn_stream(
-        self, stream: Stream, learner: AnyRegression | None, features: Features | None, progress: bool
-    ) -> Self:
-        with batches_of(stream, progress) as batches:
-            if learner is None:
-                n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
-                learner = self._new_learner(0, 1, n_columns)
-                check_values_kept(learner.view, stream.reading)
-                self._one_dimensional = True
-            learning = StreamLearner(learner, one_output(), None, features, stream.reading)
-            for _ in learning.learn(batches):
-                pass
-        learner.undoes = True
-        return self._keep_stream(stream, learning)
+    def _output_names(self) -> list[Any]:
+        return list(range(self.learner_.n_classes))
+
+    def _take_model(self, model: Model) -> Self:
+        self._one_dimensional = model.learner.n_classes == 1 and model.estimator.get("one_dimensional", True)
+        return super()._take_model(model)
+
+    # --- prediction ----------------------------------------------------------------------------------------------
+
+    @overload
+    def predict(self, X: Any, return_std: Literal[False] = False) -> NDArray[np.float64]: ...
+    @overload
+    def predict(self, X: Any, return_std: Literal[True]) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def predict(
+        self, X: Any, return_std: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the expected target of each row.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        return_std : bool
+            Whether to return standard deviations too.
+
+        Returns
+        -------
+        mean : ndarray of shape (n,) or (n, n_outputs)
+        std : ndarray of the same shape, if ``return_std``
+            Standard deviation of the target around it: noise and uncertainty of the weights. With ``calibration=None``
+            it is that of the model's distribution; of the Student t distribution of ``Ridge(r=None)``, which has one
+            only after more than two predictions, it is ``inf`` before. It is never the scale.
+        """
+        if not return_std:
+            return self._shaped(self._answer(lambda matrix: self.learner_.numbers(matrix), X))
+        found = self._predicted(X)
+        return self._shaped(found.mean), self._shaped(self._deviations(found))
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
+        """Return central intervals that contain the targets with a probability.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        coverage : float
+            The probability, in (0, 1).
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, n_outputs, 2)
+            Lower and upper limits.
+
+        Notes
+        -----
+        With ``calibration="progressive"``, they are quantiles of the standardized errors of the predictions made in
+        training, the last few thousand of which count most.
+        """
+        check_number("predict_interval", "coverage", coverage, UNIT)
+        return self._intervals(self._predicted(X), coverage)
+
+    def _predicted(self, X: Any) -> Prediction:
+        found: Prediction = self._answer(lambda matrix: self.learner_.number_distribution(matrix), X)
+        return found
+
+    def _deviations(self, found: Prediction) -> NDArray[np.float64]:
+        deviations: NDArray[np.float64] = self._fitted.number_deviations(found, self.calibration is not None)
+        return deviations
+
+    def _intervals(self, found: Prediction, coverage: float) -> NDArray[np.float64]:
+        limits: NDArray[np.float64] = self._fitted.intervals(found, coverage, self.calibration is not None)
+        return limits[:, 0] if self._one_dimensional else limits
+
+    # --- files ---------------------------------------------------------------------------------------------------
+
+    def predict_stream(
+        self, paths: Any, method: str = "predict", *, coverage: float = 0.9, strict: bool = False, **options: Any
+    ) -> Iterator[Any]:
+        """Predict the rows of files batch by batch, as :meth:`OnlineClassifier.predict_stream` does.
+
+        Parameters
+        ----------
+        paths, strict, options
+            As there.
+        method : str
+            What to compute: "predict", predictions; "predict_std", pairs of predictions and standard deviations;
+            "predict_interval"; with one Gaussian also "margin_distribution". The weights of unseen features have mean 0
+            and the prior variance.
+        coverage : float
+            Probability, in (0, 1), with which the intervals of "predict_interval" contain the targets.
+
+        Yields
+        ------
+        array, or pair of arrays
+            What the method returns for the next rows.
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data.
+        """
+        check_is_fitted(self)
+        check_choice("method", method, self.stream_methods)
+        check_number("predict_stream", "coverage", coverage, UNIT)
+
+        def answer(matrix: Any, learner: AnyRegression) -> Any:
+            return self._apply(method, matrix, learner, coverage)
+
+        yield from self._predict_stream(paths, answer, strict, options)
+
+    def _apply(self, method: str, matrix: Any, learner: AnyRegression, coverage: float) -> Any:
+        """Return what a method gives for rows, by this regressor's learner with perhaps more features."""
+        found = learner.number_distribution(matrix)
+        if method == "predict_interval":
+            return self._intervals(found, coverage)
+        mean = self._shaped(found.mean)
+        return mean if method == "predict" else (mean, self._shaped(self._deviations(found)))
+
+    # --- what was learned about the targets ----------------------------------------------------------------------
+
+    @property
+    def rmse_(self) -> Any:
+        targets = self._targets()
+        return self._of_outputs(np.sqrt(targets.squared_errors / np.maximum(targets.predicted, 1.0)))
+
+    @property
+    def mae_(self) -> Any:
+        targets = self._targets()
+        return self._of_outputs(targets.absolute_errors / np.maximum(targets.predicted, 1.0))
+
+    def _targets(self) -> Targets:
+        return Targets.of(self._fitted.state["calibration"])
+
+    def _shaped(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers (n, n_outputs) in the shape of the targets."""
+        return numbers[:, 0] if self._one_dimensional else numbers
+
+    def _of_outputs(self, numbers: NDArray[Any]) -> Any:
+        """Return one entry per output in the shape of one target: of one output, the entry itself."""
+        if not self._one_dimensional:
+            return numbers
+        return float(numbers[0]) if numbers.ndim == 1 else numbers[0]

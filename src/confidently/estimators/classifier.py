@@ -13,15 +13,16 @@ from scipy.sparse import diags_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.table import kind_of, resolved
+from ..covariances.table import kind_of, of_classes
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
+from ..rules import make_rule
 from ..rules.rule import Rule
-from ..views.columns import ZERO, Columns
 from ..views.table import AUTO
 from ..views.view import View
-from .base import BaseOnlineClassifier
-from .parameters import check_settings, check_unchanged, chooses_view, recipe_of, saved_settings, view_of
+from .base_classifier import BaseOnlineClassifier
+from .gaussian import GaussianEstimator
+from .parameters import chooses_view, saved_training, view_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from .frozen import LinearPredictor
 
 
-class OnlineClassifier(BaseOnlineClassifier[Learner]):
+class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     """Online linear classifier with a Gaussian over its weight vectors.
 
     For every example (x, y) the update *rule* maps the margin m = y mean.x and its variance v = x' Sigma x to
@@ -203,33 +204,18 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     # --- the learner ---------------------------------------------------------------------------------------------
 
     def _check_parameters(self, partial: bool) -> None:
-        check_settings(self, partial)
+        of_classes(make_rule(self.rule), self.covariance, self.multiclass)
+        super()._check_parameters(partial)
 
     def _saved_parameters(self) -> dict[str, Any]:
-        return saved_settings(self)
+        return {"multiclass": self.multiclass, "calibration": self.calibration, **saved_training(self)}
 
     @property
     def _is_seen_by_default(self) -> bool:
         return chooses_view(self) and not kind_of(self.covariance).keeps_examples
 
-    def _new_learner(self, n_features: int, n_classes: int, multilabel: bool, default: View | None) -> Learner:
-        """Return an untrained learner; the columns of arrays are numbers, and those of sparse rows 0 where absent."""
-        names = getattr(self, "feature_names_in_", None)
-        columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        recipe = recipe_of(self, view_of(self, default))
-        return recipe.learner(n_classes, multilabel, n_features, columns=columns, device=self.device)
-
-    def _follow_parameters(self) -> None:
-        """Continue with a rule that was changed after the last call; nothing else can change."""
-        learner = self.learner_
-        settings, view = recipe_of(self, view_of(self, learner.view)).settings(learner.n_classes, self._is_multilabel)
-        wanted = resolved(settings, learner.n_features)
-        if self.projection is None:  # the default of the rule that training began with
-            wanted = replace(wanted, projection=learner.settings.projection)
-        followed = check_unchanged(learner.settings, wanted, learner.view == view)
-        if wanted.rule != learner.settings.rule:
-            self.learner_ = copy(learner)
-            self.learner_.settings = followed
+    def _view(self, default: View | None) -> View | None:
+        return view_of(self, default)
 
     # --- the Gaussian --------------------------------------------------------------------------------------------
 
@@ -256,10 +242,6 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     def _variance(self) -> NDArray[np.floating]:
         variance = self._fitted.variance()
         return self._as_stored(variance if self._is_binary else self._class_order.columns(variance.T).T)
-
-    def _as_stored(self, numbers: NDArray[np.float64]) -> NDArray[np.floating]:
-        """Return numbers, which are computed in double precision, in the type of the state."""
-        return numbers.astype(self._fitted.dtype, copy=False)
 
     @property
     def _is_binary(self) -> bool:
@@ -297,10 +279,6 @@ class OnlineClassifier(BaseOnlineClassifier[Learner]):
     @property
     def view_(self) -> View | None:
         return self._fitted.view
-
-    @property
-    def updates_(self) -> int:
-        return self._fitted.updates
 
     @property
     def infeasible_(self) -> int:

@@ -1,30 +1,65 @@
-"""What all estimators that learn online share: validation of rows, and files, over a learner."""
+"""What all estimators that learn online share: training on arrays and streams, and files, over a learner."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from copy import copy
-from typing import Any, Generic, Self, TypeVar
+from copy import copy, deepcopy
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Stream
+from ..data.classes import ClassTable
+from ..data.column_advice import warn_of_array_columns
+from ..data.features import Features
 from ..data.memory.frames import as_table, describe_columns
-from ..data.memory.labels import training_of
+from ..data.memory.labels import example_weights, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.plain import is_plain_labels, is_plain_matrix
+from ..data.selection import columns_of_first
+from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
+from ..learner.recipe import ROWS_TO_CHOOSE
 from ..learner.streams import StreamLearner, StreamPredictor
+from ..learner.tables import view_of_rows, view_of_stream
 from ..models.model import Model
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from .parameters import are_constant, are_the_same, nested_params, set_nested
-from .streams import open_as_before
+from ..views.columns import ZERO, Columns
+from ..views.view import View
+from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
+from .streams import batches_of, check_stream, check_values_kept, open_as_before, weighted
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
+
+OF_ROWS = ("learner_", "_class_order", "source_", "features_")  # attributes that training from scratch forgets
+
+
+class Labels(NamedTuple):
+    """The labels of rows as a learner takes them.
+
+    Attributes
+    ----------
+    n : int
+        Number of classes, of labels, or of numbers per row.
+    numbers : int32 array
+        Class numbers; of a regression 0 for every row.
+    options : dict
+        Further arguments of :meth:`confidently.learner.learner.Learner.learn`.
+    multilabel : bool
+    classes : array, optional
+        The classes or labels by number.
+    """
+
+    n: int
+    numbers: np.ndarray
+    options: dict[str, Any]
+    multilabel: bool = False
+    classes: np.ndarray | None = None
 
 
 class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
@@ -38,12 +73,159 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
     learner_: AnyLearner
     n_features_in_: int
 
+    predicts_numbers: ClassVar[bool] = False
     _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
-    dtype: str
 
-    def as_model(self) -> Model:
-        """Return the learner and the meaning of its numbers, which is all that is saved."""
+    passes: int
+    shuffle: bool | str
+    random_state: int | np.random.RandomState | None
+    dtype: str
+    calibration: str | None
+    multiclass: str | None = None
+    class_weight: dict[Any, float] | str | None = None
+
+    # --- what estimators of classes and of numbers define --------------------------------------------------------
+
+    def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
+        """Return validated rows and their labels."""
         raise NotImplementedError
+
+    def _keep_labels(self, labels: Labels) -> None:
+        """Keep what the numbers mean that were learned."""
+
+    def _advise(self, labels: Labels) -> None:
+        """Warn of labels in an order that is perhaps not meant."""
+
+    def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
+        """Return the classes of a stream before training; ``ValueError``: its labels are of the other kind."""
+        raise NotImplementedError
+
+    def _keep_table(self, table: ClassTable) -> None:
+        """Keep the classes of a stream."""
+
+    def _label_options(self) -> dict[str, Any]:
+        """Return how labels of files are read."""
+        raise NotImplementedError
+
+    def _output_names(self) -> list[Any]:
+        """Return the names of the classes or labels, or the numbers of the outputs."""
+        raise NotImplementedError
+
+    @property
+    def _calibrates(self) -> bool:
+        """Whether the first pass calibrates."""
+        raise NotImplementedError
+
+    # --- what estimators with one Gaussian and stacks define -----------------------------------------------------
+
+    def _check_parameters(self, partial: bool) -> None:
+        """Raise ``ValueError`` or ``TypeError`` for an invalid one; ``partial``: whether only some rows are there."""
+        raise NotImplementedError
+
+    @property
+    def _is_seen_by_default(self) -> bool:
+        """Whether the rows choose a view."""
+        return False
+
+    def _new_learner(
+        self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
+        n_columns: int | None = None,
+    ) -> AnyLearner:  # fmt: skip
+        """Return an untrained learner.
+
+        ``default`` is the view that the rows choose; ``n_columns`` is the number of columns of the first rows of a
+        stream, whose features are not known.
+        """
+        raise NotImplementedError
+
+    def _follow_parameters(self) -> None:
+        """Continue with parameters that were changed after the last call, or raise ``ValueError``."""
+        raise NotImplementedError
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a model file keeps besides the learner's."""
+        raise NotImplementedError
+
+    # --- training on arrays --------------------------------------------------------------------------------------
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False) -> Self:
+        """Train on rows, from scratch unless ``partial``."""
+        with training_of(self):
+            if not partial:
+                self._forget()
+            first = "learner_" not in vars(self)
+            parameters = parameters_of(self)
+            followed = not first and self._has_followed(parameters)
+            if not followed:
+                self._check_parameters(partial)
+            X, labels = self._labelled(X, y, classes, first, partial)
+            matrix = as_matrix(X, self.dtype, check=False)
+            if sample_weight is not None:
+                labels.options["weight"] = example_weights(sample_weight, matrix.shape[0], partial)
+            if first:
+                self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
+                names = getattr(self, "feature_names_in_", None)
+                warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
+            elif not followed:
+                self._follow_parameters()
+            following, passes = self.learner_, 1 if partial else self.passes
+            shuffle = bool(self.shuffle) and not partial
+            if not shuffle:
+                self._advise(labels)
+            try:
+                self.learner_.prepare(matrix)
+            except UnsortedColumns:
+                matrix = as_matrix(X, self.dtype)
+                self.learner_.prepare(matrix)
+            if first and isinstance(self.learner_, Learner):
+                warn_of_cost(self.learner_, matrix, labels.numbers, labels.options.get("label_start"), passes)
+            self._run(X, matrix, labels, passes, shuffle)
+            self.learner_.undoes = True
+            if partial and not followed:
+                self._follows(following, parameters)
+            return self
+
+    def _forget(self, *more: str) -> None:
+        for name in (*OF_ROWS, *more):
+            self.__dict__.pop(name, None)
+
+    def _fresh_learner(self, X: Any, n_outputs: int, multilabel: bool) -> AnyLearner:
+        """Return an untrained learner of rows, which an error in its first training throws away."""
+        learner = self._new_learner(X.shape[1], n_outputs, multilabel, self._default_view(X))
+        learner.undoes = not isinstance(learner, Learner)
+        return learner
+
+    def _default_view(self, rows: Any) -> View | None:
+        """Return the view that an array, a sparse matrix or a stream chooses, if a view is to be chosen."""
+        if not self._is_seen_by_default:
+            return None
+        if isinstance(rows, Stream):
+            return view_of_stream(rows)
+        return view_of_rows(rows.shape[1], is_sparse=hasattr(rows, "tocsr"))
+
+    def _columns(self, n_features: int) -> Columns:
+        """Return what is known about columns: those of arrays are numbers, and those of sparse rows 0 where absent."""
+        names = getattr(self, "feature_names_in_", None)
+        return Columns.alike(n_features, ZERO, None if names is None else list(names))
+
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+        """Make the passes; rows are checked during training where that is possible."""
+        learner, generator = self.learner_, check_random_state(self.random_state)
+        if labels.n > learner.n_classes:
+            matrix = as_matrix(X, self.dtype)
+            learner = self.learner_ = copy(learner)  # of which an error restores the old one
+            learner.grow(n_classes=labels.n, multiclass=self.multiclass)
+        for number in range(passes):
+            order = generator.permutation(matrix.shape[0]) if shuffle else None
+            options = labels.options | {"order": order, "calibrate": number == 0 and self._calibrates}
+            try:
+                learner.learn(matrix, labels.numbers, **options)
+            except UnsortedColumns:
+                matrix = as_matrix(X, self.dtype)
+                if not learner.undoes:
+                    learner = self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
+                learner.learn(matrix, labels.numbers, **options)
+        self._keep_labels(labels)
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -126,15 +308,42 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         """
         check_is_fitted(self)
         with training_of(self), self._open(paths, **self._label_options(), **options) as stream:
-            return self._continue_stream(stream, progress)
+            self._check_parameters(partial=True)
+            self._follow_parameters()
+            learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
+            with batches_of(stream, progress) as batches:
+                return self._learn_batches(stream, batches, learner, self.as_model().class_table(), features)
 
-    def _label_options(self) -> dict[str, Any]:
-        """Return how labels of files are read."""
-        raise NotImplementedError
+    def _learn_stream(self, stream: Stream, progress: bool, classes: Any = None) -> Self:
+        """Train from scratch on a stream."""
+        with training_of(self):
+            self._check_parameters(partial=False)
+            check_stream(stream, self.passes)
+            table = self._table_of(stream.targets, stream.multilabel, classes)
+            self._forget("feature_names_in_")
+            features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
+            with batches_of(stream, progress) as batches:
+                n_columns = None
+                if stream.targets:
+                    n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
+                learner = self._new_learner(0, len(table), table.multilabel, self._default_view(stream), n_columns)
+                check_values_kept(learner.view, stream.reading)
+                return self._learn_batches(stream, batches, learner, table, features)
 
-    def _continue_stream(self, stream: Stream, progress: bool) -> Self:
-        """Train a fitted estimator on an open stream."""
-        raise NotImplementedError
+    def _learn_batches(
+        self, stream: Stream, batches: Any, learner: AnyLearner, table: ClassTable, features: Features | None
+    ) -> Self:
+        """Train a learner on the batches of a stream, and keep it and how the stream was read."""
+        learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
+        for _ in learning.learn(weighted(batches, self.class_weight)):
+            pass
+        self._keep_table(table)
+        self.learner_ = learning.learner
+        self.n_features_in_ = learning.learner.n_features
+        self.source_ = {**stream.reading.as_dict(), "closed": table.closed}
+        if features is not None:
+            self.features_ = features
+        return self
 
     def _predict_stream(
         self, paths: Any, answer: Callable[[Any, AnyLearner], Any], strict: bool, options: dict[str, Any]
@@ -146,15 +355,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
             for batch in stream:
                 yield answer(answering.matrix(batch), learner)
-
-    def _keep_stream(self, stream: Stream, learning: StreamLearner) -> Self:
-        """Keep what was learned of a stream, and how it was read."""
-        self.learner_ = learning.learner
-        self.n_features_in_ = learning.learner.n_features
-        self.source_ = {**stream.reading.as_dict(), "closed": learning.classes.closed}
-        if learning.features is not None:
-            self.features_ = learning.features
-        return self
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
@@ -187,6 +387,25 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         return self._fitted.n_seen
 
     # --- files ---------------------------------------------------------------------------------------------------
+
+    def as_model(self) -> Model:
+        """Return the learner and the meaning of its numbers, which is all that is saved."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
+        source = getattr(self, "source_", {})
+        return Model(self.learner_, self._output_names(), features, self._saved_parameters(), source)
+
+    def _take_model(self, model: Model) -> Self:
+        """Continue with the learner of a model and the meaning of its numbers."""
+        self.learner_, self.n_features_in_ = model.learner, model.learner.n_features
+        if model.source:
+            self.source_ = model.source
+        if model.features is not None and model.source:
+            self.features_ = model.features
+        elif model.features is not None:
+            self.feature_names_in_ = np.array(list(model.features.names), dtype=object)
+        return self
 
     def _feature_names(self) -> list[str] | None:
         """Return the names of all columns, if each has one."""

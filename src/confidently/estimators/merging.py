@@ -10,10 +10,10 @@ from sklearn.base import clone
 from ..models.merged_learner import HOW
 from ..models.stack_merging import merge_all
 from ..rules.ranges import check_choice
-from .base import BaseOnlineClassifier
-from .fitted import put_model, put_regression
+from .base_classifier import BaseOnlineClassifier
 from .regressor import OnlineRegressor
 
+MERGED = (BaseOnlineClassifier, OnlineRegressor)
 AnyOnline = TypeVar("AnyOnline", bound=BaseOnlineClassifier[Any] | OnlineRegressor)
 
 
@@ -74,7 +74,7 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     check_choice("how", how, HOW)
     models = list(models)
     for model in [*models, *([] if base is None else [base])]:
-        if not isinstance(model, BaseOnlineClassifier | OnlineRegressor):
+        if not isinstance(model, MERGED):
             raise TypeError(f"merge takes fitted classifiers or OnlineRegressors, got {type(model).__name__}")
         if not hasattr(model, "learner_"):
             raise TypeError("merge takes fitted estimators, got one that is not fitted; call fit first")
@@ -82,6 +82,4 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     start = None if base is None else base.as_model()
     merged = merge_all([model.as_model() for model in models], names, start, "the base", how)
     whole: AnyOnline = clone(models[0])
-    if isinstance(whole, OnlineRegressor):
-        return put_regression(whole, merged)
-    return put_model(whole, merged)
+    return whole._take_model(merged)

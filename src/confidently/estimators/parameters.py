@@ -1,4 +1,4 @@
-"""The parameters of a classifier that its learner does not check, and which of them a model file keeps."""
+"""The parameters of an estimator that its learner does not check, and which of them a model file keeps."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from ..covariances.settings import DTYPES, Settings
-from ..covariances.table import make_covariance, of_classes
+from ..covariances.settings import Settings
+from ..covariances.table import make_covariance
 from ..data.memory.labels import check_class_weight, plain_class_weight
 from ..learner.recipe import Recipe
 from ..rules import make_rule
-from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.table import AUTO, make_view
 from ..views.view import View
@@ -28,7 +27,6 @@ REGRESSION_SHARED = tuple(
 )
 REGRESSION_SAVED = ("calibration", "passes", "shuffle", "random_state")  # what a model file keeps besides these
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
-TRAINING = ("passes", "shuffle", "class_weight", "random_state")
 
 
 def chooses_view(estimator: Any) -> bool:
@@ -58,14 +56,6 @@ WHOLES: tuple[tuple[str, Callable[..., Any]], ...] = (
 )  # with parameters
 
 
-def check_settings(classifier: Any, partial: bool) -> None:
-    """Raise ``ValueError`` for an invalid setting; ``partial`` is whether only some of the rows are there."""
-    of_classes(make_rule(classifier.rule), classifier.covariance, classifier.multiclass)
-    check_choice("dtype", classifier.dtype, DTYPES)
-    check_choice("calibration", classifier.calibration, ("progressive", None))
-    check_training(classifier, partial)
-
-
 def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targets: bool = False) -> Recipe:
     """Return the recipe of an estimator's learner with a view; the state has its type, or ``dtype``."""
     settings = {name: getattr(estimator, name) for name in SHARED if name != "rule" and hasattr(estimator, name)}
@@ -74,10 +64,10 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
     return Recipe.of(make_rule(estimator.rule), view, multiclass, targets=targets, **settings)
 
 
-def check_training(classifier: Any, partial: bool) -> None:
-    """Raise ``ValueError`` for an invalid setting of the training."""
-    check_passes(classifier.passes)
-    check_class_weight(classifier.class_weight, partial)
+def check_training(estimator: Any, partial: bool) -> None:
+    """Raise ``ValueError`` for an invalid setting of the training; ``partial``: only some of the rows are there."""
+    check_passes(estimator.passes)
+    check_class_weight(estimator.class_weight, partial)
 
 
 def check_passes(passes: Any) -> None:
@@ -158,26 +148,9 @@ def are_the_same(before: tuple[Any, ...], parameters: tuple[Any, ...]) -> bool:
     return len(before) == len(parameters) and all(map(is_, before, parameters))
 
 
-def saved_settings(classifier: Any) -> dict[str, Any]:
-    """Return the settings that a model file keeps besides the learner's."""
-    own = {"multiclass": classifier.multiclass, "calibration": classifier.calibration}
-    return own | saved_training(classifier)
-
-
-def saved_training(classifier: Any) -> dict[str, Any]:
-    """Return the settings of the training that a model file keeps."""
-    found = {name: getattr(classifier, name) for name in TRAINING}
-    found["class_weight"] = plain_class_weight(classifier.class_weight)
-    return found | plain_training(classifier)
-
-
-def saved_regression(regressor: Any) -> dict[str, Any]:
-    """Return the settings of a regressor that a model file keeps besides the learner's."""
-    return {"covariance": regressor.covariance, "calibration": regressor.calibration, **plain_training(regressor)}
-
-
-def plain_training(estimator: Any) -> dict[str, Any]:
-    """Return the settings of the passes as plain data; a generator of random numbers is not saved."""
+def saved_training(estimator: Any) -> dict[str, Any]:
+    """Return the settings of the training that a model file keeps; a generator of random numbers is not saved."""
     seed = int(estimator.random_state) if isinstance(estimator.random_state, numbers.Integral) else None
     shuffle = AUTO if estimator.shuffle == AUTO else bool(estimator.shuffle)
-    return {"passes": int(estimator.passes), "shuffle": shuffle, "random_state": seed}
+    weights = {} if estimator.predicts_numbers else {"class_weight": plain_class_weight(estimator.class_weight)}
+    return {"passes": int(estimator.passes), "shuffle": shuffle, **weights, "random_state": seed}

@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.names import AUTO
-from ..covariances.settings import DTYPES, Settings
-from ..covariances.table import COVARIANCES, kind_of, resolved
-from ..data.features import Features
+from ..covariances.table import COVARIANCES, kind_of
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
-from ..learner.recipe import Recipe
 from ..models.model import Model
 from ..rules import REGRESSION_RULES, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.center import MEAN, Center
-from ..views.columns import ZERO, Columns
-from ..views.table import make_view
 from ..views.view import View
 from .base_regressor import BaseOnlineRegressor
-from .parameters import check_passes, check_unchanged, recipe_of, saved_regression
+from .gaussian import GaussianEstimator
+from .parameters import saved_training
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -35,7 +29,7 @@ if TYPE_CHECKING:
     from .frozen import LinearRegressionPredictor
 
 
-class OnlineRegressor(BaseOnlineRegressor[Learner]):
+class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
     """Online linear regression with a Gaussian over its weights, and predictive intervals.
 
     For every example (x, y) the update *rule* maps the score s = mean.x, its variance v = x' Sigma x and the target y
@@ -172,7 +166,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
 
     # --- the learner ---------------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
+    def _check_parameters(self, partial: bool) -> None:
         rule = make_rule(self.rule)
         if not rule.predicts_numbers:
             raise ValueError(
@@ -180,39 +174,21 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
                 "OnlineClassifier"
             )
         check_choice("covariance", self.covariance, (AUTO, *COVARIANCES))
-        check_choice("dtype", self.dtype, DTYPES)
-        check_choice("calibration", self.calibration, ("progressive", None))
-        check_passes(self.passes)
+        super()._check_parameters(partial)
 
-    @property
-    def _recipe(self) -> Recipe:
-        return recipe_of(self, make_view(self.view), targets=True)
+    def _saved_parameters(self) -> dict[str, Any]:
+        own = {"covariance": self.covariance, "calibration": self.calibration, **saved_training(self)}
+        return own | {"one_dimensional": self._one_dimensional}
 
-    def _wanted(self, learner: Learner) -> tuple[Settings, View | None]:
-        """Return the settings and the view that a learner with these parameters has, where the rows chose "auto"."""
-        recipe = self._recipe
-        if recipe.is_undecided:
-            recipe = replace(recipe, covariance=learner.settings.covariance)
-        return recipe.settings(learner.n_classes)
-
-    def _new_learner(self, n_features: int, n_outputs: int, n_columns: int | None = None) -> Learner:
-        names = getattr(self, "feature_names_in_", None)
-        columns = Columns.alike(n_features, ZERO, None if names is None else list(names))
-        learner = self._recipe.learner(
-            n_outputs, n_features=n_features, n_columns=n_columns, columns=columns, device=self.device
-        )
-        learner.undoes = False
-        return learner
-
-    def _follow_parameters(self) -> None:
-        """Continue with a rule that was changed after the last call; nothing else can change."""
-        learner = self.learner_
-        settings, view = self._wanted(learner)
-        wanted = resolved(settings, learner.n_features)
-        followed = check_unchanged(learner.settings, wanted, learner.view == view)
-        if wanted.rule != learner.settings.rule:
-            self.learner_ = copy(learner)
-            self.learner_.settings = followed
+    def _take_model(self, model: Model) -> Self:
+        """Continue with the learner of a model; ``ValueError``: it is not what these parameters train."""
+        super()._take_model(model)
+        self._check_parameters(partial=False)
+        self._follow_parameters()
+        wanted, _ = self._wanted(model.learner)
+        if wanted.task != model.learner.task:
+            raise ValueError(f"the task {model.learner.task.name!r} where {wanted.task.name!r} is trained")
+        return self
 
     # --- scores --------------------------------------------------------------------------------------------------
 
@@ -260,14 +236,9 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
     def noise_variance_(self) -> Any:
         return self._of_outputs(self._targets().noise_factor() * self._fitted.settings.rule.noise_variance())
 
-    @property
-    def updates_(self) -> int:
-        return self._fitted.updates
-
     def _weights(self, numbers: NDArray[np.float64]) -> NDArray[np.floating]:
         """Return numbers of all weights without those of the intercept, in the type of the state."""
-        found = numbers[:, : self._fitted.width].astype(self._fitted.dtype, copy=False)
-        weights: NDArray[np.floating] = self._of_outputs(found)
+        weights: NDArray[np.floating] = self._of_outputs(self._as_stored(numbers[:, : self._fitted.width]))
         return weights
 
     def marginal(self, output: int = 0) -> Marginal:
@@ -310,7 +281,7 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
         if view is not None and not isinstance(view, Center):
             raise not_linear(view)
         form = linear_form(self.learner_, self.calibration, centered=view is not None)
-        return LinearRegressionPredictor(form, self._is_one_dimensional(), getattr(self, "feature_names_in_", None))
+        return LinearRegressionPredictor(form, self._one_dimensional, getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
         """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
@@ -338,11 +309,3 @@ class OnlineRegressor(BaseOnlineRegressor[Learner]):
 
         check_is_fitted(self)
         return to_onnx(self.learner_, linear_form(self.learner_, self.calibration), self._feature_names(), dtype)
-
-    def as_model(self) -> Model:
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        estimator = saved_regression(self) | {"one_dimensional": self._is_one_dimensional()}
-        outputs = list(range(self.learner_.n_classes))
-        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        return Model(self.learner_, outputs, features, estimator, getattr(self, "source_", {}))

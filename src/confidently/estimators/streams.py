@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch, ReaderOptions, Stream, open_stream
-from ..data.classes import check_classes
 from ..data.expected_columns import ExpectedColumns
 from ..data.features import Features
 from ..data.formats.table import format_of
 from ..data.memory.matrix import largest_value
 from ..data.sources.paths import expand_paths
-from ..learner.streams import StreamLearner
 from ..views.view import View
 from .progress import watched
 
@@ -69,24 +67,6 @@ def batches_of(stream: Stream, progress: bool) -> Iterator[Iterator[Batch]]:
     """Yield the batches of a stream, which is closed at the end. With ``progress`` a bar is shown."""
     with stream:
         yield iter(watched(stream, stream.total_bytes) if progress else stream)
-
-
-def learn_stream(
-    stream: Stream, learning: StreamLearner, class_weight: dict[Any, float] | str | None, progress: bool = False
-) -> list[Any]:
-    """Train on a stream and close it; return the names of the classes.
-
-    Raises
-    ------
-    DataError
-        If there is one class only, or no label.
-    """
-    with batches_of(stream, progress) as batches:
-        for _ in learning.learn(weighted(batches, class_weight)):
-            pass
-    names = learning.classes.names
-    check_classes(names, stream.multilabel)
-    return names
 
 
 def weighted(batches: Iterable[Batch], class_weight: dict[Any, float] | str | None) -> Iterator[Batch]:

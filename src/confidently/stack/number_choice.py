@@ -54,10 +54,12 @@ def choose_numbers(X: _core.Matrix, columns: Columns, n_classes: int = 1, dtype:
     return found
 
 
-def new_number_stack(n_features: int = 0, columns: Columns | None = None, dtype: str = "float64") -> NumberStack:
+def new_number_stack(
+    n_classes: int = 1, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64"
+) -> NumberStack:
     """Return a stack of regressions whose members the first rows will choose."""
     choose = partial(choose_numbers, dtype=dtype)
-    return NumberStack((), choose, n_features=n_features, columns=columns, dtype=dtype)
+    return NumberStack((), choose, n_classes, n_features=n_features, columns=columns, dtype=dtype)
 
 
 def _ridge(

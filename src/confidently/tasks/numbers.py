@@ -8,7 +8,7 @@ import numpy as np
 
 from ..rules.rule import Rule
 from . import targets as of_targets
-from .targets import INITIAL_TARGET, MIN_SPREAD, Prediction, Targets
+from .targets import INITIAL_TARGET, MIN_SPREAD, OF_ERRORS, Prediction, Targets
 from .task import Task, Values
 
 MAX_LOG = 200.0  # of a rate, so that no square of it overflows
@@ -34,6 +34,12 @@ class Numbers(Task):
 
     def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return of_targets.merged(parts, base)
+
+    def restored_calibration(self, own: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return the errors of before; the offset and the unit are those of all passes."""
+        found = own.reshape(-1, len(INITIAL_TARGET)).copy()
+        found[:, OF_ERRORS:] = before.reshape(found.shape)[:, OF_ERRORS:]
+        return found.ravel()
 
     def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
         return np.zeros(len(targets.mean))

@@ -22,7 +22,7 @@ from ..rules.rule import Rule
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
 # and absolute errors; then the bins of standardized errors.
 TARGET_STATISTICS, TARGET_BINS = 8, 512
-GAIN = 5
+OF_ERRORS, GAIN = 3, 5
 INITIAL_TARGET = tuple(float(i == GAIN) for i in range(TARGET_STATISTICS + TARGET_BINS))
 MAX_TARGET, MAX_GAIN = 1e50, 1e110
 TARGETS = Range(-MAX_TARGET, MAX_TARGET, closed_low=True, closed_high=True)

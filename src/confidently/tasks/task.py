@@ -194,6 +194,10 @@ class Task:
         """Return the calibration of learners whose training continued from a base: of classes a mean, by evidence."""
         raise NotImplementedError
 
+    def restored_calibration(self, own: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Return a calibration after a pass that does not calibrate, given that of before."""
+        return before
+
     # --- predictions --------------------------------------------------------------------------------------------------
 
     def decides_by_probability(self, calibration: np.ndarray) -> bool:
