@@ -20,14 +20,14 @@ from confidently.cli.commands.train import train
 from confidently.cli.options.regression import put_defaults
 from confidently.covariances.settings import ADDED_SETTINGS, NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
-from confidently.estimators.parameters import TRAINING
+from confidently.estimators.parameters import saved_training
 from confidently.rules import REGRESSION_RULES, RULES, RegressionRule, Ridge, make_rule
 from confidently.rules.rule import Rule
 
 SETTINGS = {setting.name: setting for setting in fields(Settings)}
 BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
 OF_PRODUCTS_AND_KERNELS = {"rows_per_product", "kernel", "kernel_params", "budget"}  # not for streams of single rows
-ESTIMATOR_OWN = {*TRAINING, "multiclass", "calibration", "device", "view"}
+ESTIMATOR_OWN = {*saved_training(OnlineClassifier()), "multiclass", "calibration", "device", "view"}
 RIVER_OWN = {"multiclass", "calibration", "view", "hash_bits"}
 OUTSIDE = [  # a value outside the range of each setting that has one
     (name, value)

@@ -1,5 +1,5 @@
 from .estimators.auto import AutoClassifier as AutoClassifier
-from .estimators.auto_regressor import AutoRegressor as AutoRegressor
+from .estimators.auto import AutoRegressor as AutoRegressor
 from .estimators.classifier import OnlineClassifier as OnlineClassifier
 from .estimators.loading import load as load
 from .estimators.merging import merge as merge

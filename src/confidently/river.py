@@ -7,7 +7,6 @@ from .extras import install
 if find_spec("river") is None:
     raise ImportError(f"confidently.river needs River; run {install('river')}")
 
-from .estimators.river import AutoClassifier, OnlineClassifier, OnlineMultiLabelClassifier
-from .estimators.river_regressor import OnlineRegressor
+from .estimators.river import AutoClassifier, OnlineClassifier, OnlineMultiLabelClassifier, OnlineRegressor
 
 __all__ = ["AutoClassifier", "OnlineClassifier", "OnlineMultiLabelClassifier", "OnlineRegressor"]

@@ -14,7 +14,7 @@ from sklearn.linear_model import Ridge  # noqa: E402
 
 import confidently  # noqa: E402
 from confidently import Quantile, load  # noqa: E402
-from confidently.estimators.river_regressor import OnlineRegressor  # noqa: E402
+from confidently.estimators.river import OnlineRegressor  # noqa: E402
 from confidently.learner import dicts  # noqa: E402
 
 SETTINGS = [

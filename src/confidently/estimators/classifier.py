@@ -27,7 +27,6 @@ from .parameters import chooses_view, saved_training, view_of
 if TYPE_CHECKING:
     from onnx import ModelProto
 
-    from ..models.linear_form import LinearForm
     from .frozen import LinearPredictor
 
 
@@ -386,12 +385,4 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         ValueError
             In the cases where :meth:`to_sklearn` raises it, except for a view, which the graph has.
         """
-        from ..models.onnx_export import to_onnx  # only here, to save start-up time
-
-        return to_onnx(self.learner_, self._linear_form(), self._feature_names(), dtype)
-
-    def _linear_form(self) -> LinearForm:
-        from ..models.linear_form import linear_form  # only here, to save start-up time
-
-        check_is_fitted(self)
-        return linear_form(self.learner_, self.calibration, self._class_order)
+        return self._graph(dtype)

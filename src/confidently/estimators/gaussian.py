@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.settings import DTYPES, Settings
 from ..covariances.table import resolved
@@ -19,6 +20,11 @@ from ..views.table import make_view
 from ..views.view import View
 from .estimator import OnlineEstimator
 from .parameters import check_training, check_unchanged, recipe_of
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+    from ..models.linear_form import LinearForm
 
 
 class GaussianEstimator(OnlineEstimator[Learner]):
@@ -77,3 +83,16 @@ class GaussianEstimator(OnlineEstimator[Learner]):
     @property
     def updates_(self) -> int:
         return self._fitted.updates
+
+    # --- export --------------------------------------------------------------------------------------------------
+
+    def _linear_form(self, centered: bool = False) -> LinearForm:
+        from ..models.linear_form import linear_form  # only here, to save start-up time
+
+        check_is_fitted(self)
+        return linear_form(self.learner_, self.calibration, vars(self).get("_class_order"), centered)
+
+    def _graph(self, dtype: str) -> ModelProto:
+        from ..models.onnx_export import to_onnx  # only here, to save start-up time
+
+        return to_onnx(self.learner_, self._linear_form(), self._feature_names(), dtype)

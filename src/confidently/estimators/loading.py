@@ -11,8 +11,7 @@ from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
 from ..stack.members import Members
 from ..topics.model import TopicModel, load_any
-from .auto import AutoClassifier
-from .auto_regressor import AutoRegressor
+from .auto import AutoClassifier, AutoRegressor
 from .classifier import OnlineClassifier
 from .fitted import estimator_of
 from .regressor import OnlineRegressor

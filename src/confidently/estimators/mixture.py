@@ -74,10 +74,14 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
     def _is_seen_by_default(self) -> bool:
         return not isinstance(self.members, str) and any(map(chooses_view, self.members))
 
+    def _check_outputs(self, n: int, multilabel: bool) -> None:
+        """Raise ``ValueError`` for classes, labels or numbers that a stack does not learn."""
+
     def _new_learner(
         self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
         n_columns: int | None = None,
     ) -> AnyStack:  # fmt: skip
+        self._check_outputs(n_outputs, multilabel)
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_features": n_features, "columns": self._columns(n_features), "dtype": self.dtype,
         }  # fmt: skip

@@ -273,14 +273,13 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         ValueError
             For a kernel, and with a view other than the centering of rows.
         """
-        from ..models.linear_form import linear_form  # only here, to save start-up time
-        from .frozen import LinearRegressionPredictor, not_linear
+        from .frozen import LinearRegressionPredictor, not_linear  # only here, to save start-up time
 
         check_is_fitted(self)
         view = self.learner_.view
         if view is not None and not isinstance(view, Center):
             raise not_linear(view)
-        form = linear_form(self.learner_, self.calibration, centered=view is not None)
+        form = self._linear_form(centered=view is not None)
         return LinearRegressionPredictor(form, self._one_dimensional, getattr(self, "feature_names_in_", None))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
@@ -304,8 +303,4 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         ValueError
             For a kernel.
         """
-        from ..models.linear_form import linear_form  # only here, to save start-up time
-        from ..models.onnx_export import to_onnx
-
-        check_is_fitted(self)
-        return to_onnx(self.learner_, linear_form(self.learner_, self.calibration), self._feature_names(), dtype)
+        return self._graph(dtype)

@@ -1,4 +1,4 @@
-"""Classifiers for River's pipelines, metrics and drift detectors.
+"""Classifiers and a regressor for River's pipelines, metrics and drift detectors.
 
 They need the extra ``river``. Rows are dicts, which compiled code reads and learns.
 Features are numbered in the order in which they appear.
@@ -10,10 +10,11 @@ import os
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from river import base
+from river import base, proba
 
 from ..covariances.settings import DTYPES
 from ..learner.dict_frames import FrameRows
+from ..learner.dict_numbers import NumberRows
 from ..learner.dicts import DictRows
 from ..models.model import Model
 from ..rules.ranges import check_choice
@@ -28,10 +29,48 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class DictClassifier(base.MiniBatchClassifier):
-    """Base of the classifiers of one class per row."""
+class OnDicts(base.Base):
+    """Base of the estimators of one class or number per row."""
 
     _rows: FrameRows
+
+    # --- several rows ----------------------------------------------------------------------------------------------
+
+    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
+        """Train on the rows of a data frame in their order; the result is that of ``learn_one`` on each."""
+        self._rows.learn_frame(X, y)
+
+    def predict_many(self, X: pd.DataFrame) -> pd.Series:
+        """Return the class, or the expected number, of each row; of classes an empty series before training."""
+        return self._rows.predict_frame(X)
+
+    # --- files -----------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file, which :func:`confidently.load` reads.
+
+        Its features are those seen, in the order of their appearance (``feature_names_in_``).
+
+        Raises
+        ------
+        ValueError
+            If names were hashed or fewer than two classes were seen.
+        """
+        rows, names = self._rows, self._output_names()
+        rows.grow_features()
+        Model(rows.learner, names, rows.features(), self._estimator()).save(path)
+
+    def _output_names(self) -> list[Any]:
+        """Return the names of the classes, or the number of the output."""
+        raise NotImplementedError
+
+    def _estimator(self) -> dict[str, Any]:
+        """Return the settings that a model file keeps besides the learner's."""
+        raise NotImplementedError
+
+
+class DictClassifier(OnDicts, base.MiniBatchClassifier):
+    """Base of the classifiers of one class per row."""
 
     @property
     def _multiclass(self) -> bool:
@@ -73,45 +112,21 @@ class DictClassifier(base.MiniBatchClassifier):
         """
         return self._rows.margin_distribution(x)
 
-    # --- several rows ----------------------------------------------------------------------------------------------
-
-    def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
-        """Train on the rows of a data frame in their order; the result is that of ``learn_one`` on each."""
-        self._rows.learn_frame(X, y)
-
-    def predict_many(self, X: pd.DataFrame) -> pd.Series:
-        """Return the class of each row; an empty series before training."""
-        return self._rows.predict_frame(X)
-
     def predict_proba_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Return the probabilities of the classes, one column per class, sorted; an empty frame before training."""
         return self._rows.frame_probabilities(X)
 
-    # --- files -----------------------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a model file, which :func:`confidently.load` reads.
-
-        Its features are those seen, in the order of their appearance (``feature_names_in_``).
-
-        Raises
-        ------
-        ValueError
-            If names were hashed or fewer than two classes were seen.
-        """
-        rows = self._rows
-        if rows.only_class() is not None:
+    def _output_names(self) -> list[Any]:
+        if self._rows.only_class() is not None:
             raise ValueError("fewer than two classes were seen; continue training until there are two")
-        rows.grow_features()
-        Model(rows.learner, list(rows.table.names), rows.features(), self._estimator()).save(path)
+        return list(self._rows.table.names)
 
     def _estimator(self) -> dict[str, Any]:
-        """Return the settings that a model file keeps besides the learner's."""
         return {"multiclass": self._rows.multiclass, "calibration": self._rows.calibration}
 
 
 class GaussianOnDicts(base.Base):
-    """Base of the classifiers with one Gaussian: their parameters."""
+    """Base of the estimators with one Gaussian: their parameters."""
 
     _rows: DictRows
 
@@ -151,7 +166,24 @@ class GaussianOnDicts(base.Base):
         raise NotImplementedError
 
 
-class OnlineClassifier(GaussianOnDicts, DictClassifier):
+class WeightsByName(GaussianOnDicts):
+    """Base of the estimators with one Gaussian per class, or one for numbers: their weights."""
+
+    @property
+    def weights(self) -> dict[Any, float]:
+        """Mean of every feature's weight by name; with more than two classes ``{class: {name: ...}}``.
+
+        With two classes, positive weights favor the one that is sorted last.
+        """
+        return self._rows.weights("mean")
+
+    @property
+    def variances(self) -> dict[Any, float]:
+        """Variance of every one of ``weights``, of numbers in the units of the rule."""
+        return self._rows.weights("variance")
+
+
+class OnlineClassifier(WeightsByName, DictClassifier):
     """Online linear classifier with a Gaussian over its weight vectors, for River.
 
     For every row (x, y) the update *rule* maps the margin m = y mean.x and its variance v = x' Sigma x to
@@ -218,21 +250,6 @@ class OnlineClassifier(GaussianOnDicts, DictClassifier):
 
     def _new_rows(self) -> FrameRows:
         return FrameRows(recipe_of(self, make_view(self.view)), self.calibration, self.hash_bits)
-
-    # --- what was learned --------------------------------------------------------------------------------------------
-
-    @property
-    def weights(self) -> dict[Any, float]:
-        """Mean of every feature's weight by name; with more than two classes ``{class: {name: ...}}``.
-
-        With two classes, positive weights favor the one that is sorted last.
-        """
-        return self._rows.weights("mean")
-
-    @property
-    def variances(self) -> dict[Any, float]:
-        """Variance of every one of ``weights``."""
-        return self._rows.weights("variance")
 
 
 class AutoClassifier(DictClassifier):
@@ -314,3 +331,103 @@ class OnlineMultiLabelClassifier(GaussianOnDicts, base.MultiLabelClassifier):
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, dict[bool, float]]:
         """Return for every known label the probabilities that it is relevant and that it is not."""
         return {name: {False: 1.0 - p, True: p} for name, p in self._rows.label_probabilities(x).items()}
+
+
+class OnlineRegressor(WeightsByName, OnDicts, base.MiniBatchRegressor):
+    """Online linear regression with a Gaussian over its weights, for River.
+
+    See :class:`confidently.OnlineRegressor`, which learns the same from arrays. With ``covariance="full"`` and the rule
+    "ridge" it is ridge regression on all rows so far, exactly, with an intercept that has no prior.
+
+    Parameters
+    ----------
+    rule : str or Rule, default="ridge"
+        Update rule: a name in ``confidently.REGRESSION_RULES`` or a rule such as ``Quantile(tau=0.9)``.
+    covariance : str, default="diag"
+        How Sigma is stored: "diag" for any number of features, "full" for up to some hundred. Not "kernel".
+    prior_variance : float, default=1.0
+        Variance of every weight before training; > 0.
+    fit_intercept : bool, default=True
+        Learn an intercept.
+    average : bool, default=False
+        Predict with the mean of the weights over all rows seen.
+    min_variance : float, default=1e-12
+        Lower bound of every variance, as a fraction of the prior variance; in [1e-20, 1).
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the state.
+    calibration : {"progressive", None}, default="progressive"
+        Variances of predictions by the errors made in training, or by the noise that the rule assumes.
+    forget, projection, view, hash_bits
+        As of :class:`OnlineClassifier`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        At construction, for invalid parameters.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> model = preprocessing.StandardScaler() | OnlineRegressor(covariance="full")
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    MAE: 0.891071
+    """
+
+    _rows: NumberRows
+
+    def __init__(
+        self,
+        rule: str | Rule = "ridge",
+        covariance: str = "diag",
+        prior_variance: float = 1.0,
+        fit_intercept: bool = True,
+        average: bool = False,
+        min_variance: float = 1e-12,
+        dtype: str = "float64",
+        calibration: str | None = "progressive",
+        forget: float = 0.0,
+        projection: str | None = None,
+        view: str | View | Sequence[str | View] | None = None,
+        hash_bits: int | None = None,
+    ) -> None:
+        super().__init__(
+            rule, covariance, prior_variance, fit_intercept, None, average, min_variance, dtype, calibration, forget,
+            projection, view, hash_bits,
+        )  # fmt: skip
+
+    def _new_rows(self) -> NumberRows:
+        check_choice("calibration", self.calibration, ("progressive", None))
+        recipe = recipe_of(self, make_view(self.view), targets=True)
+        return NumberRows(recipe, self.calibration is not None, self.hash_bits)
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> None:
+        """Train on one row.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+        y : float
+            The row's number.
+        w : float
+            Weight >= 0 of the row; 0 has the same effect as leaving out the row.
+
+        Raises
+        ------
+        ValueError
+            For values that are not numbers, strings or None, or not finite; the regressor is then unchanged.
+        """
+        self._rows.learn(x, y, w)
+
+    def predict_one(self, x: Mapping[Hashable, Any], with_dist: bool = False, **kwargs: Any) -> Any:
+        """Return the expected number of a row; with ``with_dist`` a :class:`river.proba.Gaussian` around it."""
+        if not with_dist:
+            return self._rows.predict(x)
+        mean, variance = self._rows.distribution(x)
+        return proba.Gaussian._from_state(n=1, m=mean, var=variance, ddof=0)
+
+    def _output_names(self) -> list[Any]:
+        return [0]
+
+    def _estimator(self) -> dict[str, Any]:
+        return {"covariance": self.covariance, "calibration": self.calibration}

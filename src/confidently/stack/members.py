@@ -205,10 +205,34 @@ class Members:
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def _learn(
-        self, examples: Examples, calibrate: bool, log_loss: np.ndarray | None, progress: Callable[[int], None] | None
+    def learn(
+        self,
+        X: _core.Matrix,
+        labels: np.ndarray,
+        label_start: np.ndarray | None = None,
+        *,
+        weight: np.ndarray | None = None,
+        class_weight: np.ndarray | None = None,
+        order: np.ndarray | None = None,
+        class_start: np.ndarray | None = None,
+        calibrate: bool = True,
+        log_loss: np.ndarray | None = None,
+        progress: Callable[[int], None] | None = None,
+        targets: np.ndarray | None = None,
     ) -> None:
-        """Train members and mixture, stride by stride; after an error, what was learned is undone."""
+        """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
+
+        Without ``calibrate``, the members learn and mistakes are counted, but neither calibrations nor the mixture
+        change.
+
+        Raises
+        ------
+        ValueError
+            For invalid rows, labels, targets and weights, and for lists of labels; the stack is then unchanged.
+        """
+        if label_start is not None:
+            raise ValueError(f"a stack learns one {self.task.noun} per row, got lists of labels")
+        examples = Examples(X, labels, None, weight, class_weight, order, class_start, targets)
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
         before = {name: array.copy() for name, array in self.state.items()}
@@ -270,6 +294,29 @@ class Members:
             for k, learner in zip(group, learners, strict=True):
                 learner.take_view(arrays, begun[k])
                 learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k]).block(first, last))
+
+    # --- predicting -----------------------------------------------------------------------------------------------
+
+    def _ask(self, X: _core.Matrix, answer: Callable[[int, _core.Matrix, slice], None]) -> None:
+        """Call a function with the number of every member, the rows that it sees, and where these are in X.
+
+        Members with the same view are asked together, so that its rows are made once.
+        """
+        if not is_checked(X, self.dtype):
+            check_rows(X, self.dtype)
+        groups = [group for _, group in self._groups()]
+
+        def ask(group: list[int]) -> None:
+            first = 0
+            for seen in self.members[group[0]].seen_rows(X):
+                last = first + seen.shape[0]
+                for k in group:
+                    answer(k, seen, slice(first, last))
+                first = last
+
+        with threads_for(len(groups), X.shape[0]) as pool:
+            for asked in [pool.submit(ask, group) for group in groups]:
+                asked.result()
 
     # --- counts ---------------------------------------------------------------------------------------------------
 

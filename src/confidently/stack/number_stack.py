@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,12 @@ import numpy as np
 from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
-from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..tasks.table import NUMBERS
 from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
 from ..tasks.task import Task
 from ..views.view import COUNTED
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Plan, threads_for, weights_in_order
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Plan, weights_in_order
 
 PRODUCTS, CALIBRATION = "mixture.products", "calibration"
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
@@ -87,30 +86,6 @@ class NumberStack(Members):
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def learn(
-        self,
-        X: _core.Matrix,
-        labels: np.ndarray,
-        label_start: np.ndarray | None = None,
-        *,
-        targets: np.ndarray | None = None,
-        weight: np.ndarray | None = None,
-        order: np.ndarray | None = None,
-        calibrate: bool = True,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
-
-        Without ``calibrate``, the members learn, but neither their calibrations nor the mixture.
-
-        Raises
-        ------
-        ValueError
-            For invalid rows, targets and weights; the stack is then unchanged.
-        """
-        examples = Examples(X, labels, label_start, weight, None, order, targets=targets)
-        self._learn(examples, calibrate, None, progress)
-
     @property
     def _outputs(self) -> int:
         return 2  # prediction and variance
@@ -127,31 +102,20 @@ class NumberStack(Members):
 
     def predictions(self, X: _core.Matrix, uncertain: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return what the members predict, shape (members, n), and if ``uncertain`` the standard deviations."""
-        if not is_checked(X, self.dtype):
-            check_rows(X, self.dtype)
-        n, groups = X.shape[0], [group for _, group in self._groups()]
-        means, deviations = np.zeros((len(self.members), n)), np.zeros((len(self.members), n if uncertain else 0))
+        shape = len(self.members), X.shape[0]
+        means, deviations = np.zeros(shape), np.zeros(shape if uncertain else 0)
 
-        def fill(group: list[int]) -> None:
-            first, learners = 0, self._learners(group)
-            for seen in learners[0].seen_rows(X):
-                last = first + seen.shape[0]
-                for k, learner in zip(group, learners, strict=True):
-                    if uncertain:
-                        found = learner.number_distribution_of(seen)
-                        means[k, first:last] = found.mean[:, 0]
-                        deviations[k, first:last] = learner.number_deviations(found)[:, 0]
-                    else:
-                        means[k, first:last] = learner.numbers_of(seen)[:, 0]
-                first = last
+        def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
+            learner = self.members[k]
+            assert isinstance(learner, Learner)  # naive Bayes is of classes
+            if uncertain:
+                found = learner.number_distribution_of(seen)
+                means[k, rows], deviations[k, rows] = found.mean[:, 0], learner.number_deviations(found)[:, 0]
+            else:
+                means[k, rows] = learner.numbers_of(seen)[:, 0]
 
-        with threads_for(len(groups), n) as pool:
-            for filled in [pool.submit(fill, group) for group in groups]:
-                filled.result()
+        self._ask(X, fill)
         return means, deviations
-
-    def _learners(self, group: list[int]) -> list[Learner]:
-        return [member for k in group if isinstance(member := self.members[k], Learner)]
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what the mixture predicts, shape (n, 1)."""

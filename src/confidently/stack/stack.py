@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
-from ..data.memory.matrix import check_rows, is_checked
 from ..tasks.calibration import sigmoid, softmax
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.view import COUNTED
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, threads_for, weights_in_order
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
 
 HESSIAN = "mixture.hessian"
 MAX_HESSIAN = 1e30
@@ -56,33 +53,6 @@ class Stack(Members):
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def learn(
-        self,
-        X: _core.Matrix,
-        labels: np.ndarray,
-        label_start: np.ndarray | None = None,
-        *,
-        weight: np.ndarray | None = None,
-        class_weight: np.ndarray | None = None,
-        order: np.ndarray | None = None,
-        class_start: np.ndarray | None = None,
-        calibrate: bool = True,
-        log_loss: np.ndarray | None = None,
-        progress: Callable[[int], None] | None = None,
-    ) -> None:
-        """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
-
-        Without ``calibrate``, the members learn and mistakes are counted, but neither calibrations nor weights change.
-
-        Raises
-        ------
-        ValueError
-            For invalid rows, labels and weights, and for lists of labels; the stack is then unchanged.
-        """
-        if label_start is not None:
-            raise ValueError("a stack learns one class per row, got lists of labels")
-        self._learn(Examples(X, labels, None, weight, class_weight, order, class_start), calibrate, log_loss, progress)
-
     @property
     def _outputs(self) -> int:
         return 1 if self.n_classes <= 2 else self.n_classes
@@ -105,29 +75,16 @@ class Stack(Members):
         return self._scores(X)[0]
 
     def _scores(self, X: _core.Matrix, uncertain: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Return the members' calibrated scores, and if ``uncertain`` their standard deviations.
-
-        Members with the same view are asked together, so that its rows are made once.
-        """
-        if not is_checked(X, self.dtype):
-            check_rows(X, self.dtype)
-        n, groups = X.shape[0], [group for _, group in self._groups()]
-        shape = len(self.members), n, self._outputs
+        """Return the members' calibrated scores, and if ``uncertain`` their standard deviations."""
+        shape = len(self.members), X.shape[0], self._outputs
         logits, deviations = np.zeros(shape), np.zeros(shape if uncertain else 0)
 
-        def fill(group: list[int]) -> None:
-            first = 0
-            for seen in self.members[group[0]].seen_rows(X):
-                last = first + seen.shape[0]
-                for k in group:
-                    logits[k, first:last] = self.members[k].logits_of(seen)
-                    if uncertain:
-                        deviations[k, first:last] = self.members[k].logit_deviations_of(seen)
-                first = last
+        def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
+            logits[k, rows] = self.members[k].logits_of(seen)
+            if uncertain:
+                deviations[k, rows] = self.members[k].logit_deviations_of(seen)
 
-        with threads_for(len(groups), n) as pool:
-            for filled in [pool.submit(fill, group) for group in groups]:
-                filled.result()
+        self._ask(X, fill)
         return logits.clip(-_core.max_logit, _core.max_logit), deviations
 
     def _mixed(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
