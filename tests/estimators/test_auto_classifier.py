@@ -81,6 +81,15 @@ def test_members_follow_from_what_the_columns_are(name, expected):
     assert all(isinstance(m, NaiveBayes if n == "naive Bayes" else OnlineClassifier) for n, m in model.members_.items())
 
 
+def test_training_a_member_does_not_change_the_stack():
+    X, y = data("cancer")
+    model = AutoClassifier().fit(X, y)
+    before = model.predict_proba(X)
+    for member in model.members_.values():
+        member.partial_fit(X[::-1], y[::-1])
+    assert (model.predict_proba(X) == before).all()
+
+
 def narrow(name):
     """Return a narrow table sorted by class, whose classes a learner of rows of unit norm cannot tell apart, or cannot
     learn in this order."""

@@ -102,6 +102,14 @@ def test_settings_and_names_are_restored(tmp_path):
     np.testing.assert_array_equal(after.predict_proba(frame), before.predict_proba(frame))
 
 
+@pytest.mark.parametrize("covariance", ["diag", "full"])
+def test_a_projection_that_was_not_chosen_is_the_default_again(covariance, tmp_path):
+    """That of the rule for a diagonal covariance; the others have none to choose."""
+    X, y = rows("binary")
+    OnlineClassifier("probit", covariance).fit(X, y).save(tmp_path / "m.cw")
+    assert load(tmp_path / "m.cw").projection is None
+
+
 @pytest.mark.parametrize("classes", [[0, 1], [-1, 1], ["ham", "spam"], [False, True], [1.0, 2.0]])
 def test_classes_keep_their_type(classes, tmp_path):
     before = OnlineClassifier().fit([[0.0], [1.0]], classes)

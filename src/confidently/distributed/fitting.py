@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from ..covariances.names import AUTO
 from ..covariances.table import kind_of
 from ..data import ReaderOptions
+from ..data.classes import check_classes
 from ..data.features import Features
 from ..data.memory.labels import training_of
 from ..estimators.auto import AutoClassifier
@@ -204,7 +205,8 @@ class _Training:
             self._report(client, training, options)
             for summary in training:
                 self._show(summary)
-        self.estimator._keep_table(training.model.class_table())
+        table = training.model.class_table()
+        check_classes(table.names, table.multilabel)
         self.estimator._take_model(training.model)
 
     def _files(

@@ -15,7 +15,7 @@ from ..arrays import predicted_numbers
 from ..data import Stream
 from ..data.advice import warn_if_labels_sorted
 from ..data.class_order import ClassOrder
-from ..data.classes import ClassTable, check_classes
+from ..data.classes import ClassTable
 from ..data.memory.labels import (
     check_labels,
     class_numbers,
@@ -135,18 +135,13 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
         known = known_classes(seen, classes, None if order is None else order.by_number, partial)
         return known, numbers if np.array_equal(known, seen) else class_numbers(seen, known)[numbers]
 
-    def _keep_labels(self, labels: Labels) -> None:
-        if "_class_order" not in vars(self) or labels.classes is not self._class_order.by_number:
-            assert labels.classes is not None
-            self._class_order = ClassOrder(labels.classes)
+    def _keep_classes(self, names: Any) -> None:
+        if "_class_order" not in vars(self) or names is not self._class_order.by_number:
+            self._class_order = ClassOrder(names)
 
     def _advise(self, labels: Labels) -> None:
         if not labels.multilabel:
             warn_if_labels_sorted(labels.numbers)
-
-    @property
-    def _calibrates(self) -> bool:
-        return self.calibration is not None
 
     # --- training on files ---------------------------------------------------------------------------------------
 
@@ -192,10 +187,6 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
             raise ValueError("the stream has targets, not classes; open it without targets, or use OnlineRegressor")
         names = [] if classes is None else [plain(name) for name in classes]
         return ClassTable(names, multilabel, closed=classes is not None)
-
-    def _keep_table(self, table: ClassTable) -> None:
-        check_classes(table.names, table.multilabel)
-        self._class_order = ClassOrder(table.names)
 
     def _label_options(self) -> dict[str, Any]:
         return {"multilabel": self._is_multilabel}

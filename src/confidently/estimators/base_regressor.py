@@ -36,7 +36,6 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
     predicts_numbers = True
     stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval")
     _is_plain_y = staticmethod(is_plain_targets)
-    _calibrates = True  # also where the noise of the rule is asked for: the offset and the unit are learned with it
     _one_dimensional = True  # whether targets have one dimension
 
     # --- training on arrays --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Stream
-from ..data.classes import ClassTable
+from ..data.classes import ClassTable, check_classes
 from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
 from ..data.memory.frames import as_table, describe_columns
@@ -90,7 +90,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         """Return validated rows and their labels."""
         raise NotImplementedError
 
-    def _keep_labels(self, labels: Labels) -> None:
+    def _keep_classes(self, names: Any) -> None:
         """Keep what the numbers mean that were learned."""
 
     def _advise(self, labels: Labels) -> None:
@@ -99,9 +99,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
     def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
         """Return the classes of a stream before training; ``ValueError``: its labels are of the other kind."""
         raise NotImplementedError
-
-    def _keep_table(self, table: ClassTable) -> None:
-        """Keep the classes of a stream."""
 
     def _label_options(self) -> dict[str, Any]:
         """Return how labels of files are read."""
@@ -113,8 +110,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     @property
     def _calibrates(self) -> bool:
-        """Whether the first pass calibrates."""
-        raise NotImplementedError
+        """Whether the first pass calibrates; numbers have their offset and unit from the calibration."""
+        return self.predicts_numbers or self.calibration is not None
 
     # --- what estimators with one Gaussian and stacks define -----------------------------------------------------
 
@@ -225,7 +222,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 if not learner.undoes:
                     learner = self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 learner.learn(matrix, labels.numbers, **options)
-        self._keep_labels(labels)
+        self._keep_classes(labels.classes)
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -337,7 +334,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
         for _ in learning.learn(weighted(batches, self.class_weight)):
             pass
-        self._keep_table(table)
+        check_classes(table.names, table.multilabel)
+        self._keep_classes(table.names)
         self.learner_ = learning.learner
         self.n_features_in_ = learning.learner.n_features
         self.source_ = {**stream.reading.as_dict(), "closed": table.closed}

@@ -21,11 +21,6 @@ from ..views.table import AUTO, make_view
 from ..views.view import View
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
-# Parameters of a regressor that its learner has as they are; the others depend on the data.
-REGRESSION_SHARED = tuple(
-    name for name in SHARED if name not in ("rule", "covariance", "fit_intercept", "min_variance")
-)
-REGRESSION_SAVED = ("calibration", "passes", "shuffle", "random_state")  # what a model file keeps besides these
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
 
 

@@ -62,7 +62,7 @@ class OnDicts(base.Base):
 
     def _output_names(self) -> list[Any]:
         """Return the names of the classes, or the number of the output."""
-        raise NotImplementedError
+        return list(self._rows.table.names)
 
     def _estimator(self) -> dict[str, Any]:
         """Return the settings that a model file keeps besides the learner's."""
@@ -119,7 +119,7 @@ class DictClassifier(OnDicts, base.MiniBatchClassifier):
     def _output_names(self) -> list[Any]:
         if self._rows.only_class() is not None:
             raise ValueError("fewer than two classes were seen; continue training until there are two")
-        return list(self._rows.table.names)
+        return super()._output_names()
 
     def _estimator(self) -> dict[str, Any]:
         return {"multiclass": self._rows.multiclass, "calibration": self._rows.calibration}
@@ -425,9 +425,6 @@ class OnlineRegressor(WeightsByName, OnDicts, base.MiniBatchRegressor):
             return self._rows.predict(x)
         mean, variance = self._rows.distribution(x)
         return proba.Gaussian._from_state(n=1, m=mean, var=variance, ddof=0)
-
-    def _output_names(self) -> list[Any]:
-        return [0]
 
     def _estimator(self) -> dict[str, Any]:
         return {"covariance": self.covariance, "calibration": self.calibration}

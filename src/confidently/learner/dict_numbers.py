@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import _core
 from ..covariances import normal_equations
 from ..covariances.dense import Dense
 from ..covariances.settings import Settings
 from ..covariances.state import out_of_range
-from ..covariances.table import kind_of
-from ..data.classes import ClassTable
-from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matrix, largest_value
-from ..data.request import EXACT
+from ..data.memory.matrix import as_matrix, check_weight
 from ..tasks.targets import MAX_TARGET, Prediction, Targets, variance_factor
 from ..views.center import Center
 from ..views.columns import ZERO, Columns
 from ..wording import counted
 from .dict_frames import FrameRows
-from .dicts import Row, check_bits
-from .learner import Learner
+from .dicts import Row
 from .recipe import Recipe
 
 if TYPE_CHECKING:
@@ -47,23 +42,8 @@ class NumberRows(FrameRows):
     _due = 0
 
     def __init__(self, recipe: Recipe, calibrated: bool, bits: int | None) -> None:
-        kind = kind_of(recipe.covariance)
-        kind.require("stream")
-        self.bits = check_bits(bits)
-        settings, view = recipe.settings(1)
-        if view is not None and view.takes_names and self.bits != EXACT and not isinstance(view, Center):
-            raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
-        self.multiclass, self.calibration, self.calibrated = None, "progressive", calibrated
-        centered = isinstance(view, Center)
-        self.zeros = view is not None and view.takes_values and not centered
-        self.table = ClassTable(multilabel=True)  # none
-        self.learner = Learner(settings, 1, view=view)
-        self.only_matrices = view is not None and not (centered and kind.couples_features)
-        self.as_matrices = self.fewer_than_two = True
-        self._order = []
-        self.largest = largest_value(self.learner.dtype)
-        self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
-        self._make_room()
+        super().__init__(recipe, "progressive", bits)  # offset and unit are learned with the errors in any case
+        self.calibrated = calibrated
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -81,7 +61,8 @@ class NumberRows(FrameRows):
         except OverflowError:  # which leaves everything as it was
             raise out_of_range(self.learner.dtype) from None
         if self.as_matrices:
-            self._learn_number(x, float(y), weight)
+            zero, target = np.zeros(1, dtype=np.int32), np.array([[float(y)]])
+            self._learn_matrix(x, zero, None, weight, targets=target)
         else:
             self._learn_dict(self.core.learn_number, x, y, weight)
             if self.until_due:
@@ -111,14 +92,6 @@ class NumberRows(FrameRows):
     def _refuse(self, y: Any) -> None:
         counts = self.learner.settings.rule.counts
         raise ValueError(f"targets must be {'in 0 to' if counts else 'finite and at most'} {MAX_TARGET:g}, got {y!r}")
-
-    def _learn_number(self, x: Row, y: float, weight: float) -> None:
-        with self._alone(), self._undone_on_error():
-            values, columns = self.core.row(x, True, self.largest)
-            self.grow_features()
-            matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
-            zero, target = np.zeros(1, dtype=np.int32), np.array([[y]])
-            self.learner.learn(matrix, zero, weight=np.array([float(weight)]), targets=target)
 
     def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
         targets = np.asarray(y, dtype=np.float64).reshape(-1, 1)

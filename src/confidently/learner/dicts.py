@@ -24,8 +24,9 @@ from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matri
 from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
 from ..rules.ranges import Range, check_choice, check_number
+from ..views.center import Center
 from ..views.columns import PLAIN, Columns
-from .recipe import Recipe
+from .recipe import Recipe, one_output
 
 HASH_BITS = Range(1, 31, closed_low=True, closed_high=True)
 MAX_BOUND = 256  # rows of a dense covariance up to which the compiled loop over dicts is faster than products
@@ -49,15 +50,17 @@ class DictRows:
 
     def __init__(self, recipe: Recipe, calibration: str | None, bits: int | None, multilabel: bool = False) -> None:
         kind_of(recipe.covariance).require("stream")
-        self.multiclass, self.calibration, view = recipe.multiclass, calibration, recipe.view
+        self.multiclass, self.calibration = recipe.multiclass, calibration
         check_choice("calibration", self.calibration, ("progressive", None))
         self.bits = check_bits(bits)
+        self.table = one_output() if recipe.targets else ClassTable(multilabel=multilabel)
+        self.learner: Any = recipe.learner(len(self.table), multilabel)
+        view = self.learner.view
         if view is not None and view.takes_names and self.bits != EXACT:
             raise ValueError(f"the view {view.name} needs names of features, which hash_bits drops; use hash_bits=None")
-        self.zeros = view is not None and view.takes_values
-        self.table = ClassTable(multilabel=multilabel)
-        self.learner: Any = recipe.learner(len(self.table), multilabel)
-        self.only_matrices = view is not None  # which takes them
+        centers = recipe.targets and isinstance(view, Center)  # which the compiled loop does in a small matrix
+        self.zeros = view is not None and view.takes_values and not centers
+        self.only_matrices = view is not None and not (centers and self.learner.covariance.couples_features)
         self.as_matrices = True  # until the compiled loop is bound
         self.fewer_than_two = True  # classes so far
         self._order: list[int] = []
@@ -126,13 +129,15 @@ class DictRows:
         else:
             self._learn_dict(self.core.learn_labels, x, relevant, 1.0)
 
-    def _learn_matrix(self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
+    def _learn_matrix(
+        self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float, **targets: np.ndarray
+    ) -> None:
         with self._alone(), self._undone_on_error():
             values, columns = self.core.row(x, True, self.largest)
             self.grow_features()
             matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
-            calibrate = self.calibration is not None
-            self.learner.learn(matrix, labels, start, weight=np.array([float(weight)]), calibrate=calibrate)
+            weights, calibrate = np.array([float(weight)]), self.calibration is not None
+            self.learner.learn(matrix, labels, start, weight=weights, calibrate=calibrate, **targets)
 
     def _class(self, name: Any) -> int:
         """Return the number of a class; make room in the learner for a new one."""
@@ -215,7 +220,8 @@ class DictRows:
             self.core.forget(features)
             # of two classes one may have got its name; copying all names beforehand would cost each class that much
             names = [*first_two, *self.table.names[2:classes]]
-            self.table, self.learner = ClassTable(names, self.table.multilabel), learner
+            self.table = ClassTable(names, self.table.multilabel, self.table.closed)
+            self.learner = learner
             self._count_classes()
             self._make_room()
             raise

@@ -45,6 +45,7 @@ def _form(model: Model) -> dict[str, Any]:
     several = settings.task.multiclass
     if settings.task.binary:
         several = saved_multiclass(settings.rule, settings.covariance, model.multiclass)
+    classes = {"multiclass": several or "default"}
     features = "numbered" if model.features is None else "hashed" if model.features.bounded else "named"
     return {
         "rule": settings.rule.name,
@@ -52,19 +53,12 @@ def _form(model: Model) -> dict[str, Any]:
         **{name: getattr(settings, name) for name in COMPARED},
         **_view(model),
         "labels": "any number per row" if settings.task.multilabel else "one per row",
-        **_kind_of_labels(model, several or "default"),
+        **({"task": settings.task.name, "targets": model.learner.n_classes} if settings.task.regression else classes),
         "calibration": model.calibration,
         "rows from": "files" if model.source else "arrays",
         **{name: value for name, value in _reading(model).items() if name not in NOT_OF_FEATURES},
         "features": features,
     }
-
-
-def _kind_of_labels(model: Model, several: str) -> dict[str, Any]:
-    settings = model.learner.settings
-    if settings.task.regression:
-        return {"task": settings.task.name, "targets": model.learner.n_classes}
-    return {"multiclass": several}
 
 
 def _of_classes(model: Model) -> tuple[str, Task]:

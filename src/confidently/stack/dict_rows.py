@@ -37,9 +37,11 @@ class StackRows(FrameRows):
         self.kept: list[Kept] | None = []
         self.core = _core.DictLearner(self.bits, MAX_COLUMNS, self.zeros)
 
-    def _learn_matrix(self, x: Any, labels: np.ndarray, start: np.ndarray | None, weight: float) -> None:
+    def _learn_matrix(
+        self, x: Any, labels: np.ndarray, start: np.ndarray | None, weight: float, **targets: np.ndarray
+    ) -> None:
         if self.kept is None:
-            super()._learn_matrix(x, labels, start, weight)
+            super()._learn_matrix(x, labels, start, weight, **targets)
             return
         with self._alone(), self._undone_on_error():
             values, columns = self.core.row(x, True, self.largest)

@@ -11,13 +11,13 @@ import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples, Progressive
-from ..covariances.state import Shapes, State
+from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..learner.recipe import Recipe
 from ..tasks.task import Task
 from ..views.columns import Columns
-from ..views.view import View
+from ..views.view import COUNTED, View
 from .naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ class Members:
 
     def check_values(self) -> None:
         """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""
-        raise NotImplementedError
+        check_within(WEIGHTS, self.state[WEIGHTS], within(MAX_WEIGHT))
+        check_within(ROWS, self.state[ROWS], COUNTED)
+        check_within(COUNTERS, self.state[COUNTERS], COUNTS)
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""

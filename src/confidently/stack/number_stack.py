@@ -9,13 +9,12 @@ import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples
-from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
+from ..covariances.state import COUNT, REAL, Shapes, check_within, within
 from ..learner.learner import Learner
 from ..tasks.table import NUMBERS
 from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
 from ..tasks.task import Task
-from ..views.view import COUNTED
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, Plan, weights_in_order
+from .members import COUNTERS, ROWS, WEIGHTS, Members, Plan, weights_in_order
 
 PRODUCTS, CALIBRATION = "mixture.products", "calibration"
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
@@ -57,11 +56,8 @@ class NumberStack(Members):
         return own | {CALIBRATION: ((len(INITIAL_TARGET),), REAL)}
 
     def check_values(self) -> None:
-        """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""
-        check_within(WEIGHTS, self.state[WEIGHTS], within(MAX_WEIGHT))
+        super().check_values()
         check_within(PRODUCTS, self.state[PRODUCTS], within(MAX_PRODUCT))
-        check_within(ROWS, self.state[ROWS], COUNTED)
-        check_within(COUNTERS, self.state[COUNTERS], COUNTS)
         for name, numbers, allowed in values(self.state[CALIBRATION]):
             check_within(name, numbers, allowed)
 

@@ -7,12 +7,11 @@ import numpy as np
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
-from ..covariances.state import COUNT, COUNTS, REAL, Shapes, check_within, within
+from ..covariances.state import COUNT, REAL, Shapes, check_within, within
 from ..tasks.calibration import sigmoid, softmax
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
-from ..views.view import COUNTED
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
+from .members import COUNTERS, ROWS, WEIGHTS, Members, weights_in_order
 
 HESSIAN = "mixture.hessian"
 MAX_HESSIAN = 1e30
@@ -40,11 +39,8 @@ class Stack(Members):
         return {WEIGHTS: ((members,), REAL), HESSIAN: (square, REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT)}
 
     def check_values(self) -> None:
-        """Raise ``ValueError`` unless the mixture's numbers are those that a file may hold."""
-        check_within(WEIGHTS, self.state[WEIGHTS], within(MAX_WEIGHT))
+        super().check_values()
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
-        check_within(ROWS, self.state[ROWS], COUNTED)
-        check_within(COUNTERS, self.state[COUNTERS], COUNTS)
 
     @property
     def task(self) -> Task:
