@@ -22,7 +22,6 @@ from confidently.data import ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import tasks
 from confidently.distributed.change import advanced, merge_changes
-from confidently.estimators.loading import put_model
 from confidently.models.merging import merge_models
 from confidently.views.pairs import Pairs
 from confidently.views.table import VIEWS
@@ -85,7 +84,7 @@ def test_rounds_of_arrays_are_merges_by_hand(client, view):
         for k in range(2):
             start = (2 * k + number) * N // 4
             part = OnlineClassifier(**settings)
-            part = part if base is None else put_model(part, copied(base))
+            part = part if base is None else part._take_model(copied(base))
             mine = slice(start, start + N // 4)
             parts.append(part.partial_fit(X[mine], Y[mine], classes=[0, 1]).as_model())
         base = merge_models(parts, "ab", base, "base", "rounds")

@@ -123,9 +123,8 @@ def fit(
     1400
     """
     with training_of(estimator):
-        for name in ("learner_", "_class_order", "source_", "features_", "feature_names_in_", "n_features_in_"):
-            estimator.__dict__.pop(name, None)
         training = _Training(estimator, client, workers, partitions, rounds, shuffle, progress)
+        estimator._forget("feature_names_in_", "n_features_in_")
         training.run(data, y, sample_weight, classes, multilabel, on_error, reading, how)
     return estimator
 

@@ -36,7 +36,7 @@ from .streams import batches_of, check_stream, check_values_kept, open_as_before
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
 
-OF_ROWS = ("learner_", "_class_order", "source_", "features_")  # attributes that training from scratch forgets
+LEARNED = ("learner_", "_class_order", "source_", "features_")  # attributes that training from scratch forgets
 
 
 class Labels(NamedTuple):
@@ -183,7 +183,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             return self
 
     def _forget(self, *more: str) -> None:
-        for name in (*OF_ROWS, *more):
+        for name in (*LEARNED, *more):
             self.__dict__.pop(name, None)
 
     def _fresh_learner(self, X: Any, n_outputs: int, multilabel: bool) -> AnyLearner:

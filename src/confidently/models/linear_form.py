@@ -9,7 +9,7 @@ import numpy as np
 from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
 from ..rules.rule import Rule
-from ..tasks.calibration import INITIAL_LABEL, INITIAL_TEMPERATURE, mirrored
+from ..tasks.calibration import INITIAL_TEMPERATURE
 from ..tasks.targets import Targets
 from ..tasks.task import Task
 from ..views.center import MEAN
@@ -124,12 +124,10 @@ def linear_form(
 def _calibration(learner: Learner, order: ClassOrder | None, calibration: str | None) -> np.ndarray | None:
     """Return the calibration in the order of the classes, and of numbers always, since it has their offset."""
     task, state = learner.task, learner.state["calibration"]
-    if order is None or (calibration is not None and task.several):
+    if order is None:
         return state.copy()
-    if calibration is not None and task.binary:
-        return state.copy() if order.numbers[0] == 0 else mirrored(state)
     if calibration is not None:
-        return order.columns(state.reshape(-1, len(INITIAL_LABEL)).T).T.ravel()
+        return task.placed_calibration(state, np.argsort(order.numbers), len(order.numbers)).copy()
     if task.likely_by_scores:
         return np.array(INITIAL_TEMPERATURE)
     if task.several:

@@ -10,7 +10,6 @@ import numpy as np
 from ..covariances.covariance import Placement
 from ..covariances.settings import Settings
 from ..learner.learner import Learner
-from ..tasks.calibration import mirrored
 from .gaussian import Gaussian
 
 
@@ -124,9 +123,8 @@ class Part:
     @property
     def calibration(self) -> np.ndarray:
         """The calibration in the merged learner's shape; classes unknown to this one are uncalibrated."""
-        own = self.learner.state["calibration"]
-        found = mirrored(own) if self.sign < 0 else own
-        return self.space.settings.task.placed_calibration(found, self.classes, self.space.n_classes)
+        own, space = self.learner.state["calibration"], self.space
+        return space.settings.task.placed_calibration(own, self.classes, space.n_classes)
 
     # --- the Gaussian without scales ---------------------------------------------------------------------------------
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from .. import _core
 from ..covariances.state import State
-from ..data.features import Features
 from ..learner.streams import prune_names
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
@@ -50,19 +48,12 @@ def merge_all(
             raise MergeError(
                 f"{name} has {_text(own)}, {all_names[0]} {_text(members[0])}; merge stacks of the same members"
             )
-    parts, features = list[Member](), None
-    for k, name in enumerate(models[0].learner.names):
-        of_member = [_of_member(model, k) for model in together]
-        if isinstance(models[0].learner.members[k], NaiveBayes):
-            columns, _ = all_features(together)
-            parts.append(_merged_naive_bayes(together, columns, k, base is not None, how))
-            continue
-        start = None if base is None else of_member[-1]
-        with _named(name):
-            merged = merge_models(of_member[: len(models)], names, start, base_name, how)
-        parts.append(merged.learner)
-        features, source, classes = merged.features, merged.source, merged.classes
-    return _whole(models, base, parts, features, source, classes, how)
+    columns, _ = all_features(together)
+
+    def merge(members: list[Model], start: Model | None) -> Model:
+        return merge_models(members, names, start, base_name, how)
+
+    return _merged(models, base, columns, how, merge)
 
 
 def merge_all_in_round(base: Model, models: Sequence[Model], columns: Sequence[np.ndarray]) -> Model:
@@ -77,17 +68,13 @@ def merge_all_in_round(base: Model, models: Sequence[Model], columns: Sequence[n
     """
     if not isinstance(base.learner, Stack):
         return merge_round(base, models, columns)
-    parts = list[Member]()
-    for k, (name, member) in enumerate(zip(base.learner.names, base.learner.members, strict=True)):
-        if isinstance(member, NaiveBayes):
-            of_base = np.arange(base.learner.n_features)
-            parts.append(_merged_naive_bayes([*models, base], [*columns, of_base], k, True, "product"))
-            continue
-        with _named(name):
-            merged = merge_round(_of_member(base, k), [_of_member(model, k) for model in models], columns)
-        parts.append(merged.learner)
-        source, classes = merged.source, merged.classes
-    return _whole(models, base, parts, None, source, classes, "product")
+    of_base = np.arange(base.learner.n_features)
+
+    def merge(members: list[Model], start: Model | None) -> Model:
+        assert start is not None
+        return merge_round(start, members, columns)
+
+    return _merged(models, base, [*columns, of_base], "product", merge)
 
 
 @contextmanager
@@ -152,18 +139,29 @@ def _calibration(own: np.ndarray, classes: np.ndarray, n_classes: int) -> np.nda
     return own.copy()
 
 
-def _whole(
-    models: Sequence[Model], base: Model | None, members: list[Member], features: Features | None,
-    source: dict[str, Any], classes: list[Any], how: str,
+def _merged(
+    models: Sequence[Model], base: Model | None, columns: Sequence[np.ndarray], how: str,
+    merge: Callable[[list[Model], Model | None], Model],
 ) -> Model:  # fmt: skip
-    first: Stack = models[0].learner
-    n_features = max(member.n_features for member in members)
+    """Return the merged stack; ``merge`` merges members with a Gaussian, given that of the base.
+
+    ``columns`` holds the columns of each model's features in the merged model, those of the base at last.
+    """
+    first, members = models[0].learner, list[Member]()
+    together = [*models, *([] if base is None else [base])]
+    for k, (name, member) in enumerate(zip(first.names, first.members, strict=True)):
+        if isinstance(member, NaiveBayes):
+            members.append(_merged_naive_bayes(together, columns, k, base is not None, how))
+            continue
+        with _named(name):
+            merged = merge([_of_member(model, k) for model in models], None if base is None else _of_member(base, k))
+        members.append(merged.learner)
     state = _mixture([model.learner.state for model in models], None if base is None else base.learner.state, how)
-    n_classes = max(member.n_classes for member in members)
+    n_classes, n_features = (max(getattr(one, name) for one in members) for name in ("n_classes", "n_features"))
     stack = Stack.of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state)
-    if features is not None:
-        prune_names(stack, features)
-    return Model(stack, classes, features, models[0].estimator, source)
+    if merged.features is not None:
+        prune_names(stack, merged.features)
+    return Model(stack, merged.classes, merged.features, models[0].estimator, merged.source)
 
 
 def _mixture(states: Sequence[State], base: State | None, how: str) -> State:

@@ -40,6 +40,9 @@ class Binary(Task):
     def upgraded_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
         return progressive.upgraded(calibration, INITIAL_SIGMOID, INITIAL_LINE)
 
+    def placed_calibration(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
+        return progressive.mirrored(own) if outputs[0] == 1 else own
+
     def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged(parts, several=False)
 
