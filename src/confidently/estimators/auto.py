@@ -88,7 +88,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     ['arow on standard', 'logistic on standard']
     """
 
-    member_kind, stack_kind, new_stack = OnlineClassifier, Stack, staticmethod(new_stack)
+    _member_kind, _stack_kind, _new_stack = OnlineClassifier, Stack, staticmethod(new_stack)
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     ['ridge on rows', 'ridge on products']
     """
 
-    member_kind, stack_kind, new_stack = OnlineRegressor, NumberStack, staticmethod(new_number_stack)
+    _member_kind, _stack_kind, _new_stack = OnlineRegressor, NumberStack, staticmethod(new_number_stack)
 
     def __init__(
         self,

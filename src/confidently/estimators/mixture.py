@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -35,15 +36,12 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
 
     Attributes
     ----------
-    member_kind, stack_kind : type
-        Of the members as estimators, and of the learner.
-    new_stack : callable
-        Returns a stack whose members the first rows will choose.
+    learner_ : Stack or NumberStack
     """
 
-    member_kind: ClassVar[type[GaussianEstimator]]
-    stack_kind: ClassVar[type[Stack] | type[NumberStack]]
-    new_stack: ClassVar[Callable[..., Any]]
+    _member_kind: ClassVar[type[GaussianEstimator]]
+    _stack_kind: ClassVar[Callable[..., Any]]
+    _new_stack: ClassVar[Callable[..., Any]]  # returns a stack whose members the first rows will choose
 
     calibration = "progressive"
     members: str | Sequence[Any]
@@ -57,13 +55,13 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
 
     def _check_members(self, members: Any) -> None:
         """Raise an error unless these may be the members of a stack, which takes estimators of one kind."""
-        name = self.member_kind.__name__
+        name = self._member_kind.__name__
         if isinstance(members, str) or not isinstance(members, Sequence):
             raise TypeError(f'members: expected "auto" or a list of {name}s, got {members!r}')
         if not members:
             raise ValueError(f'members: expected "auto" or at least one {name}, got an empty list')
         for member in members:
-            if not isinstance(member, self.member_kind):
+            if not isinstance(member, self._member_kind):
                 raise TypeError(f"members: expected {name}s, got {type(member).__name__}")
             member._check_parameters(partial=False)
 
@@ -85,13 +83,12 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_features": n_features, "columns": self._columns(n_features), "dtype": self.dtype,
         }  # fmt: skip
-        if isinstance(self.members, str):
-            chosen: AnyStack = type(self).new_stack(**options)
-            return chosen
-        seen = n_features if n_columns is None else n_columns
-        plans = [self._plan(k, member, default, seen) for k, member in enumerate(self.members, 1)]
-        stack: Any = self.stack_kind(plans, **options)
-        return stack  # type: ignore[no-any-return]
+        make: Callable[..., AnyStack] = type(self)._new_stack
+        if not isinstance(self.members, str):
+            seen = n_features if n_columns is None else n_columns
+            plans = [self._plan(k, member, default, seen) for k, member in enumerate(self.members, 1)]
+            make = partial(self._stack_kind, plans)
+        return make(**options)
 
     def _plan(self, number: int, member: GaussianEstimator, default: View | None, n_columns: int) -> Plan:
         """Return how to make a member, whose state has the type of the whole."""
