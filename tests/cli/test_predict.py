@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confidently.cli.options.predictions import Requested
-from confidently.cli.output.predictions import ABSTAINED, ClassifierPredictions, Column
+from confidently.cli.output.predictions import ABSTAINED, ClassPredictions, Column
 from confidently.cli.output.writers import writer
 from confidently.data import open_stream
 from confidently.data.features import Strings
@@ -150,7 +150,7 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
     with open_stream(path, ignore_labels=True) as stream:
         batch = next(stream).rows(0, len(VALUES))
     batch.kept = {'100 % "x"': Strings.of(VALUES)}
-    predictions = ClassifierPredictions(model, Requested(frozenset(["margin"]), keep=tuple(batch.kept)))
+    predictions = ClassPredictions(model, Requested(frozenset(["margin"]), keep=tuple(batch.kept)))
     out = tmp_path / "out"
     with writer(kind, str(out), predictions.columns, predictions.names) as file:
         file.write(predictions.of(batch))

@@ -69,7 +69,11 @@ def load_model(path: str, kind: Kind) -> Model | TopicModel: ...
 def load_model(path: str, kind: Kind = "linear") -> Model | TopicModel:
     """Load a model file, or report one clear error."""
     with reported():
-        return model_type(kind).load(path)
+        if kind != "topics":
+            return model_of_rows(kind != "linear").load(path)
+        from ..topics.model import TopicModel
+
+        return TopicModel.load(path)
 
 
 def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
@@ -87,22 +91,17 @@ def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
 
 def linear_type(path: str) -> type[Model]:
     """Return the class of a regression model for the file of one, otherwise that of classifiers."""
+    from ..models.regression import RegressionModel
+
+    return model_of_rows(kind_of_model(path) == RegressionModel.kind)
+
+
+def model_of_rows(targets: bool) -> type[Model]:
+    """Return the class of models that predict numbers, or classes; importing it here keeps the start fast."""
     from ..models.model import Model
     from ..models.regression import RegressionModel
 
-    return RegressionModel if kind_of_model(path) == RegressionModel.kind else Model
-
-
-def model_type(kind: Kind) -> type[Model] | type[TopicModel]:
-    """Return the class of models of a kind; importing it here keeps the start of the command line fast."""
-    if kind == "topics":
-        from ..topics.model import TopicModel
-
-        return TopicModel
-    from ..models.model import Model
-    from ..models.regression import RegressionModel
-
-    return RegressionModel if kind == RegressionModel.kind else Model
+    return RegressionModel if targets else Model
 
 
 def open_for(

@@ -19,7 +19,7 @@ from ..data.class_order import positive_number, sorted_numbers
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
 from .inspection import INTERCEPT, Naming
-from .model import Model
+from .model import Model, calibration_of
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     """
     row = SeenRow(model, batch)
     mean, variance = (array[0] for array in row.learner.margin_distribution(row.matrix))
-    method = model.estimator.get("calibration", "progressive")
+    method = calibration_of(model.estimator)
     probability = row.learner.probabilities(row.matrix, method)[0]
     plus, minus, supported, rival = _pair(model, mean, about)
     contributions = row.contributions(plus, minus)

@@ -21,7 +21,7 @@ from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
 from ..tasks.targets import Targets, variance_factor
 from ..views.view import View
-from .model import Model, SavedModel
+from .model import Model, SavedModel, calibration_of
 
 INTERCEPT = "(intercept)"
 MAX_FEATURES = 6  # shown per example
@@ -111,7 +111,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     mean, variance = learner.mean(), learner.variance()
     left = variance / learner.unseen_variances()[:, None]
     if learner.settings.task.regression and not learner.settings.rule.counts:  # Sigma is in units of the noise
-        calibrated = model.estimator.get("calibration", "progressive") is not None
+        calibrated = calibration_of(model.estimator) is not None
         targets = Targets.of(learner.state["calibration"])
         variance = variance * variance_factor(learner.settings.rule, targets, calibrated)[:, None]
     names, sign = _names_of_rows(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -220,6 +221,12 @@ class Model(SavedModel):
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         return stack_of(header, arrays, Stack) if header.members else learner_of(vars(header), arrays)
+
+
+def calibration_of(estimator: Mapping[str, Any]) -> str | None:
+    """Return what calibrates probabilities by the estimator's entries in a model file; ``None``: nothing does."""
+    found: str | None = estimator.get("calibration", "progressive")
+    return found
 
 
 AnyStack = TypeVar("AnyStack", bound=Members)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ..data import Batch
 from ..tasks.targets import Targets, standard_deviation, variance_factor
 from .explanation import Contribution, SeenRow
-from .model import Model
+from .model import Model, calibration_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def explain_number(model: Model, batch: Batch) -> NumberExplanation:
     row, settings = SeenRow(model, batch), model.learner.settings
     targets = Targets.of(model.learner.state["calibration"])
     found = row.learner.number_distribution(row.matrix)
-    calibrated = model.estimator.get("calibration", "progressive") is not None
+    calibrated = calibration_of(model.estimator) is not None
     unit = 1.0 if settings.rule.counts else float(variance_factor(settings.rule, targets, calibrated)[0])
     contributions = [replace(one, variance=unit * one.variance) for one in row.contributions(0, None)]
     return NumberExplanation(

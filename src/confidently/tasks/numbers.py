@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from ..rules.regression import RegressionRule
@@ -20,6 +22,8 @@ class Numbers(Task):
     noun, nouns = "number", "numbers"
     regression = True
     least_outputs = 1
+    measures = ("rmse", "mae")
+    decisive = "rmse"
 
     def check_outputs(self, n: int) -> None:
         if n < self.least_outputs:
@@ -30,6 +34,10 @@ class Numbers(Task):
 
     def calibration_values(self, calibration: np.ndarray) -> Values:
         return of_targets.values(calibration)
+
+    def progressive_errors(self, state: Mapping[str, np.ndarray]) -> dict[str, float]:
+        found = Targets.of(state["calibration"])
+        return {name: float(getattr(found, name)[0]) for name in ("predicted", "squared_errors", "absolute_errors")}
 
     def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
         return np.zeros(len(targets.mean))

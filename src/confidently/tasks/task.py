@@ -67,6 +67,10 @@ class Task:
         What a learner of this task cannot do, with the reason; the names are those of a covariance's capabilities.
     compiled_rows : bool
         Whether the core predicts single rows, whose columns of weights are then the classes or labels.
+    measures : tuple of str
+        What is measured of predictions before and without training on their rows, by name.
+    decisive : str
+        The measure by which a validation chooses a model.
     share_of_two : float
         The factor of weights and covariance that each of the first two classes gets of a learner of two classes.
     """
@@ -92,6 +96,8 @@ class Task:
     updates_per_row: ClassVar[int] = 1
     unsupported: ClassVar[Mapping[str, str]] = {}
     compiled_rows: ClassVar[bool] = True
+    measures: ClassVar[tuple[str, ...]] = ("error", "log_loss")
+    decisive: ClassVar[str] = "log_loss"
     share_of_two: ClassVar[float] = 0.5
 
     def __new__(cls) -> Self:
@@ -224,6 +230,10 @@ class Task:
             The weights and variances of the rule's noise (:meth:`confidently.rules.rule.Rule.score_noise`).
         """
         raise NotImplementedError
+
+    def progressive_errors(self, state: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """Return what a state knows of the errors before training besides its counters: for numbers, sums of errors."""
+        return {}
 
     # --- predictions of numbers ---------------------------------------------------------------------------------------
 

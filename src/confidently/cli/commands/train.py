@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,9 +21,6 @@ from ..options.shuffle import SHUFFLE, check_shuffle
 from ..output.progress import CLASSIFIER, REGRESSION
 from ..output.reporter import reporter
 from ..output.text import say
-
-if TYPE_CHECKING:
-    from ..training.classifier import ClassifierTraining
 
 WITH_INIT_MODEL = (
     *NOT_IN_MODEL, "passes", "init_model", "on_error", "validation", "holdout", "early_stop", "patience",
@@ -97,7 +94,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """
     _check_usage(ctx, data, options)
     regression = known_task(ctx, options)
-    from ..output.summaries import regression_text, saved, training_text
+    from ..output.summaries import saved, training_text
+    from ..training.learner import LearnerTraining
     from ..training.saving import open_checkpoints, run_to_end
 
     checkpoints, cluster = None, dict[str, Any]()
@@ -109,27 +107,16 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 
-            training = _training_of(regression)(data, options | {"passes": 1}, None, report)
+            training = LearnerTraining(data, options | {"passes": 1}, None, report)
             cluster = train_on_cluster(training, data, options["passes"])
         else:
             checkpoints = open_checkpoints(ctx, data, options, report)
-            training = _training_of(regression)(data, options, checkpoints, report)
+            training = LearnerTraining(data, options, checkpoints, report)
             run_to_end(training)
     result = training.result() | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    text = regression_text if regression else training_text
-    say(json.dumps(result) if options["as_json"] else text(result))
-
-
-def _training_of(regression: bool) -> type[ClassifierTraining]:
-    from ..training.classifier import ClassifierTraining
-
-    if not regression:
-        return ClassifierTraining
-    from ..training.regression import RegressionTraining
-
-    return RegressionTraining
+    say(json.dumps(result) if options["as_json"] else training_text(result))
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

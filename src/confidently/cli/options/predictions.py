@@ -122,10 +122,10 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
     return Requested(numbers, ranking, options["top"], options["abstain"], keep, options.get("interval"))
 
 
-def check_kind(options: dict[str, Any], regression: bool) -> None:
+def check_kind(options: dict[str, Any], task: Task) -> None:
     """Reject options for a model of the other kind."""
-    if not regression and options["interval"] is not None:
+    if not task.regression and options["interval"] is not None:
         raise click.UsageError("--interval needs a regression model; this one predicts classes, use --proba")
-    if regression and (given := [name for name in FOR_CLASSES if options[name]]):
+    if task.regression and (given := [name for name in FOR_CLASSES if options[name]]):
         names = listed(given)
         raise click.UsageError(f"{names}: the model predicts numbers, not classes; use --std or --interval")

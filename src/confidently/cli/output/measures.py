@@ -1,4 +1,4 @@
-"""Measures of a classifier's predictions for labeled data, of ``evaluate`` and of validations."""
+"""Measures of predictions for labeled data, of ``evaluate`` and of validations."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from ...evaluation.metrics import (
     AbstentionMetrics,
     ClassMetrics,
     LabelMetrics,
+    RegressionMetrics,
     area_under_curve,
 )
+from ...models.model import calibration_of
 from ..inputs import open_for
-from .predictions import decided, scores_and_probabilities
+from ..options.predictions import Requested
+from .predictions import ClassPredictions, one_number
 from .reading import reported_batches
 from .text import class_name
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from ... import _core
     from ...data import Batch
     from ...models.model import Model
+
+COVERAGE = 0.9  # of the intervals of numbers that are measured
 
 
 def evaluate_model(
@@ -38,24 +43,39 @@ def evaluate_model(
     ``abstain`` and ``by_coverage`` need a model of one class per row. ``opening`` goes to :func:`open_for`, except for
     ``quiet``; with ``quiet=False`` progress is reported.
     """
+    if model.learner.task.regression:
+        return _number_metrics(model, paths, **opening).result(), None
     if model.learner.task.multilabel:
         return _evaluate_labels(model, paths, opening), None
     return _evaluate(model, paths, abstain, by_coverage, opening)
 
 
 def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
-    """Return rows, error and mean log-loss of a model that is still being trained, and leave the model as it is."""
-    learner = copy.copy(model.learner)
-    learner.state = dict(learner.state)  # answering may add a feature; arrays are replaced, never written to
-    snapshot = copy.copy(model)
-    snapshot.learner = learner
-    if learner.task.multilabel:
+    """Return rows and the task's measures of a model that is still being trained, and leave the model as it is."""
+    snapshot, task = copy.copy(model), model.learner.task
+    snapshot.learner = copy.copy(model.learner)
+    snapshot.learner.state = dict(model.learner.state)  # answering may add a feature; arrays are never written to
+    if task.multilabel:
         return _validate_labels(snapshot, paths)
-    metrics = ClassMetrics(max(2, len(model.classes)))
-    for _ in _measured(snapshot, paths, metrics, Counter()):
-        pass
-    result = metrics.result()
-    return {name: result[name] for name in ("rows", "error", "log_loss")}
+    if task.regression:
+        result = _number_metrics(snapshot, paths).result()
+    else:
+        metrics = ClassMetrics(max(2, len(model.classes)))
+        for _ in _measured(snapshot, paths, metrics, Counter()):
+            pass
+        result = metrics.result()
+    return {name: result[name] for name in ("rows", *task.measures)}
+
+
+def _number_metrics(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> RegressionMetrics:
+    metrics, learner, answering = RegressionMetrics(COVERAGE), one_number(model), model.predictor()
+    calibrated = calibration_of(model.estimator) is not None
+    with open_for(model, paths, targets=True, **opening) as stream:
+        for batch in reported_batches(stream, quiet):
+            assert batch.targets is not None
+            found = learner.number_distribution(answering.matrix(batch))
+            metrics.add(batch.targets, found.mean[:, 0], learner.intervals(found, COVERAGE, calibrated)[:, 0])
+    return metrics
 
 
 def _evaluate(
@@ -95,35 +115,35 @@ def _measured(
     model: Model, paths: Sequence[str], metrics: ClassMetrics, unknown: Counter[Any], **opening: Any
 ) -> Iterator[tuple[_core.Matrix, np.ndarray, np.ndarray, np.ndarray]]:
     """Add all rows to the metrics; yield them with true and predicted class numbers and the latter's probability."""
-    answering = model.predictor()
+    answering = ClassPredictions(model, Requested())
     for batch, truth in _numbered(model, paths, multilabel=False, unknown=unknown, **opening):
-        matrix = answering.matrix(batch)
-        scores, probabilities = scores_and_probabilities(model, matrix)
-        predicted = decided(model, scores, probabilities)
+        matrix = answering.inputs(batch)
+        scores, probabilities = answering.with_probabilities(matrix)
+        predicted = answering.decided(scores, probabilities)
         metrics.add(truth, predicted, probabilities)
         yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
 
 
 def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]) -> dict[str, Any]:
     n_labels = len(model.classes)
-    answering, metrics = model.predictor(), LabelMetrics(n_labels)
+    answering, metrics = ClassPredictions(model, Requested()), LabelMetrics(n_labels)
     names: Counter[Any] = Counter()
     for batch, label in _numbered(model, paths, multilabel=True, unknown=names, **opening):
         relevant, unknown = _relevant_labels(batch, label, n_labels)
-        scores, p = scores_and_probabilities(model, answering.matrix(batch))
-        metrics.add(relevant, unknown, scores, decided(model, scores, p))
+        scores, p = answering.with_probabilities(answering.inputs(batch))
+        metrics.add(relevant, unknown, scores, answering.decided(scores, p))
     return metrics.result() | {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics)}
 
 
 def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     """Measures of predicted probabilities; the log-loss is a mean over labels too."""
-    rows, wrong, loss, answering = 0, 0, 0.0, model.predictor()
+    rows, wrong, loss, answering = 0, 0, 0.0, ClassPredictions(model, Requested())
     for batch, label in _numbered(model, paths, multilabel=True, unknown=Counter()):
         relevant, unknown = _relevant_labels(batch, label, len(model.classes))
-        scores, p = scores_and_probabilities(model, answering.matrix(batch))
+        scores, p = answering.with_probabilities(answering.inputs(batch))
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
-        wrong += int(((decided(model, scores, p) != relevant).any(axis=1) | (unknown > 0)).sum())
+        wrong += int(((answering.decided(scores, p) != relevant).any(axis=1) | (unknown > 0)).sum())
         rows += len(batch)
     return {"rows": rows, "error": wrong / rows, "log_loss": loss / rows}
 

@@ -20,7 +20,7 @@ from ...data.formats.table import BY_SUFFIX
 from ...data.sources.whole_files import new_file
 from ...spreadsheets import harmless
 from ..inputs import open_for, reported
-from ..options.predictions import JSON_FORMAT, Requested
+from ..options.predictions import JSON_FORMAT
 from ..options.spreadsheets import check_csv_safe
 from .files import output
 from .predictions import ABSTAINED, Column, Named
@@ -28,7 +28,7 @@ from .reading import reported_batches
 from .text import ABSENT
 
 if TYPE_CHECKING:
-    from ...data import Batch
+    from .predictions import Predictions
 
 ABSTAIN_MARK = "-"
 DEFAULT_FOR_PREDICTIONS = "tsv"
@@ -41,20 +41,7 @@ class Writer(Protocol):
     def write(self, values: Sequence[Sequence[Any]]) -> None: ...
 
 
-class Tabulated(Protocol):
-    """Predictions of a model as columns."""
-
-    model: Any
-    requested: Requested
-    columns: list[Column]
-
-    @property
-    def names(self) -> Sequence[Any]: ...
-
-    def of(self, batch: Batch) -> list[Sequence[Any]]: ...
-
-
-def write_predictions(predictions: Tabulated, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
+def write_predictions(predictions: Predictions, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
     """Write a model's predictions for data as the options of :mod:`confidently.cli.options.predictions` say.
 
     ``opening`` goes to :func:`confidently.cli.inputs.open_for`.

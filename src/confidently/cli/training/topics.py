@@ -23,7 +23,7 @@ from ...topics.inputs import DEFAULTS, chosen_settings
 from ...topics.learner import TopicLearner, collapse_message
 from ...topics.model import TopicModel
 from ...topics.settings import MAX_SEED, TopicSettings
-from ..inputs import BadInput
+from ..inputs import BadInput, Kind
 from ..options.learner import chosen_calibration, chosen_classes
 from ..options.reading import chosen_counting
 from ..output.counts import Counts
@@ -38,7 +38,8 @@ FIRST_DOCUMENTS = 512  # of a stream; their mean length is the default margin
 class TopicTraining(TrainingLoop):
     """One run of ``confidently topics train``."""
 
-    kind, rows_noun = "topics", "documents"
+    kind: Kind = "topics"
+    rows_noun = "documents"
     learner: TopicLearner | None = None
     documents: Documents | None = None  # all documents, unless training takes them as they arrive
 
