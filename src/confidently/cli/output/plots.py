@@ -90,18 +90,18 @@ def plot_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
     return _plot_panels(model, panels, len(views) - len(shown), "Weights of topics", max_columns=2, width=9.5)
 
 
-def plot_row(found: Explanation, top: int) -> Figure:
-    """Plot the contribution of each feature of a row to the margin, the largest on top."""
+def plot_explanation(model: Model, found: Any, top: int) -> Figure:
+    """Plot what each feature of a row, and each member of a stack, adds to the prediction, the largest on top."""
+    if hasattr(found, "members"):
+        return plot_stack_row(found, top)
+    if model.learner.task.regression:
+        counts = model.learner.settings.rule.counts
+        of = f"log rate, exp({found.offset:.4g} + sum + variance/2)" if counts else f"prediction {found.predicted:.4g}"
+        return _plot_contributions(found, top, "sum", f"Contributions to the {of}")
     against = "" if found.rival is None else f" (right) against {_class_name(found.rival)} (left)"
     return _plot_contributions(
         found, top, "margin", f"Contributions to the margin of {_class_name(found.supported)}{against}"
     )
-
-
-def plot_number(found: NumberExplanation, top: int, logarithm: bool) -> Figure:
-    """Plot the contribution of each feature of a row to a predicted number, or to its logarithm."""
-    of = f"log rate, exp({found.offset:.4g} + sum + variance/2)" if logarithm else f"prediction {found.predicted:.4g}"
-    return _plot_contributions(found, top, "sum", f"Contributions to the {of}")
 
 
 def _plot_contributions(found: Explanation | NumberExplanation, top: int, total: str, title: str) -> Figure:
