@@ -16,8 +16,8 @@ from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import OUTPUT
+from ..options.predictions import check_csv_safe, csv_safe_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..options.spreadsheets import check_csv_safe, csv_safe_option
 from ..output.text import say
 
 EXAMPLES = (

@@ -16,9 +16,8 @@ from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.regression import known_task, put_defaults, seen_task, task_option
 from ..options.rules import rule_options
-from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
-from ..options.shuffle import SHUFFLE, check_shuffle
-from ..output.progress import CLASSIFIER, REGRESSION
+from ..options.training import NOT_IN_MODEL, SHUFFLE, check_saving, check_shuffle, saving_options
+from ..output.progress import kind_of
 from ..output.reporter import reporter
 from ..output.text import say
 
@@ -94,6 +93,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """
     _check_usage(ctx, data, options)
     regression = known_task(ctx, options)
+    from ...tasks.table import BINARY, NUMBERS
     from ..output.summaries import saved, training_text
     from ..training.learner import LearnerTraining
     from ..training.saving import open_checkpoints, run_to_end
@@ -101,9 +101,9 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     checkpoints, cluster = None, dict[str, Any]()
     with reported():
         if regression is None:
-            regression = seen_task(options, data, reporter(CLASSIFIER, options["quiet"], options["as_json"]))
+            regression = seen_task(options, data, reporter(kind_of(BINARY), options["quiet"], options["as_json"]))
         put_defaults(options, regression)
-        report = reporter(REGRESSION if regression else CLASSIFIER, options["quiet"], options["as_json"])
+        report = reporter(kind_of(NUMBERS if regression else BINARY), options["quiet"], options["as_json"])
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 

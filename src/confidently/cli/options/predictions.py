@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
+from ...spreadsheets import SPREADSHEETS
 from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, all_names, listed, quiet_option
 from .files import OUTPUT
-from .spreadsheets import csv_safe_option
 
 if TYPE_CHECKING:
     from ...tasks.task import Task
@@ -19,6 +19,19 @@ JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
 FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain")
 TOPIC = "topic"  # the columns of a topic model with the topics' proportions
+
+
+csv_safe_option = click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="CSV and TSV: write an apostrophe before text that begins with =, +, - or @, which spreadsheets compute.",
+)
+
+
+def check_csv_safe(safe: bool, kind: str) -> None:
+    """Reject ``--csv-safe`` for a format that is not for spreadsheets."""
+    if safe and kind not in SPREADSHEETS:
+        raise click.UsageError(f"--csv-safe is for {' and '.join(SPREADSHEETS)}, got the format {kind}")
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ...models.model import calibration_of
 from ..inputs import open_for
 from ..options.predictions import Requested
 from .predictions import ClassPredictions, one_number
-from .reading import reported_batches
+from .reporter import reported_batches
 from .text import class_name
 
 if TYPE_CHECKING:

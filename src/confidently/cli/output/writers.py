@@ -6,6 +6,7 @@ The text of a batch is one pattern per row, filled with the values of all rows a
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -17,14 +18,13 @@ import numpy as np
 
 from ... import _core
 from ...data.formats.table import BY_SUFFIX
-from ...data.sources.whole_files import new_file
+from ...data.sources.whole_files import new_file, new_text_file
+from ...printable import printable
 from ...spreadsheets import harmless
 from ..inputs import open_for, reported
-from ..options.predictions import JSON_FORMAT
-from ..options.spreadsheets import check_csv_safe
-from .files import output
+from ..options.predictions import JSON_FORMAT, check_csv_safe
 from .predictions import ABSTAINED, Column, Named
-from .reading import reported_batches
+from .reporter import reported_batches
 from .text import ABSENT
 
 if TYPE_CHECKING:
@@ -56,6 +56,26 @@ def write_predictions(predictions: Predictions, data: Sequence[str], options: di
     ):
         for batch in reported_batches(stream, quiet=options["quiet"] or path is None):
             file.write(predictions.of(batch))
+
+
+class Terminal:
+    """Standard output where a person reads it: control characters of data are escaped; pipes and files get them."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file, self.flush = file, file.flush
+
+    def write(self, text: str) -> int:
+        return self.file.write(printable(text, keep="\n\t"))
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[TextIO]:
+    """Open standard output, or a file that appears under its name when all is written."""
+    if path is None:
+        yield cast(TextIO, Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+        return
+    with new_text_file(path) as file:
+        yield file
 
 
 def format_of(path: str | None) -> str:

@@ -21,8 +21,8 @@ from ...options.command import Command
 from ...options.files import INPUT
 from ...options.learner import calibration_option, classes_option
 from ...options.reading import counting_options, multilabel_option, on_error_option
-from ...options.saving import NOT_IN_MODEL, check_saving, saving_options
 from ...options.sections import in_section
+from ...options.training import NOT_IN_MODEL, check_saving, saving_options
 from ...output.progress import TOPICS
 from ...output.reporter import reporter
 from ...output.text import say
