@@ -146,7 +146,6 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
     Problem
         If its id was used with other content.
     """
-    status = LEARNED if request.wait else DURABLE
     if row.id is None:
         return _teach_new(engine, hosted, log, request, row)
     id, label = row.id, row.label
@@ -155,9 +154,7 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
         log.unpark(stored.seq)
         stored = None
     if stored is None:
-        seq = log.add(hosted.number, Event.LEARN, id, None, row.features, label, row.weight)
-        request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
-        return Receipt(id, seq, status)
+        return _add(hosted, log, request, row, id)
     if stored.kind == Event.PARKED:
         return _learn_parked(hosted, log, request, row, stored)
     if stored.features is None or not same_json(stored.features, row.features):
@@ -170,8 +167,7 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
         if before[2]:
             return _receipt(hosted, log, request, id, before[0])
-    seq = _add_label(hosted, log, request, stored, label)
-    return Receipt(id, seq, status)
+    return Receipt(id, _add_label(hosted, log, request, stored, label), LEARNED if request.wait else DURABLE)
 
 
 def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
@@ -179,9 +175,13 @@ def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, 
     while True:
         id = engine.new_id()
         with suppress(apsw.ConstraintError):
-            seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
-            request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
-            return Receipt(id, seq, LEARNED if request.wait else DURABLE)
+            return _add(hosted, log, request, row, id)
+
+
+def _add(hosted: Hosted, log: EventLog, request: Request, row: Taught, id: str) -> Receipt:
+    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
+    request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
+    return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
 def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
@@ -215,9 +215,7 @@ def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, 
     if stored.label is None or not same_label(stored.label, row.label):
         raise _other_label(row.id, stored.label or b"null")
     log.unpark(stored.seq)
-    seq = log.add(hosted.number, Event.LEARN, row.id, None, row.features, row.label, row.weight)
-    request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
-    return Receipt(row.id, seq, LEARNED if request.wait else DURABLE)
+    return _add(hosted, log, request, row, row.id)
 
 
 def _example(hosted: Hosted, features: bytes, label: bytes, weight: float, seq: int) -> Example:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from .reporter import reported_batches
 from .text import class_name
 
 if TYPE_CHECKING:
-    from ... import _core
     from ...data import Batch
     from ...models.model import Model
 
@@ -61,8 +60,8 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
         result = _number_metrics(snapshot, paths).result()
     else:
         metrics = ClassMetrics(max(2, len(model.classes)))
-        for _ in _measured(snapshot, paths, metrics, Counter()):
-            pass
+        for batch in _answered(snapshot, paths, Counter()):
+            metrics.add(batch.truth, batch.predicted, batch.probabilities)
         result = metrics.result()
     return {name: result[name] for name in ("rows", *task.measures)}
 
@@ -84,9 +83,11 @@ def _evaluate(
     metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
     binary, scores, truths, right, certain = model.learner.task.binary, [], [], [], []
     unknown: Counter[Any] = Counter()
-    for matrix, truth, predicted, probability in _measured(model, paths, metrics, unknown, **opening):
+    for _, truth, score, predicted, probabilities in _answered(model, paths, unknown, **opening):
+        metrics.add(truth, predicted, probabilities)
+        probability = probabilities[np.arange(len(predicted)), predicted]
         if binary:
-            scores.append(model.learner.decision(matrix)[truth >= 0])
+            scores.append(score[truth >= 0])
             truths.append(truth[truth >= 0] == 1)
         abstaining.add(truth == predicted, probability)
         if by_coverage:
@@ -111,62 +112,58 @@ def _evaluate(
     return result | listed, curve
 
 
-def _measured(
-    model: Model, paths: Sequence[str], metrics: ClassMetrics, unknown: Counter[Any], **opening: Any
-) -> Iterator[tuple[_core.Matrix, np.ndarray, np.ndarray, np.ndarray]]:
-    """Add all rows to the metrics; yield them with true and predicted class numbers and the latter's probability."""
-    answering = ClassPredictions(model, Requested())
-    for batch, truth in _numbered(model, paths, multilabel=False, unknown=unknown, **opening):
-        matrix = answering.inputs(batch)
-        scores, probabilities = answering.with_probabilities(matrix)
-        predicted = answering.decided(scores, probabilities)
-        metrics.add(truth, predicted, probabilities)
-        yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
-
-
 def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]) -> dict[str, Any]:
-    n_labels = len(model.classes)
-    answering, metrics = ClassPredictions(model, Requested()), LabelMetrics(n_labels)
-    names: Counter[Any] = Counter()
-    for batch, label in _numbered(model, paths, multilabel=True, unknown=names, **opening):
-        relevant, unknown = _relevant_labels(batch, label, n_labels)
-        scores, p = answering.with_probabilities(answering.inputs(batch))
-        metrics.add(relevant, unknown, scores, answering.decided(scores, p))
+    metrics, names = LabelMetrics(len(model.classes)), Counter[Any]()
+    for answers in _answered(model, paths, names, **opening):
+        relevant, unknown = _relevant_labels(answers, len(model.classes))
+        metrics.add(relevant, unknown, answers.scores, answers.predicted)
     return metrics.result() | {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics)}
 
 
 def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     """Measures of predicted probabilities; the log-loss is a mean over labels too."""
-    rows, wrong, loss, answering = 0, 0, 0.0, ClassPredictions(model, Requested())
-    for batch, label in _numbered(model, paths, multilabel=True, unknown=Counter()):
-        relevant, unknown = _relevant_labels(batch, label, len(model.classes))
-        scores, p = answering.with_probabilities(answering.inputs(batch))
+    rows, wrong, loss = 0, 0, 0.0
+    for answers in _answered(model, paths, Counter()):
+        relevant, unknown = _relevant_labels(answers, len(model.classes))
+        p = answers.probabilities
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
-        wrong += int(((answering.decided(scores, p) != relevant).any(axis=1) | (unknown > 0)).sum())
-        rows += len(batch)
+        wrong += int(((answers.predicted != relevant).any(axis=1) | (unknown > 0)).sum())
+        rows += len(p)
     return {"rows": rows, "error": wrong / rows, "log_loss": loss / rows}
 
 
-def _numbered(
-    model: Model, paths: Sequence[str], multilabel: bool, unknown: Counter[Any], quiet: bool = True, **opening: Any
-) -> Iterator[tuple[Batch, np.ndarray]]:
-    """Yield batches with the model's class numbers of their labels; -1 for labels it does not know, which it counts."""
+class Answers(NamedTuple):
+    """The model's class numbers of a batch's labels, -1 for labels it does not know, and what it says of the rows."""
+
+    batch: Batch
+    truth: np.ndarray
+    scores: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray
+
+
+def _answered(
+    model: Model, paths: Sequence[str], unknown: Counter[Any], quiet: bool = True, **opening: Any
+) -> Iterator[Answers]:
+    """Yield what a model says of labeled data; count the labels that it does not know."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
-    names: list[Any] = []
-    number_of = np.empty(0, dtype=np.int64)
-    with open_for(model, paths, multilabel=multilabel, **opening) as stream:
+    names, number_of = list[Any](), np.empty(0, dtype=np.int64)
+    answering = ClassPredictions(model, Requested())
+    with open_for(model, paths, multilabel=answering.task.multilabel, **opening) as stream:
         for batch in reported_batches(stream, quiet):
             names += [new.name for new in batch.new_labels]
             number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
             numbers = number_of[batch.labels]
             label, rows = np.unique(batch.labels[numbers < 0], return_counts=True)
             unknown.update(dict(zip([names[k] for k in label.tolist()], rows.tolist(), strict=True)))
-            yield batch, numbers
+            scores, probabilities = answering.with_probabilities(answering.inputs(batch))
+            yield Answers(batch, numbers, scores, answering.decided(scores, probabilities), probabilities)
 
 
-def _relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+def _relevant_labels(answers: Answers, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows' labels as booleans (rows, labels), and the number of unknown labels of each row."""
+    batch, label = answers.batch, answers.truth
     assert batch.label_start is not None  # the rows are multilabel
     row = row_numbers(batch.label_start)
     relevant = np.zeros((len(batch), n_labels), dtype=bool)

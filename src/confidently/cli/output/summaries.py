@@ -74,7 +74,8 @@ def training_text(result: dict[str, Any]) -> str:
             ]
     else:
         of_task = [f"target     {_target_text(result)}"]
-        measured = f"errors     {_errors_text(result)}"
+        errors = "not measured" if result["rmse"] is None else f"{_errors_text(result)} (progressive validation)"
+        measured = f"errors     {errors}"
     learned = [f"learned    {result['rows_learned']:,} of them"] if result["rows_learned"] < result["rows"] else []
     lines = [
         f"rows       {_rows_text(result['rows'], result['passes'])}",
@@ -94,10 +95,6 @@ def training_text(result: dict[str, Any]) -> str:
     return "\n".join([*lines, f"model      {_file_text(result)}"])
 
 
-def _target_text(result: dict[str, Any]) -> str:
-    return f"offset {digits(result['target_offset'])}, standard deviation {digits(result['target_std'])}"
-
-
 def _cluster_lines(result: dict[str, Any]) -> list[str]:
     if "rounds" not in result:
         return []
@@ -105,12 +102,6 @@ def _cluster_lines(result: dict[str, Any]) -> list[str]:
         f"cluster    {counted(result['partitions'], 'partition')} on {counted(result['workers'], 'worker')}, "
         f"{counted(result['rounds'], 'round')}, {result['bytes_moved']:,} bytes moved"
     ]
-
-
-def _errors_text(found: dict[str, Any]) -> str:
-    if found["rmse"] is None:
-        return "not measured"
-    return f"RMSE {digits(found['rmse'])}, MAE {digits(found['mae'])} (progressive validation)"
 
 
 def topic_training_text(result: dict[str, Any]) -> str:
@@ -265,17 +256,21 @@ def target_facts(learner: Any) -> dict[str, Any]:
 
 
 def _targets_rows(facts: dict[str, Any]) -> list[list[str]]:
-    several = isinstance(facts["rmse"], list)
-    shown = {
-        name: ", ".join(map(digits, facts[name])) if several else digits(facts[name])
-        for name in ("rmse", "mae", "target_offset", "target_std", "noise_std")
-        if name in facts
-    }
-    return [
-        ["errors", f"RMSE {shown['rmse']}, MAE {shown['mae']} before training on the rows"],
-        ["target", f"offset {shown['target_offset']}, standard deviation {shown['target_std']}"],
-        *([["noise", f"standard deviation {shown['noise_std']}"]] if "noise_std" in shown else []),
-    ]
+    noise = [["noise", f"standard deviation {_digits(facts['noise_std'])}"]] if "noise_std" in facts else []
+    errors = f"{_errors_text(facts)} before training on the rows"
+    return [["errors", errors], ["target", _target_text(facts)], *noise]
+
+
+def _target_text(facts: dict[str, Any]) -> str:
+    return f"offset {_digits(facts['target_offset'])}, standard deviation {_digits(facts['target_std'])}"
+
+
+def _errors_text(facts: dict[str, Any]) -> str:
+    return f"RMSE {_digits(facts['rmse'])}, MAE {_digits(facts['mae'])}"
+
+
+def _digits(numbers: float | list[float]) -> str:
+    return ", ".join(map(digits, numbers)) if isinstance(numbers, list) else digits(numbers)
 
 
 def _mistakes_rows(facts: dict[str, Any]) -> list[list[str]]:
