@@ -14,7 +14,7 @@ from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
 from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
-from ..options.regression import known_task, put_defaults, seen_task, task_option
+from ..options.regression import choose_task, task_option
 from ..options.rules import rule_options
 from ..options.training import NOT_IN_MODEL, SHUFFLE, check_saving, check_shuffle, saving_options
 from ..output.progress import kind_of
@@ -92,7 +92,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
-    regression = known_task(ctx, options)
     from ...tasks.table import BINARY, NUMBERS
     from ..output.summaries import saved, training_text
     from ..training.learner import LearnerTraining
@@ -100,10 +99,9 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
     checkpoints, cluster = None, dict[str, Any]()
     with reported():
-        if regression is None:
-            regression = seen_task(options, data, reporter(kind_of(BINARY), options["quiet"], options["as_json"]))
-        put_defaults(options, regression)
-        report = reporter(kind_of(NUMBERS if regression else BINARY), options["quiet"], options["as_json"])
+        report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
+        if choose_task(ctx, data, options, report):
+            report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 

@@ -114,15 +114,8 @@ def learner_options(command: Any) -> Any:
 
 def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a learner that the options choose, except rule, task and sizes."""
-    return {
-        "covariance": options["covariance"],
-        "projection": options["projection"],
-        "prior_variance": options["prior_variance"],
-        "fit_intercept": not options["no_intercept"],
-        "average": options["average"],
-        "min_variance": options["min_variance"],
-        "dtype": options["dtype"],
-    }
+    same = ("covariance", "projection", "prior_variance", "average", "min_variance", "dtype")
+    return {name: options[name] for name in same} | {"fit_intercept": not options["no_intercept"]}
 
 
 def chosen_calibration(options: dict[str, Any]) -> str | None:

@@ -92,7 +92,7 @@ def writer(
 
     ``names`` are the names of the classes; ``safe``: a spreadsheet computes no text.
     """
-    with (SAFE if safe else WRITERS)[kind].opened(path, columns, names) as found:
+    with WRITERS[kind].opened(path, columns, names, safe) as found:
         yield found
 
 
@@ -101,18 +101,19 @@ class Lines:
 
     format: str
 
-    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False) -> None:
+    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False, safe: bool = False) -> None:
         self.file, self.columns, self.at_once = file, columns, at_once
+        self.plain = _harmless if safe else _plain
         self.memory: dict[Any, str] = {}
         self.pattern = self.line()
         self.header: str | None = None  # written with the first rows: without any row there is an error
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Lines]:
+    def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any], safe: bool) -> Iterator[Lines]:
         """Open a writer to a file or to standard output."""
         with output(path) as file:
-            yield cls(file, columns, path is None)
+            yield cls(file, columns, path is None, safe)
 
     def line(self) -> str:
         """Return the pattern of a row, with one placeholder per column."""
@@ -153,8 +154,8 @@ class Tsv(Lines):
     format = DEFAULT_FOR_PREDICTIONS
     separator = "\t"
 
-    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False) -> None:
-        super().__init__(file, columns, at_once)
+    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False, safe: bool = False) -> None:
+        super().__init__(file, columns, at_once, safe)
         if self.has_header():
             self.header = self.separator.join(self.text(column.header) for column in columns) + "\n"
 
@@ -184,10 +185,6 @@ class Tsv(Lines):
     def text(self, value: Any) -> str:
         return " ".join(self.plain(value).splitlines()).replace("\t", " ")
 
-    def plain(self, value: Any) -> str:
-        """Return a value as text, which may need quotes."""
-        return _plain(value)
-
 
 class Csv(Tsv):
     """Columns separated by commas, with a header; quoted where necessary (RFC 4180)."""
@@ -201,20 +198,6 @@ class Csv(Tsv):
     def text(self, value: Any) -> str:
         text = self.plain(value)
         return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
-
-
-class SafeTsv(Tsv):
-    """Columns separated by tabs, of which a spreadsheet computes none."""
-
-    def plain(self, value: Any) -> str:
-        return _harmless(value)
-
-
-class SafeCsv(Csv):
-    """Columns separated by commas, of which a spreadsheet computes none."""
-
-    def plain(self, value: Any) -> str:
-        return _harmless(value)
 
 
 class JsonLines(Lines):
@@ -260,7 +243,7 @@ class Parquet:
 
     @staticmethod
     @contextmanager
-    def opened(path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Parquet]:
+    def opened(path: str | None, columns: list[Column], names: Sequence[Any], safe: bool) -> Iterator[Parquet]:
         """Open a writer to a file."""
         if path is None:
             raise click.UsageError("--output-format: Parquet cannot be written to standard output; use -o FILE")
@@ -312,4 +295,3 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
 
 
 WRITERS: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (Tsv, Csv, JsonLines, Parquet)}
-SAFE: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (SafeTsv, SafeCsv)}

@@ -102,18 +102,15 @@ class LearnerTraining(TrainingLoop):
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
         options = self.options
+        shuffle = Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if options["shuffle"] else None
         skipping = options["on_error"] != "stop"
         classes = [str(name) for name in self.learner.classes.names] if self.closed and skipping else []
         return TrainingData(
             self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
             classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
             holdout=Holdout(options["holdout"]) if options["holdout"] else None, expected=self.expected,
-            shuffle=self._shuffle(), targets=self.targets,
+            shuffle=shuffle, targets=self.targets,
         )  # fmt: skip
-
-    def _shuffle(self) -> Shuffle | None:
-        options = self.options
-        return Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if options["shuffle"] else None
 
     @contextmanager
     def open_pass(self) -> Iterator[Iterator[Counts]]:
@@ -247,12 +244,7 @@ class LearnerTraining(TrainingLoop):
     def result(self) -> dict[str, Any]:
         """Return the summary of the run as plain data."""
         position = self.position
-        facts = training_facts(self.final_model(), position.first or Counts(), position.passes, position.seconds)
-        return facts | self.further_results()
-
-    def further_results(self) -> dict[str, Any]:
-        """Return the last validation and what was skipped."""
-        result, position = dict[str, Any](), self.position
+        result = training_facts(self.final_model(), position.first or Counts(), position.passes, position.seconds)
         if position.last is not None:
             result["validation"] = position.best if self.options["early_stop"] else position.last
             result["stopped_early"] = self.stopped
