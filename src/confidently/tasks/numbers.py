@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,7 @@ class Numbers(Task):
     name = "regression"
     noun, nouns = "number", "numbers"
     regression = True
+    reading: ClassVar = {"targets": True}
     least_outputs = 1
     measures = ("rmse", "mae")
     decisive = "rmse"

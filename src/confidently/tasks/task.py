@@ -67,6 +67,8 @@ class Task:
         What a learner of this task cannot do, with the reason; the names are those of a covariance's capabilities.
     compiled_rows : bool
         Whether the core predicts single rows, whose columns of weights are then the classes or labels.
+    reading : dict
+        How streams are opened whose rows have what is predicted, as :func:`confidently.data.open_stream` takes it.
     measures : tuple of str
         What is measured of predictions before and without training on their rows, by name.
     decisive : str
@@ -96,6 +98,7 @@ class Task:
     updates_per_row: ClassVar[int] = 1
     unsupported: ClassVar[Mapping[str, str]] = {}
     compiled_rows: ClassVar[bool] = True
+    reading: ClassVar[Mapping[str, bool]] = {"multilabel": False}
     measures: ClassVar[tuple[str, ...]] = ("error", "log_loss")
     decisive: ClassVar[str] = "log_loss"
     share_of_two: ClassVar[float] = 0.5
@@ -196,6 +199,14 @@ class Task:
         raise NotImplementedError
 
     # --- predictions --------------------------------------------------------------------------------------------------
+
+    def names(self, classes: Sequence[Any]) -> list[Any]:
+        """Return the names of the outputs from those of the classes seen; ``None``: one that has not been seen."""
+        return list(classes)
+
+    def ranked(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
+        """Return the numbers of all classes or labels of each row, the most probable first, shape (n, outputs)."""
+        return np.argsort(-scores, axis=1, kind="stable")
 
     def decides_by_probability(self, calibration: np.ndarray) -> bool:
         """Whether decisions need calibrated probabilities; those about three or more classes are the same without."""

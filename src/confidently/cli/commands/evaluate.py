@@ -86,8 +86,6 @@ def evaluate(
     check_plot(plot)
     model = load_predictor(model_path, data)
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
-        if is_used and model.learner.task.regression:
-            raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
         if is_used:
             check_one_class(option, model.learner.task)
     from ..output.measures import evaluate_model

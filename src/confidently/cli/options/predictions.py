@@ -118,7 +118,9 @@ def check_predictions(options: dict[str, Any]) -> None:
 
 
 def check_one_class(option: str, task: Task) -> None:
-    """Reject an option that needs one class per row, if the model's rows have several labels."""
+    """Reject an option that needs one class per row, if the model's rows have several labels, or numbers."""
+    if task.regression:
+        raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
     if task.multilabel:
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
 

@@ -59,7 +59,7 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     if task.regression:
         result = _number_metrics(snapshot, paths).result()
     else:
-        metrics = ClassMetrics(max(2, len(model.classes)))
+        metrics = ClassMetrics(len(task.names(model.classes)))
         for batch in _answered(snapshot, paths, Counter()):
             metrics.add(batch.truth, batch.predicted, batch.probabilities)
         result = metrics.result()
@@ -69,7 +69,7 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 def _number_metrics(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> RegressionMetrics:
     metrics, learner, answering = RegressionMetrics(COVERAGE), one_number(model), model.predictor()
     calibrated = calibration_of(model.estimator) is not None
-    with open_for(model, paths, targets=True, **opening) as stream:
+    with open_for(model, paths, **model.learner.task.reading, **opening) as stream:
         for batch in reported_batches(stream, quiet):
             assert batch.targets is not None
             found = learner.number_distribution(answering.matrix(batch))
@@ -150,7 +150,7 @@ def _answered(
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
     names, number_of = list[Any](), np.empty(0, dtype=np.int64)
     answering = ClassPredictions(model, Requested())
-    with open_for(model, paths, multilabel=answering.task.multilabel, **opening) as stream:
+    with open_for(model, paths, **answering.task.reading, **opening) as stream:
         for batch in reported_batches(stream, quiet):
             names += [new.name for new in batch.new_labels]
             number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)

@@ -141,7 +141,7 @@ class ClassPredictions(Predictions):
 
     def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
         self.task = model.learner.task
-        self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task.binary else model.classes
+        self.names = self.task.names(model.classes)
         self.order = sorted_numbers(self.names)  # of the columns
         self.n_ranked = min(requested.top or len(self.names), len(self.names))
         if requested.abstain is not None:
@@ -197,7 +197,7 @@ class ClassPredictions(Predictions):
             numbers[TOPIC] = inputs
         decided = self.decided(numbers["margin"], numbers.get("proba"))
         found = [self._predicted(decided, numbers.get("proba"))]
-        ranking = self._ranking(numbers["margin"], decided) if requested.ranking else None
+        ranking = self.task.ranked(numbers["margin"], decided)[:, : self.n_ranked] if requested.ranking else None
         if ranking is not None:
             found.append([[self.names[k] for k in row] for row in ranking.tolist()])
         for name in self.numbers:
@@ -240,12 +240,6 @@ class ClassPredictions(Predictions):
             assert proba is not None
             number[proba[np.arange(len(number)), number] < self.requested.abstain] = len(names)
         return Named(number, [*names, ABSTAINED])
-
-    def _ranking(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
-        """Return the numbers of each row's best classes, the best first."""
-        if self.task.binary:
-            return np.column_stack([decided, 1 - decided])[:, : self.n_ranked]
-        return np.argsort(-scores, axis=1, kind="stable")[:, : self.n_ranked]
 
 
 class TopicPredictions(ClassPredictions):
