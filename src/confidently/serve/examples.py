@@ -70,7 +70,7 @@ def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: 
         raise Problem("invalid-row", f"weight: expected a number from 0 to 1e9, got {weight!r}", "/weight")
     if 0.0 < weight < MIN_WEIGHT:
         raise Problem("invalid-row", f"weight: expected 0 or at least {MIN_WEIGHT:g}, got {weight!r}", "/weight")
-    return Taught(id, features, label, weight, hosted.check_row(features, label))
+    return Taught(id, features, label, weight, hosted.check.labelled(features, label))
 
 
 def taught_line(hosted: Hosted, line: bytes) -> Taught:
@@ -82,7 +82,7 @@ def taught_line(hosted: Hosted, line: bytes) -> Taught:
         If it cannot be read, or its label is unknown.
     """
     line = one_line(line)
-    hosted.check_line(line)
+    hosted.check.line(line)
     try:
         parts = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         label = bytes(parts.pop(hosted.label_key))
@@ -99,7 +99,8 @@ def all_taught(hosted: Hosted, rows: Sequence[tuple[str | None, bytes, Any, floa
     for id, features, label, weight in rows:
         features, label = one_line(features), msgspec.json.encode(label)
         found.append(Taught(id, features, label, weight, labelled_line(hosted.label_key, label, features)))
-    if all(features.startswith(b"{") for _, features, *_ in found) and hosted.are_lines([row.line for row in found]):
+    are_objects = all(row.features.startswith(b"{") for row in found)
+    if are_objects and hosted.check.are_labelled([row.line for row in found]):
         return list(found)
     return [tried(taught, hosted, *row) for row in rows]
 
@@ -113,14 +114,14 @@ def question(hosted: Hosted, id: str | None, features: bytes) -> Question:
         If it cannot be read.
     """
     features = one_line(features)
-    hosted.check_features(features)
+    hosted.check.features(features)
     return Question(id, features)
 
 
 def all_questions(hosted: Hosted, rows: Sequence[tuple[str | None, bytes]]) -> list[Question | Problem]:
     """Check rows as :func:`question` does, all at once unless something is wrong with one."""
     found = [Question(id, one_line(features)) for id, features in rows]
-    if hosted.are_features([row.features for row in found]):
+    if hosted.check.are_features([row.features for row in found]):
         return list(found)
     return [tried(question, hosted, *row) for row in rows]
 
@@ -252,7 +253,7 @@ def _label(
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
-        hosted.check_row(b"{}", label)
+        hosted.check.labelled(b"{}", label)
         return Receipt(given.id, log.add(hosted.number, Event.PARKED, given.id, label=label), PARKED)
     if stored is None:
         raise Problem(
@@ -266,7 +267,7 @@ def _label(
     if stored.features is None or _is_expired(engine, log, stored):
         told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
-    hosted.check_row(stored.features, label)
+    hosted.check.labelled(stored.features, label)
     before = _given(log, stored.seq)
     same = before is not None and same_label(before[1], label)
     if before is not None and same and before[2]:

@@ -10,11 +10,12 @@ import click
 
 from ...wording import counted
 from ..inputs import open_data, reported
-from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, json_option, quiet_option
+from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
 from ..options.command import Command
 from ..options.learner import check_one_class, chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_raw_reading, on_error_option, reading_options
+from ..options.sections import adding
 from ..options.training import SHUFFLE, check_shuffle
 from ..options.view import chosen_view_and_reading, view_options
 from ..output.summaries import learner_facts, stored_text, weighted_members
@@ -37,7 +38,7 @@ EXAMPLES = (
 @data_argument
 @reading_options
 @on_error_option
-@lambda command: add_options(command, SHUFFLE)
+@adding(SHUFFLE)
 @click.option(
     "--rules", "rule_names", default="all", metavar="NAMES",
     help="Compare these rules, separated by commas; confidently rules lists them.",

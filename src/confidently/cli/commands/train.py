@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..inputs import reported
-from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
+from ..options.arguments import POSITIVE_INTEGER, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
@@ -16,6 +16,7 @@ from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.regression import choose_task, task_option
 from ..options.rules import rule_options
+from ..options.sections import adding
 from ..options.training import NOT_IN_MODEL, SHUFFLE, check_saving, check_shuffle, saving_options
 from ..output.progress import kind_of
 from ..output.reporter import reporter
@@ -80,7 +81,7 @@ EXAMPLES = (
 @learner_options
 @task_option
 @cluster_options
-@lambda command: add_options(command, _OPTIONS)
+@adding(_OPTIONS)
 @json_option
 @click.pass_context
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:

@@ -8,9 +8,9 @@ import click
 
 from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
 from ...tasks.names import MULTICLASS_NAMES
-from .arguments import add_options, is_given, names_of
+from .arguments import is_given, names_of
 from .reading import multilabel_option
-from .sections import LEARNER, in_section
+from .sections import LEARNER, adding
 from .view import VIEW_OPTIONS
 
 if TYPE_CHECKING:
@@ -100,16 +100,8 @@ _LEARNER = [
     ),
     calibration_option,
 ]
-
-
-def settings_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_settings` to a command."""
-    return add_options(command, in_section(LEARNER, [_COVARIANCE, *_SETTINGS]))
-
-
-def learner_options(command: Any) -> Any:
-    """Add the options of :func:`new_stream_learner` to a command."""
-    return add_options(command, in_section(LEARNER, _LEARNER))
+settings_options = adding([_COVARIANCE, *_SETTINGS], LEARNER)
+learner_options = adding(_LEARNER, LEARNER)
 
 
 def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:

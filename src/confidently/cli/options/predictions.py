@@ -9,8 +9,9 @@ import click
 
 from ...data.formats.table import FOR_PREDICTIONS
 from ...spreadsheets import SPREADSHEETS
-from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, all_names, listed, quiet_option
+from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, all_names, listed, quiet_option
 from .files import OUTPUT
+from .sections import adding
 
 if TYPE_CHECKING:
     from ...tasks.task import Task
@@ -102,11 +103,7 @@ _OPTIONS = [
     quiet_option,
     click.option("--json", "as_json", is_flag=True, help=f"Same as --output-format {JSON_FORMAT}."),
 ]
-
-
-def prediction_options(command: Any) -> Any:
-    """Add the options that :func:`requested` reads."""
-    return add_options(command, _OPTIONS)
+prediction_options = adding(_OPTIONS)
 
 
 def check_predictions(options: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS, format_of
-from .arguments import add_options, all_names, listed, names_of
-from .sections import in_section
+from .arguments import all_names, listed, names_of
+from .sections import Decorator, adding
 
 if TYPE_CHECKING:
     from ...data import ReaderOptions
@@ -54,7 +54,7 @@ def delimiter_option(default: str) -> Any:
     )
 
 
-def missing_label_option(default: str) -> Any:
+def missing_label_option(default: str) -> Decorator:
     """Return the option about rows without a label."""
     return click.option(
         "--missing-label",
@@ -179,44 +179,18 @@ _NEW_DATA_OPTIONS = [
     ),
     delimiter_option("as in training"),
 ]
-
-
-def new_missing_label_option(command: Any) -> Any:
-    """Add the option about rows without a label to a command that reads labels for a trained model."""
-    return add_options(command, [missing_label_option("as in training")])
-
-
+new_missing_label_option = missing_label_option("as in training")
 targets_option = click.option("--regression", "targets", is_flag=True, help="Read labels as numbers, for regression.")
 multilabel_option = click.option(
     "--multilabel",
     is_flag=True,
     help="Read multiple labels per row, separated by commas.  [default: inferred from the first 1,000 rows]",
 )
-
-
-def reading_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_reading` to a command."""
-    return _with_options(command, _OPTIONS)
-
-
-def caching_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_reading` to a command whose ``--keep`` is another one."""
-    options = dict(zip(READING, _OPTIONS, strict=True)) | {"only": _only("--only")}
-    return _with_options(command, list(options.values()))
-
-
-def counting_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_counting` to a command."""
-    return _with_options(command, [option for name, option in zip(READING, _OPTIONS, strict=True) if name in COUNTING])
-
-
-def _with_options(command: Any, options: Sequence[Any]) -> Any:
-    return add_options(command, in_section("Reading data", list(options)))
-
-
-def new_data_options(command: Any) -> Any:
-    """Add the options of :func:`opening_of` to a command that reads data for a trained model."""
-    return add_options(command, _NEW_DATA_OPTIONS)
+_NAMED = dict(zip(READING, _OPTIONS, strict=True))
+reading_options = adding(_OPTIONS, "Reading data")
+caching_options = adding((_NAMED | {"only": _only("--only")}).values(), "Reading data")  # --keep is another one
+counting_options = adding([_NAMED[name] for name in COUNTING], "Reading data")
+new_data_options = adding(_NEW_DATA_OPTIONS)  # of a command that reads data for a trained model
 
 
 def opening_of(options: dict[str, Any]) -> dict[str, Any]:

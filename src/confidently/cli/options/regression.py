@@ -10,11 +10,11 @@ import click
 from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
 from ..inputs import kind_of_model
-from .arguments import add_options, is_given, listed
+from .arguments import is_given, listed
 from .cluster import on_cluster
 from .files import CHECKPOINT
 from .reading import chosen_reading
-from .sections import LEARNER, in_section
+from .sections import LEARNER, adding
 
 if TYPE_CHECKING:
     from ..output.progress import Quiet
@@ -32,11 +32,7 @@ _OPTIONS = [
         "integers]",
     )
 ]
-
-
-def task_option(command: Any) -> Any:
-    """Add the option that :func:`choose_task` reads."""
-    return add_options(command, in_section(LEARNER, _OPTIONS))
+task_option = adding(_OPTIONS, LEARNER)
 
 
 def choose_task(ctx: click.Context, data: Sequence[str], options: dict[str, Any], report: Quiet) -> bool:

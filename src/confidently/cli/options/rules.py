@@ -9,8 +9,7 @@ import click
 
 from ...rules import REGRESSION_RULES, RULES, make_rule
 from ...rules.rule import Rule
-from .arguments import add_options
-from .sections import in_section
+from .sections import RULE, adding
 
 PREFIX = "rule_parameter_"
 ALL_RULES = {**RULES, **REGRESSION_RULES}
@@ -48,23 +47,23 @@ def parameter_help(name: str) -> str:
     return f"{meanings}." + (f"  [default: {each}]" if each else "")
 
 
-def rule_options(command: Any) -> Any:
-    """Add ``--rule``, an option for every parameter and ``--rule-param NAME=VALUE`` to a command."""
-    options = [
-        click.option(
-            "--rule", metavar="NAME",
-            help="Train with this update rule; confidently rules lists them, and rules NAME explains its parameters.  "
-            "[default: arow; regression: ridge]",
-        ),
-        *(
-            click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))
-            for name in PARAMETERS
-        ),
-        click.option(
-            "--rule-param", metavar="NAME=X", multiple=True, help="Set a parameter like --NAME X. Repeatable."
-        ),
-    ]  # fmt: skip
-    return add_options(command, in_section("Rule", options))
+rule_options = adding(
+[
+    click.option(
+        "--rule", metavar="NAME",
+        help="Train with this update rule; confidently rules lists them, and rules NAME explains its parameters.  "
+        "[default: arow; regression: ridge]",
+    ),
+    *(
+        click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))
+        for name in PARAMETERS
+    ),
+    click.option(
+        "--rule-param", metavar="NAME=X", multiple=True, help="Set a parameter like --NAME X. Repeatable."
+    ),
+],
+    RULE,
+)  # fmt: skip
 
 
 def chosen_rule(options: dict[str, Any]) -> Rule:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .arguments import add_options, names_of
+from .arguments import names_of
 from .reading import chosen_reading
-from .sections import LEARNER, in_section
+from .sections import LEARNER, adding
 
 if TYPE_CHECKING:
     from ...data.reading import ReaderOptions
@@ -30,11 +30,7 @@ VIEW_OPTIONS = [
         help="Multiply the features of two columns or namespaces; A,A multiplies those of one. Repeatable.",
     ),
 ]
-
-
-def view_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_view_and_reading`, besides those of reading, to a command."""
-    return add_options(command, in_section(LEARNER, VIEW_OPTIONS))
+view_options = adding(VIEW_OPTIONS, LEARNER)
 
 
 def chosen_view_and_reading(

@@ -235,7 +235,7 @@ class ClassPredictions(Predictions):
         if self.task.multilabel:
             in_order = [names[k] for k in self.order]
             return [[in_order[k] for k in row.nonzero()[0]] for row in decided[:, self.order]]
-        number = decided
+        number = decided.copy()
         if self.requested.abstain is not None:
             assert proba is not None
             number[proba[np.arange(len(number)), number] < self.requested.abstain] = len(names)

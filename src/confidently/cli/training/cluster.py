@@ -12,7 +12,7 @@ from ..inputs import BadInput
 from ..output.counts import Counts
 
 if TYPE_CHECKING:
-    from ...distributed.rounds import Round, Rounds
+    from ...distributed.rounds import Rounds
     from .learner import LearnerTraining
 
 
@@ -80,7 +80,12 @@ def _train(training: LearnerTraining, rounds: Rounds, passes: int, size: int) ->
             if number % each == 0:
                 position.now = Counts(log_loss=training.first_log_loss(calibrated and number == 0))
                 report.begin(position.passes + 1, passes, position.now, size)
-            position.now = _after(position.now, result, size * (number % each + 1) // each)
+            now, done = position.now, size * (number % each + 1) // each
+            log_loss = None if now.log_loss is None else now.log_loss + result.log_loss
+            position.now = Counts(
+                now.rows + result.rows, now.learned + result.learned, now.mistakes + result.mistakes,
+                now.updates + result.updates, log_loss, done, now.seconds + result.seconds,
+            )  # fmt: skip
             if number < each:
                 learner = rounds.model.learner
                 position.now = replace(position.now, **learner.task.progressive_errors(learner.state))
@@ -97,11 +102,3 @@ def _train(training: LearnerTraining, rounds: Rounds, passes: int, size: int) ->
     training.learner = training.continued(rounds.model)
     training.check_learned()
     return moved
-
-
-def _after(now: Counts, result: Round, done: int) -> Counts:
-    return Counts(
-        now.rows + result.rows, now.learned + result.learned, now.mistakes + result.mistakes,
-        now.updates + result.updates, None if now.log_loss is None else now.log_loss + result.log_loss, done,
-        now.seconds + result.seconds,
-    )  # fmt: skip
