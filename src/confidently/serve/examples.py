@@ -13,7 +13,7 @@ import msgspec
 from ..data.memory.matrix import MIN_WEIGHT
 from .engine import Engine
 from .events import Event, Stored
-from .hosted import Hosted, stored_answer
+from .hosted import Hosted
 from .labelling import candidate
 from .log import EventLog, now, refuse_other_content, same_json
 from .predicted import Answer
@@ -324,7 +324,7 @@ def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
     if stored is not None and stored.kind != Event.PARKED:
         if stored.features is None or not same_json(stored.features, row.features):
             raise refuse_other_content(row.id)
-        return answer if stored.note is None else stored_answer(stored.note)
+        return answer if stored.note is None else Answer.of(stored.note)
     if stored is not None:
         log.unpark(stored.seq)
     note = msgspec.json.encode(answer._asdict())

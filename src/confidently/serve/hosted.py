@@ -209,7 +209,7 @@ class Hosted:
             self.labelling.counted(label, note)
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
-                self.labelling.add(candidate(str(row.id), row.seq, row.features, stored_answer(row.note)))
+                self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.skips(self.number):
             self.labelling.skip(id, msgspec.json.decode(note)["by"])
         for seq, example, id, label in log.waiting_answers(self.number):
@@ -225,11 +225,6 @@ def told_of(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"the memory is full: {error}" if str(error) else "the memory is full"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def stored_answer(note: bytes) -> Answer:
-    """Return the answer that an event of a prediction keeps."""
-    return Answer(**msgspec.json.decode(note))
 
 
 def examples_of(hosted: Hosted, events: list[Row]) -> list[Example]:

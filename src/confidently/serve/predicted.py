@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+import msgspec
 import numpy as np
 
 from ..arrays import predicted_numbers
@@ -34,6 +35,11 @@ class Answer(NamedTuple):
     margin: float
     variance: float
     ask: bool
+
+    @classmethod
+    def of(cls, note: bytes) -> Self:
+        """Return the answer that an event of a prediction keeps."""
+        return cls(**msgspec.json.decode(note))
 
 
 def answers_of(

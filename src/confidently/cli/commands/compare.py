@@ -99,7 +99,7 @@ def _compare(
     from ...evaluation.comparison import compare as compare_rules
     from ..output.reporter import ComparisonProgress
 
-    raw = chosen_raw_reading(dict(options), data) if options["auto"] else None
+    raw = chosen_raw_reading(options, data) if options["auto"] else None
     view, reading, seen = chosen_view_and_reading(options, data)
     if seen and not options["quiet"]:
         say(seen, err=True)

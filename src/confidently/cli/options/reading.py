@@ -201,7 +201,7 @@ def opening_of(options: dict[str, Any]) -> dict[str, Any]:
 def chosen_reading(
     options: dict[str, Any], data: Sequence[str], view: View | None = None, infer: bool = True
 ) -> ReaderOptions:
-    """Take the options of :func:`reading_options` out of ``options``; return how to read the data, for a view if any.
+    """Return how to read the data by the options of :func:`reading_options`, for a view if any.
 
     Caches store how they were read. Without ``infer``, what columns hold is left open.
     """
@@ -210,8 +210,7 @@ def chosen_reading(
     from ...data.sources.paths import expand_paths
     from ...data.stream import cached_reading
 
-    given = {name: options.pop(name) for name in READING}
-    given = {name: value for name, value in given.items() if value not in (None, False, ())}
+    given = {name: options[name] for name in READING if options[name] not in (None, False, ())}
     files = expand_paths(data)
     cached = cached_reading(files, None)
     if cached is not None:
@@ -239,21 +238,21 @@ def chosen_reading(
 
 
 def chosen_raw_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Take the options of :func:`reading_options` out of ``options``; return how to read rows as they are, for a stack.
+    """Return how to read rows as they are by the options of :func:`reading_options`, for a stack.
 
     Every member's view scales rows itself; ``--normalize`` does it before, if it is given.
     """
     from ...views.standard import Standard
 
     if not _is_cached(data) and options["normalize"] is None:
-        options["normalize"] = "none"
+        options = options | {"normalize": "none"}
     return chosen_reading(options, data, Standard())
 
 
 def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Take the options of :func:`counting_options` out of ``options``; return how to read counts of words."""
+    """Return how to read counts of words by the options of :func:`counting_options`."""
     bits = options["bits"]
-    reading = chosen_reading(options | dict.fromkeys(READING, None) | {n: options.pop(n) for n in COUNTING}, data)
+    reading = chosen_reading(dict.fromkeys(READING, None) | options, data)
     if not _is_cached(data):
         return replace(reading, normalize="none", vocabulary=reading.named and bits is None)
     if reading.normalize != "none":

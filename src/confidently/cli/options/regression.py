@@ -80,7 +80,7 @@ def _seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> b
     from ...data.sources.paths import expand_paths
     from ...data.warning import warn
 
-    found = label_kind(expand_paths(data), chosen_reading(dict(options), data, infer=False))
+    found = label_kind(expand_paths(data), chosen_reading(options, data, infer=False))
     if found.fraction is not None:
         shown = f", such as {found.fraction:g}," if found.fraction == found.fraction else ""
         report.note("task", f"labels are numbers{shown} so the model predicts numbers (--regression)", regression=True)

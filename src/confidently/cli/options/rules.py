@@ -67,10 +67,9 @@ rule_options = adding(
 
 
 def chosen_rule(options: dict[str, Any]) -> Rule:
-    """Take the options of :func:`rule_options` out of ``options`` and make the rule they name."""
-    parameters = {name: options.pop(PREFIX + name) for name in PARAMETERS}
-    parameters = {name: value for name, value in parameters.items() if value is not None}
-    for text in options.pop("rule_param"):
+    """Make the rule that the options of :func:`rule_options` name."""
+    parameters = {name: options[PREFIX + name] for name in PARAMETERS if options[PREFIX + name] is not None}
+    for text in options["rule_param"]:
         name, equals, value = text.partition("=")
         try:
             if not equals or name in parameters:
@@ -81,6 +80,6 @@ def chosen_rule(options: dict[str, Any]) -> Rule:
                 f"--rule-param: expected NAME=VALUE with a number, each name once, got {text!r}"
             ) from None
     try:
-        return make_rule(options.pop("rule"), **parameters)
+        return make_rule(options["rule"], **parameters)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
