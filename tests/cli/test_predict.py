@@ -141,10 +141,9 @@ def test_abstaining_below_a_probability(ok, tmp_path):
     assert ok("predict", model, path, "--abstain", 0) == ok("predict", model, path)
 
 
+@pytest.mark.parametrize("trained", LABELS[:2], indirect=True, ids=["two", "three"])
 def test_classes_are_ranked_where_the_model_abstains(trained, ok):
     path, model = trained
-    if Model.load(model).learner.task.multilabel:
-        pytest.skip("multilabel models do not abstain")
     ranking = [json.loads(line)["ranking"] for line in ok("predict", model, path, "--ranking", "--json").splitlines()]
     lines = ok("predict", model, path, "--ranking", "--abstain", 1, "--json").splitlines()
     assert [json.loads(line) for line in lines] == [{"class": None, "ranking": names} for names in ranking]

@@ -1,4 +1,4 @@
-"""Whether labels are classes or numbers to predict, and the learner of numbers that options describe."""
+"""Whether labels are classes or numbers to predict, and the defaults that depend on it."""
 
 from __future__ import annotations
 

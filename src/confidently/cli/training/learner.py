@@ -12,7 +12,6 @@ from ...covariances.names import AUTO
 from ...data.classes import ClassTable, check_classes
 from ...data.expected_columns import ExpectedColumns
 from ...data.selection import columns_of_first, cut_at
-from ...data.shuffling import DEFAULT_BUFFER
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
 from ...tasks.task import Task
@@ -24,7 +23,7 @@ from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
 from ..output.progress import next_line
 from ..output.summaries import training_facts
-from .data import Holdout, Shuffle, TrainingData
+from .data import TrainingData
 from .loop import TrainingLoop
 
 if TYPE_CHECKING:
@@ -101,15 +100,10 @@ class LearnerTraining(TrainingLoop):
         return model.stream_learner()
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
-        options = self.options
-        shuffle = Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if options["shuffle"] else None
-        skipping = options["on_error"] != "stop"
-        classes = [str(name) for name in self.learner.classes.names] if self.closed and skipping else []
+        learner, classes = self.learner.learner, self.learner.classes.names if self.closed else []
         return TrainingData(
-            self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
-            classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
-            holdout=Holdout(options["holdout"]) if options["holdout"] else None, expected=self.expected,
-            shuffle=shuffle, targets=self.targets,
+            self.paths, self.reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
+            targets=self.targets,
         )  # fmt: skip
 
     @contextmanager

@@ -58,12 +58,9 @@ class TopicTraining(TrainingLoop):
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
-        options = self.options
-        skipping = options["on_error"] != "stop"
+        stream = self.options["stream"]
         return TrainingData(
-            self.paths, self.reading, "float64", multilabel, on_error=options["on_error"],
-            classes=[str(name) for name in self.names] if skipping else [], beside=options["output_path"],
-            caching=options["stream"] and options["passes"] > 1,
+            self.paths, self.reading, "float64", multilabel, self.options, self.names, caching=stream
         )  # fmt: skip
 
     def _stop_words(self) -> frozenset[str]:
