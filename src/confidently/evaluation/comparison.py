@@ -15,7 +15,7 @@ from typing import Any
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.class_order import sorted_numbers
-from ..data.classes import ClassTable, Name, check_classes
+from ..data.classes import ClassTable, Name
 from ..data.column_advice import warn_of_batch_columns
 from ..data.reading import ReaderOptions
 from ..data.selection import cut_at, first_together
@@ -206,10 +206,11 @@ def compare(
                 progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
         raise DataError("there are no rows to train on: all were skipped")
-    names = contenders[0].stream_learner.classes.names
-    check_classes(names, stream.multilabel)
+    found = contenders[0].stream_learner.classes
+    found.check()
     contenders.sort(key=Contender.order)
-    return Comparison([contender.trial() for contender in contenders], [names[k] for k in sorted_numbers(names)])
+    names = [found.names[k] for k in sorted_numbers(found.names)]
+    return Comparison([contender.trial() for contender in contenders], names)
 
 
 def name_of(rule: Rule | None) -> str:

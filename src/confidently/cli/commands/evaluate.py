@@ -96,7 +96,7 @@ def evaluate(
         from ..output.plots import plot_risk_coverage, save_plot
 
         save_plot(plot_risk_coverage(curve, result["rows"]), plot)
-    text = _numbers_text(result) if model.learner.task.regression else _text(result, plot)
+    text = _numbers_text(result) if "rmse" in result else _text(result, plot)
     say(json.dumps(result) if as_json else text)
 
 

@@ -36,7 +36,7 @@ def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
 def training_facts(model: Model, first: Counts, passes: int, seconds: float) -> dict[str, Any]:
     """Return a model and how it was predicted before training, in the first of so many passes, as plain data."""
     learner = model.learner
-    if learner.task.regression:
+    if "rmse" in learner.task.measures:
         measured, of_classes = {**target_facts(learner), "rmse": first.rmse, "mae": first.mae}, {}
     else:
         measured = {"mistakes": first.mistakes, "error": first.error, "log_loss": first.mean_log_loss}
@@ -219,7 +219,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
         "updates": learner.updates,
-        **(target_facts(learner) if model.learner.task.regression else of_classes),
+        **(target_facts(learner) if "rmse" in learner.task.measures else of_classes),
         "source": model.source,
         "estimator": model.estimator,
     }

@@ -39,10 +39,9 @@ def train_on_cluster(training: LearnerTraining, paths: Sequence[str], passes: in
             inferred = options["init_model"] is None and not options["multilabel"]
             multilabel = None if inferred else options["multilabel"] or training.task.multilabel
             found = surveyed(client, paths, training.reading, multilabel, options["on_error"], targets=training.targets)
+            training.suit(found.multilabel)
             if training.undecided:
                 training.decide(found.n_columns)
-            elif found.multilabel and not training.task.multilabel:
-                training.start_learner(multilabel=True)
             rounds = _rounds(client, training, found, partitions, passes)
             training.report.note(
                 "cluster", f"{counted(partitions, 'partition')} on {counted(threads, 'worker')}, "

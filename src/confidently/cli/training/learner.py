@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from ...covariances.names import AUTO
-from ...data.classes import ClassTable, check_classes
+from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
 from ...data.selection import columns_of_first, cut_at
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
@@ -76,7 +76,7 @@ class LearnerTraining(TrainingLoop):
         self.estimator: dict[str, Any] = estimator_entries(options)
 
     def start_learner(self, multilabel: bool = False, n_columns: int = 0) -> None:
-        """Begin with an untrained learner, again if rows turn out to be multilabel, or decide about the covariance."""
+        """Begin with an untrained learner."""
         table = one_output() if self.targets else ClassTable(self.classes, multilabel, closed=self.closed)
         self.learner = new_stream_learner(self.options, self.rule, self.view, table, self.reading, n_columns)
 
@@ -111,8 +111,7 @@ class LearnerTraining(TrainingLoop):
         position = self.position
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features, position.passes) as (stream, batches):
-            if stream.multilabel and not self.task.multilabel:
-                self.start_learner(multilabel=True)
+            self.suit(stream.multilabel)
             if not rows:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
@@ -133,6 +132,11 @@ class LearnerTraining(TrainingLoop):
 
         if isinstance(self.learner.learner, Learner):
             self.learner.learner.undoes = False
+
+    def suit(self, multilabel: bool) -> None:
+        """Begin again if rows turn out to be multilabel."""
+        if multilabel and not self.task.multilabel:
+            self.start_learner(multilabel=True)
 
     def decide(self, n_columns: int) -> None:
         """Begin again with the covariance for rows with so many columns."""
@@ -192,7 +196,7 @@ class LearnerTraining(TrainingLoop):
         """Reject data without a number to learn or of one class, once they are read."""
         if self.targets and not self.learner.learner.n_seen:
             raise BadInput("no row was learned: the data have none with a weight above 0")
-        check_classes(self.learner.classes.names, self.learner.classes.multilabel)
+        self.learner.classes.check()
 
     def _validation(self) -> Validation | None:
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]

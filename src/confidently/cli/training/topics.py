@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import predicted_numbers
 from ...data import Batch
-from ...data.classes import ClassTable, check_classes
+from ...data.classes import ClassTable
 from ...data.features import Features
 from ...data.selection import in_blocks
 from ...topics.documents import DocumentReader, Documents, block_size
@@ -160,7 +160,7 @@ class TopicTraining(TrainingLoop):
     def _new_learner(self, documents: Documents) -> TopicLearner:
         """Return an untrained learner for data that begin with these documents."""
         classes = self.reader.classes
-        check_classes(classes.names, classes.multilabel, "document")
+        classes.check("document")
         if not len(documents.bags.counts):
             raise BadInput(f"{', '.join(self.paths)}: no document has a word that is not a stop word")
         return TopicLearner(self._settings(documents), len(classes), 0)
