@@ -15,8 +15,8 @@ import pytest
 
 from confidently.cli import BAD_INPUT
 from confidently.cli.options.files import CHECKPOINT
-from confidently.cli.training.classifier import ClassifierTraining
 from confidently.cli.training.interrupts import Interrupted
+from confidently.cli.training.learner import LearnerTraining
 from confidently.models.model import Model
 from tests.command_line import COMMAND, rows
 from tests.model_files import contents_of, write_contents
@@ -324,7 +324,7 @@ def test_interrupted_before_the_first_row_saves_nothing(call, data, tmp_path, mo
     def interrupted(training):
         raise Interrupted(signal.SIGINT)
 
-    monkeypatch.setattr(ClassifierTraining, "open_pass", interrupted)
+    monkeypatch.setattr(LearnerTraining, "open_pass", interrupted)
     code, out, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
     assert (code, out) == (130, "") and "interrupted before the first row; nothing is saved" in err
     assert not list(tmp_path.glob("m.cw*"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confidently.cli.options.predictions import Requested
-from confidently.cli.output.predictions import ABSTAINED, ClassifierPredictions, Column
+from confidently.cli.output.predictions import ABSTAINED, ClassPredictions, Column
 from confidently.cli.output.writers import writer
 from confidently.data import open_stream
 from confidently.data.features import Strings
@@ -141,6 +141,14 @@ def test_abstaining_below_a_probability(ok, tmp_path):
     assert ok("predict", model, path, "--abstain", 0) == ok("predict", model, path)
 
 
+@pytest.mark.parametrize("trained", LABELS[:2], indirect=True, ids=["two", "three"])
+def test_classes_are_ranked_where_the_model_abstains(trained, ok):
+    path, model = trained
+    ranking = [json.loads(line)["ranking"] for line in ok("predict", model, path, "--ranking", "--json").splitlines()]
+    lines = ok("predict", model, path, "--ranking", "--abstain", 1, "--json").splitlines()
+    assert [json.loads(line) for line in lines] == [{"class": None, "ranking": names} for names in ranking]
+
+
 VALUES = ["plain", "a,b", 'say "yes"', "tab\there", "two\nlines", "", "100 %s", "ünï", "\r"]
 
 
@@ -150,7 +158,7 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
     with open_stream(path, ignore_labels=True) as stream:
         batch = next(stream).rows(0, len(VALUES))
     batch.kept = {'100 % "x"': Strings.of(VALUES)}
-    predictions = ClassifierPredictions(model, Requested(frozenset(["margin"]), keep=tuple(batch.kept)))
+    predictions = ClassPredictions(model, Requested(frozenset(["margin"]), keep=tuple(batch.kept)))
     out = tmp_path / "out"
     with writer(kind, str(out), predictions.columns, predictions.names) as file:
         file.write(predictions.of(batch))

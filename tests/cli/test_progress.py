@@ -8,11 +8,12 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from confidently.cli.output import live, progress
-from confidently.cli.output.comparison import ComparisonProgress
 from confidently.cli.output.counts import Counts
-from confidently.cli.output.reading import READING
+from confidently.cli.output.reporter import READING, ComparisonProgress
 from confidently.cli.output.text import say
+from confidently.tasks.table import BINARY, TASKS
 
+CLASSIFIER = progress.kind_of(BINARY)
 MANY = Counts(123_456_789, 123_456_789, 9_876_543, 100_000_000, 12_345_678.9, 9_876_543_210, 120.0, 12_345_678_901)
 
 
@@ -44,7 +45,7 @@ def screen(report):
     return [line.rstrip() for line in lines if line.strip()]
 
 
-@pytest.mark.parametrize("kind", [progress.CLASSIFIER, progress.TOPICS, READING], ids=["rows", "documents", "reading"])
+@pytest.mark.parametrize("kind", [CLASSIFIER, progress.TOPICS, READING], ids=["rows", "documents", "reading"])
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("total", [None, 10**10])
 def test_a_bar_fits_the_terminal(kind, width, total):
@@ -57,7 +58,7 @@ def test_a_bar_fits_the_terminal(kind, width, total):
     assert "pass 2/4" in line and "123,456,789" in line
     assert (total is None) == ("eta" not in line)
     if width >= 80:
-        assert "error 0.0800" in line or kind is not progress.CLASSIFIER
+        assert "error 0.0800" in line or kind is not CLASSIFIER
     if width == 120 and total is None:
         assert "1,028,807 rows/s" in line or "102,880,658 words/s" in line
 
@@ -74,8 +75,17 @@ def test_a_bar_of_a_comparison_fits_the_terminal(width):
     assert cell_len(line) <= width and "…" not in line and "123,456,789 rows" in line
 
 
+@pytest.mark.parametrize("name", TASKS)
+def test_every_task_has_columns_for_its_measures(name):
+    task, empty = TASKS[name], Counts()
+    kind = progress.kind_of(task)
+    assert len(kind.header) == len(kind.line(MANY, MANY)) == len(kind.line(empty, empty))
+    assert {*kind.fields(MANY, MANY)} >= {*task.measures, *(f"{name}_since_last" for name in task.measures)}
+    assert task.decisive in task.measures and len(kind.status(MANY)) <= 2 + len(task.measures)
+
+
 def test_an_interrupted_bar_shows_the_rows_done():
-    report = lives(progress.CLASSIFIER, 80)
+    report = lives(CLASSIFIER, 80)
     report.begin(1, 1, Counts(), 1000)
     report.update(Counts(rows=10, bytes_read=10))
     report.update(Counts(rows=128_000, bytes_read=870))  # too soon after the first to be shown at once
@@ -85,7 +95,7 @@ def test_an_interrupted_bar_shows_the_rows_done():
 
 
 def test_messages_are_printed_above_the_bar(monkeypatch):
-    report = lives(progress.CLASSIFIER, 80)
+    report = lives(CLASSIFIER, 80)
     monkeypatch.setattr("sys.stderr", report.console.file)
     report.begin(1, 1, Counts(), 1000)
     report.update(Counts(rows=10, bytes_read=10))
@@ -108,7 +118,7 @@ LISTED = [1, 2, 4, 8, 16, 32, 64, 128, 256, 400]
 
 
 def test_of_many_passes_few_bars_stay():
-    report = lives(progress.CLASSIFIER, 80)
+    report = lives(CLASSIFIER, 80)
     passes(report, 400)
     lines = screen(report)
     assert [int(line.split()[1].split("/")[0]) for line in lines if line.startswith("pass ")] == LISTED
@@ -116,7 +126,7 @@ def test_of_many_passes_few_bars_stay():
 
 
 def test_of_many_passes_few_are_printed(capsys):
-    passes(progress.Lines(progress.CLASSIFIER), 400)
+    passes(progress.Lines(CLASSIFIER), 400)
     lines = capsys.readouterr().err.splitlines()
     assert [int(line.split()[1]) for line in lines if line.startswith("pass ")] == LISTED
     assert len(lines) == 4 * len(LISTED) and lines[3].endswith("of 1 row, no better")
@@ -124,12 +134,12 @@ def test_of_many_passes_few_are_printed(capsys):
 
 def test_a_long_pass_is_printed_whatever_its_number(capsys, monkeypatch):
     monkeypatch.setattr(progress, "MAX_SILENT_SECONDS", 0)
-    passes(progress.Lines(progress.CLASSIFIER), 20)
+    passes(progress.Lines(CLASSIFIER), 20)
     assert capsys.readouterr().err.count("pass ") >= 20
 
 
 def test_programs_read_every_pass(capsys):
-    passes(progress.JsonLines(progress.CLASSIFIER), 50)
+    passes(progress.JsonLines(CLASSIFIER), 50)
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [event["pass"] for event in events if event["event"] == "progress"] == list(range(1, 51))
 

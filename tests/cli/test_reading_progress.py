@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from confidently.cli.output import delayed
+from confidently.cli.output import reporter
 
 ROWS = 3000
 
@@ -42,7 +42,7 @@ def test_reading_is_reported_after_a_while(name, call, models, monkeypatch):
     monkeypatch.chdir(models)
     command = COMMANDS[name]
     assert call(*command)[::2] == (0, "")
-    monkeypatch.setattr(delayed, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     code, _, err = call(*command)
     title, header, *lines = [line.split() for line in err.splitlines()]
     assert (code, title, header) == (0, ["reading"], ["rows", "rows/s"])
@@ -53,20 +53,20 @@ def test_reading_is_reported_after_a_while(name, call, models, monkeypatch):
 @pytest.mark.parametrize("name", ["cache", "evaluate"])
 def test_json_stays_alone_on_standard_output(name, call, models, monkeypatch):
     monkeypatch.chdir(models)
-    monkeypatch.setattr(delayed, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     code, out, err = call(*COMMANDS[name], "--json")
     assert code == 0 and json.loads(out)["rows"] == ROWS and err.startswith("reading")
 
 
 def test_predictions_on_standard_output_are_their_own_progress(call, models, monkeypatch):
-    monkeypatch.setattr(delayed, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     code, out, err = call("predict", models / "classes.cw", models / "rows.svm")
     assert (code, out.count("\n"), err) == (0, ROWS, "")
 
 
 def test_the_report_ends_with_an_error(call, models, monkeypatch):
     monkeypatch.chdir(models)
-    monkeypatch.setattr(delayed, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     (models / "broken.svm").write_text((models / "rows.svm").read_text() + "1 x\n")
     code, out, err = call("evaluate", "classes.cw", "broken.svm")
     assert (code, out) == (2, "") and "broken.svm, line 3001" in err.splitlines()[-1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from confidently import RULES
-from confidently.cli.output import delayed
+from confidently.cli.output import reporter
 from confidently.covariances.settings import Settings
 from confidently.data import open_stream
 from confidently.evaluation.comparison import compare, contending_rules
@@ -124,7 +124,7 @@ def test_progress_comes_after_a_while(call, monkeypatch, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(5000))
     assert call("compare", path)[2] == ""
-    monkeypatch.setattr(delayed, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     code, out, err = call("compare", path, "--rules", "pa,arow", "--json")
     title, header, *lines = [line.split() for line in err.splitlines()]
     assert code == 0 and title == ["comparing"] and header[:2] == ["rows", "error"] and lines[-1][0] == "5,000"
@@ -255,7 +255,7 @@ def test_the_stack_is_a_row_of_the_table_and_a_line_of_the_plot(call, ok, tmp_pa
     (line,) = (line for line in text.splitlines() if " auto " in line)
     assert "10 members" in line
     assert " auto" in (tmp_path / "x.svg").read_text()
-    monkeypatch.setattr(delayed, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(reporter, "SILENT_SECONDS", 0.0)
     code, _, err = call("compare", path, *options, "--auto", "--rules", "pa")
     assert code == 0 and err.splitlines()[-1].split()[0] == "1,300" and err.splitlines()[-1].endswith(" auto")
 

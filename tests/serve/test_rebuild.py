@@ -9,6 +9,7 @@ import pytest
 from confidently.cli import run
 from confidently.serve.engine import Engine
 from confidently.serve.erasing import erase
+from confidently.serve.events import Event
 from confidently.serve.examples import learn, taught
 from confidently.serve.hosted import Hosted
 from confidently.serve.listing import export
@@ -68,7 +69,7 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
     engine.stop()
     again = Engine(tmp_path / "served")
     again.start()
-    assert again.log.last_rebuild(hosted.number) == seq
+    assert again.log.last_of(hosted.number, Event.REBUILD) == seq
     assert model_file(again, again.find("m"), tmp_path / "again.cw") == last
     again.stop()
 

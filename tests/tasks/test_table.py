@@ -73,6 +73,29 @@ def test_a_task_predicts_one_thing(name):
 
 
 @pytest.mark.parametrize("name", TASKS)
+def test_outputs_have_names_and_ranks(name):
+    task, n = TASKS[name], outputs(TASKS[name])
+    assert task.names(["a", "b", "c"][:n]) == ["a", "b", "c"][:n]
+    assert task.names(["a"]) == (["a", None] if task.binary else ["a"])
+    columns = np.random.default_rng(0).normal(size=(20, task.columns(n)))
+    scores = task.by_output(columns)
+    ranked = task.ranked(scores, (scores > 0).astype(int))
+    assert (np.sort(ranked, axis=1) == np.arange(n)).all()
+    by_output = np.column_stack([-scores, scores]) if task.binary else scores
+    assert (np.diff(np.take_along_axis(by_output, ranked, axis=1), axis=1) <= 0).all()
+
+
+def test_streams_of_rows_are_read_as_their_task_asks(tmp_path):
+    file = tmp_path / "rows.svm"
+    file.write_text("1 1:1\n2 1:2\n", encoding="utf-8")
+    for task in TASKS.values():
+        with open_stream(file, **task.reading) as stream:
+            batch = next(stream)
+        found = (batch.targets is not None, batch.label_start is not None)
+        assert found == (task.regression, task.multilabel)
+
+
+@pytest.mark.parametrize("name", TASKS)
 def test_an_initial_calibration_is_valid_and_may_grow(name):
     task, n = TASKS[name], outputs(TASKS[name])
     initial = np.array(task.initial_calibration(n))

@@ -14,10 +14,9 @@ from importlib import import_module
 from typing import Any, TextIO
 
 import click
-from click.shell_completion import CompletionItem
+from click.shell_completion import CompletionItem, shell_complete
 
 from ..printable import printable
-from .completion import complete
 from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
@@ -43,6 +42,7 @@ REFUSED_MEMORY = (  # in messages of the system and of Python
     "without setting an exception",
 )  # fmt: skip
 BAD_INPUT, BROKEN_PIPE = 2, 141  # exit codes
+PROGRAM, COMPLETE = "confidently", "_CONFIDENTLY_COMPLETE"  # the variable of the script that completes in a shell
 WINDOWS = os.name == "nt"
 
 
@@ -175,10 +175,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         given = list(sys.argv[1:] if arguments is None else arguments)
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            completed = complete(cli)
-            if completed is not None:
-                return completed
-            with cli.make_context("confidently", list(given), obj=given) as context:
+            if (instruction := os.environ.get(COMPLETE)) is not None:
+                return shell_complete(cli, {}, PROGRAM, COMPLETE, instruction)
+            with cli.make_context(PROGRAM, list(given), obj=given) as context:
                 cli.invoke(context)
         sys.stdout.flush()
         return 0

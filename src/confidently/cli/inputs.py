@@ -61,12 +61,10 @@ Kind = Literal["linear", "regression", "topics"]
 
 
 @overload
-def load_model(path: str) -> Model: ...
-@overload
 def load_model(path: str, kind: Literal["topics"]) -> TopicModel: ...
 @overload
 def load_model(path: str, kind: Kind) -> Model | TopicModel: ...
-def load_model(path: str, kind: Kind = "linear") -> Model | TopicModel:
+def load_model(path: str, kind: Kind) -> Model | TopicModel:
     """Load a model file, or report one clear error."""
     with reported():
         return model_type(kind).load(path, kind)

@@ -72,6 +72,10 @@ class ClassTable:
         """Return the number of a class, or ``None`` if it is unknown."""
         return self.numbers.get(name)
 
+    def check(self, noun: str = "row") -> None:
+        """Check that rows (documents) have had labels to discriminate, as :func:`check_classes`."""
+        check_classes(self.names, self.multilabel, noun)
+
     def _add(self, name: Name) -> int:
         if not self.multilabel and not self.names:
             self.names = [None, name] if name == 1 else [name, None]

@@ -15,10 +15,10 @@ from typing import Any
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.class_order import sorted_numbers
-from ..data.classes import ClassTable, Name, check_classes
+from ..data.classes import ClassTable, Name
 from ..data.column_advice import warn_of_batch_columns
 from ..data.reading import ReaderOptions
-from ..data.selection import first_together
+from ..data.selection import cut_at, first_together
 from ..data.sources.background import processors
 from ..estimators.streams import check_values_kept
 from ..learner.learner import Learner
@@ -188,11 +188,13 @@ def compare(
         return ClassTable(classes, stream.multilabel, closed=bool(classes))
 
     contenders = [
-        Contender(rule, default, _of_rule(rule, table(), multiclass, view, seen_as, settings))
+        Contender(rule, default, Recipe.of(rule, view, multiclass, **settings).stream_learner(table(), reading=seen_as))
         for rule, default in contending_rules(rules, grid)
     ]
     if auto:
-        contenders.append(Contender(None, True, _stack(table(), stream.reading, settings.get("dtype", "float64"))))
+        classes_of_stack = table()
+        stack = new_stack(len(classes_of_stack), dtype=settings.get("dtype", "float64"))
+        contenders.append(Contender(None, True, StreamLearner(stack, classes_of_stack, reading=stream.reading)))
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
         viewed = contenders[0].learner.wants_columns
         advised = warn_of_batch_columns(warn_if_sorted(stream), seen_as, viewed)
@@ -204,10 +206,11 @@ def compare(
                 progress(batch, min(contenders, key=Contender.order))
     if contenders[0].rows == 0:
         raise DataError("there are no rows to train on: all were skipped")
-    names = contenders[0].stream_learner.classes.names
-    check_classes(names, stream.multilabel)
+    found = contenders[0].stream_learner.classes
+    found.check()
     contenders.sort(key=Contender.order)
-    return Comparison([contender.trial() for contender in contenders], [names[k] for k in sorted_numbers(names)])
+    names = [found.names[k] for k in sorted_numbers(found.names)]
+    return Comparison([contender.trial() for contender in contenders], names)
 
 
 def name_of(rule: Rule | None) -> str:
@@ -246,20 +249,15 @@ class Contender:
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
         self._due = MIN_SPACING  # rows up to the next point
-        self._steps = stream_learner.learn(self._batches(), advise=False, divide=self._parts)
+        self._steps = stream_learner.learn(self._batches(), advise=False, divide=self._divided)
 
     def _batches(self) -> Iterator[Batch]:
         while True:
             yield self._batch
 
-    def _parts(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def _divided(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield the same rows in parts that end where the curve has a point; only the count of rows decides where."""
-        for batch in batches:
-            first = 0
-            while first < len(batch):
-                last = min(first + self._due - self.rows, len(batch))
-                yield batch.rows(first, last)
-                first = last
+        return cut_at(batches, 0, lambda rows: self._due)
 
     def learn(self, batch: Batch) -> None:
         """Train on the next rows, in this thread only: other learners use the other processors."""
@@ -311,16 +309,3 @@ class Contender:
             self.rule, self.default, self.rows, learner.mistakes, learner.updates, learner.infeasible,
             self.log_loss / self.rows, self.seconds, self.curve, learner,
         )  # fmt: skip
-
-
-def _of_rule(
-    rule: Rule, classes: ClassTable, multiclass: str | None, view: View | None, reading: ReaderOptions,
-    settings: dict[str, Any],
-) -> StreamLearner:  # fmt: skip
-    """Return a learner with this rule, untrained."""
-    return Recipe.of(rule, view, multiclass, **settings).stream_learner(classes, reading=reading)
-
-
-def _stack(classes: ClassTable, reading: ReaderOptions, dtype: str) -> StreamLearner:
-    """Return a stack, whose members the first rows will choose."""
-    return StreamLearner(new_stack(len(classes), dtype=dtype), classes, reading=reading)

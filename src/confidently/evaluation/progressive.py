@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, count, repeat
-from math import inf, log
+from functools import partial
+from math import log
+from sys import maxsize
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..data import Batch, Stream
+from ..data import Stream
 from ..data.classes import ClassTable
 from ..data.memory.labels import check_labels, class_numbers, class_weights, distinct, is_multilabel, labels_of_rows
 from ..data.memory.matrix import as_matrix
+from ..data.selection import cut_at
 from ..estimators.auto import AutoClassifier
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
@@ -261,15 +263,13 @@ def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[in
     learner = clone(model)._new_learner(0, len(table), stream.multilabel, model._default_view(stream))
     check_values_kept(learner.view, stream.reading)
     learning = StreamLearner(learner, table, model.multiclass, reading=stream.reading)
-    dues = _dues(ROWS_PER_POINT if at is None else at)
-    points, seen, due = [], 0, next(dues)
-    for part in learning.learn(
-        stream, divide=lambda batches: _cut(batches, _dues(ROWS_PER_POINT if at is None else at))
-    ):
+    due_after = partial(_due_after, ROWS_PER_POINT if at is None else at)
+    points, seen, due = [], 0, due_after(0)
+    for part in learning.learn(stream, divide=lambda batches: cut_at(batches, 0, due_after)):
         seen += len(part)
         if seen == due:
             points.append(_point(seen, learning))
-            due = next(dues)
+            due = due_after(seen)
     if seen and (not points or points[-1][0] < seen):
         points.append(_point(seen, learning))
     rows, mistakes, updates, log_loss = np.array(points, dtype=np.float64).reshape(-1, 4).T
@@ -280,22 +280,10 @@ def _point(seen: int, learning: StreamLearner) -> tuple[float, ...]:
     return seen, learning.learner.mistakes, learning.learner.updates, learning.log_loss[0]
 
 
-def _dues(at: int | Sequence[int]) -> Iterator[float]:
-    """Return the numbers of rows at which a point is due; infinity after the last one."""
-    if isinstance(at, int | np.integer):
-        if at < 1:
-            raise ValueError(f"at must be a number of rows >= 1, got {at!r}")
-        return count(int(at), int(at))
-    return chain(sorted({int(row) for row in at if row >= 1}), repeat(inf))
-
-
-def _cut(batches: Iterable[Batch], dues: Iterator[float]) -> Iterator[Batch]:
-    """Yield the same rows in batches that end where a point is due."""
-    seen, due = 0, next(dues)
-    for batch in batches:
-        first = 0
-        while first < len(batch):
-            last = int(min(len(batch), first + due - seen))
-            yield batch.rows(first, last)
-            seen, first = seen + last - first, last
-            due = next(dues) if seen == due else due
+def _due_after(at: int | Sequence[int], seen: int) -> int:
+    """Return the number of rows at which the next point is due after so many."""
+    if not isinstance(at, int | np.integer):
+        return min((int(row) for row in at if int(row) > seen), default=maxsize)
+    if at < 1:
+        raise ValueError(f"at must be a number of rows >= 1, got {at!r}")
+    return (seen // int(at) + 1) * int(at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -163,8 +164,7 @@ class Model(SavedModel):
     @property
     def calibration(self) -> str | None:
         """What probabilities, or deviations and intervals, are made of: "progressive", or None."""
-        found: str | None = self.estimator.get("calibration", "progressive")
-        return found
+        return calibration_of(self.estimator)
 
     def class_table(self) -> ClassTable:
         """Return the classes, to which a stream may add others."""
@@ -240,6 +240,12 @@ class Model(SavedModel):
         return (
             _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
         )
+
+
+def calibration_of(estimator: Mapping[str, Any]) -> str | None:
+    """Return what calibrates probabilities by the estimator's entries in a model file; ``None``: nothing does."""
+    found: str | None = estimator.get("calibration", "progressive")
+    return found
 
 
 def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | NumberStack:

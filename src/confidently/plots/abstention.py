@@ -93,9 +93,7 @@ class RiskCoverageDisplay(Display):
 
         The other parameters are those of :func:`confidently.evaluation.abstention.risk_coverage`.
         """
-        display = cls(risk_coverage(y_true, y_pred, certainty, sample_weight), name)
-        display.plot(ax, **options)
-        return display
+        return cls(risk_coverage(y_true, y_pred, certainty, sample_weight), name).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         area = f"area {self.curve.area:.4f}"

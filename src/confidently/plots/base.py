@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..extras import install
 
@@ -48,6 +48,11 @@ class Display:
         self.figure_ = self.ax_.figure
         self._draw(self.ax_, options)
         return self.ax_
+
+    def drawn(self, ax: Axes | None, options: dict[str, Any]) -> Self:
+        """Draw, and return the display."""
+        self.plot(ax, **options)
+        return self
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         raise NotImplementedError

@@ -61,9 +61,7 @@ class LearningCurveDisplay(Display):
         ax: Axes | None = None, **options: Any,
     ) -> LearningCurveDisplay:  # fmt: skip
         """Create and draw; the parameters are those of the class, ``options`` are passed to ``ax.plot``."""
-        display = cls(curves, quantity, band)
-        display.plot(ax, **options)
-        return display
+        return cls(curves, quantity, band).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         for k, (name, curve) in enumerate(self.curves.items()):
@@ -112,9 +110,7 @@ class UpdatesDisplay(Display):
         cls, updates: Mapping[str, Any], errors: Mapping[str, Any], *, ax: Axes | None = None, **options: Any
     ) -> UpdatesDisplay:
         """Create and draw; ``options`` are passed to ``ax.plot``."""
-        display = cls(updates, errors)
-        display.plot(ax, **options)
-        return display
+        return cls(updates, errors).drawn(ax, options)
 
     @classmethod
     def from_curves(
@@ -169,9 +165,7 @@ class LabelsDisplay(Display):
         **options: Any,
     ) -> LabelsDisplay:  # fmt: skip
         """Create and draw; ``options`` are passed to ``ax.plot``."""
-        display = cls(labels, errors, all_labels)
-        display.plot(ax, **options)
-        return display
+        return cls(labels, errors, all_labels).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         for k, (name, errors) in enumerate(self.errors.items()):
@@ -213,9 +207,7 @@ class ErrorBarsDisplay(Display):
         cls, errors: Mapping[str, Any], *, label: str = "test error", ax: Axes | None = None, **options: Any
     ) -> ErrorBarsDisplay:
         """Create and draw; ``options`` are passed to ``ax.barh``."""
-        display = cls(errors, label)
-        display.plot(ax, **options)
-        return display
+        return cls(errors, label).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         mean = [100 * e.mean() for e in self.errors.values()]

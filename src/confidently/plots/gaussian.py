@@ -72,9 +72,7 @@ class WeightEllipsesDisplay(Display):
             [gaussian.mean[list(pair)] for pair in pairs],
             [gaussian.covariance_of(pair) for pair in pairs],
         )
-        display = cls(means, covariances, names, n_std)
-        display.plot(ax, **options)
-        return display
+        return cls(means, covariances, names, n_std).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         from matplotlib.patches import Ellipse
@@ -135,9 +133,7 @@ class DecisiveWeightsDisplay(Display):
             )
         name_of = Naming(estimator.as_model()).of if feature_names is None else feature_names.__getitem__
         best = np.argsort(-np.abs(mean) / gaussian.standard_deviation[:n], kind="stable")[:top]
-        display = cls(mean[best], variance[best], [str(name_of(int(j))) for j in best], n_std)
-        display.plot(ax, **options)
-        return display
+        return cls(mean[best], variance[best], [str(name_of(int(j))) for j in best], n_std).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         position = np.arange(len(self.mean))

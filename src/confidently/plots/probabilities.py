@@ -58,9 +58,7 @@ class ReliabilityDisplay(Display):
         cls, truth: Any, probabilities: Mapping[str, Any], *, bins: int = 10, ax: Axes | None = None, **options: Any
     ) -> ReliabilityDisplay:
         """Create and draw; ``options`` are passed to ``ax.plot``."""
-        display = cls(probabilities, truth, bins)
-        display.plot(ax, **options)
-        return display
+        return cls(probabilities, truth, bins).drawn(ax, options)
 
     @classmethod
     def from_estimators(
@@ -113,9 +111,7 @@ class ConfidenceLossDisplay(Display):
         ax: Axes | None = None, **options: Any,
     ) -> ConfidenceLossDisplay:  # fmt: skip
         """Create and draw; ``options`` are passed to ``ax.plot``."""
-        display = cls(phis, limits)
-        display.plot(ax, **options)
-        return display
+        return cls(phis, limits).drawn(ax, options)
 
     def _draw(self, ax: Axes, options: dict[str, Any]) -> None:
         t = self.margins

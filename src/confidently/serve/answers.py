@@ -36,7 +36,7 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
         if stored.features is None:
             raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
         encoded = msgspec.json.encode(label)
-        hosted.check_row(stored.features, encoded)
+        hosted.check.labelled(stored.features, encoded)
         given = log.waiting_answer(stored.seq)
         before = log.label_of(stored.seq) if given is None else given
         if before is not None and same_label(before[1], encoded):

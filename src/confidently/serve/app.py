@@ -178,32 +178,29 @@ class EngineMetrics(Collector):
 
     def collect(self) -> Any:
         """Yield the families of metrics."""
-        counters: dict[str, tuple[str, Callable[[Hosted], float]]] = {
-            "rows_learned": ("Rows learned", lambda hosted: hosted.metrics.rows),
-            "mistakes": ("Rows predicted wrongly before they were learned", lambda hosted: hosted.metrics.mistakes),
-            "log_loss": ("Sum of log-losses of rows before they were learned", lambda h: h.metrics.log_loss),
-            "predictions": ("Rows predicted", lambda hosted: hosted.metrics.predicted),
-            "asked": ("Predictions whose label was asked for", lambda hosted: hosted.metrics.asked),
-            "answers": ("Answers of labellers", lambda hosted: hosted.labelling.answers),
-            "refused": (
-                "Rows set aside because the model could not learn them",
-                lambda hosted: hosted.metrics.refused,
+        families: dict[str, tuple[Any, str, Callable[[Hosted], float]]] = {
+            "rows_learned": (CounterMetricFamily, "Rows learned", lambda h: h.metrics.rows),
+            "mistakes": (
+                CounterMetricFamily, "Rows predicted wrongly before they were learned", lambda h: h.metrics.mistakes
             ),
-        }
-        gauges: dict[str, tuple[str, Callable[[Hosted], float]]] = {
-            "features": ("Features of the model", lambda hosted: hosted.model.stream.learner.n_features),
-            "waiting_rows": ("Rows in the log that are not learned yet", lambda hosted: len(hosted.waiting)),
-            "failed": ("Whether the model has stopped", lambda hosted: float(hosted.failed is not None)),
-            "rows_to_label": ("Rows that wait for a label", lambda hosted: len(hosted.labelling)),
-        }
+            "log_loss": (
+                CounterMetricFamily, "Sum of log-losses of rows before they were learned", lambda h: h.metrics.log_loss
+            ),
+            "predictions": (CounterMetricFamily, "Rows predicted", lambda h: h.metrics.predicted),
+            "asked": (CounterMetricFamily, "Predictions whose label was asked for", lambda h: h.metrics.asked),
+            "answers": (CounterMetricFamily, "Answers of labellers", lambda h: h.labelling.answers),
+            "refused": (
+                CounterMetricFamily, "Rows set aside because the model could not learn them",
+                lambda h: h.metrics.refused,
+            ),
+            "features": (GaugeMetricFamily, "Features of the model", lambda h: h.model.stream.learner.n_features),
+            "waiting_rows": (GaugeMetricFamily, "Rows in the log that are not learned yet", lambda h: len(h.waiting)),
+            "failed": (GaugeMetricFamily, "Whether the model has stopped", lambda h: float(h.failed is not None)),
+            "rows_to_label": (GaugeMetricFamily, "Rows that wait for a label", lambda h: len(h.labelling)),
+        }  # fmt: skip
         hosted = list(self.engine.hosted.values())
-        for name, (text, value) in counters.items():
-            counter: Any = CounterMetricFamily(f"confidently_{name}", text, labels=["model"])
+        for name, (family, text, value) in families.items():
+            metric = family(f"confidently_{name}", text, labels=["model"])
             for one in hosted:
-                counter.add_metric([one.name], value(one))
-            yield counter
-        for name, (text, value) in gauges.items():
-            gauge: Any = GaugeMetricFamily(f"confidently_{name}", text, labels=["model"])
-            for one in hosted:
-                gauge.add_metric([one.name], value(one))
-            yield gauge
+                metric.add_metric([one.name], value(one))
+            yield metric

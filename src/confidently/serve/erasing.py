@@ -7,6 +7,7 @@ in a snapshot before the row is overwritten. A kill between these steps leaves t
 from __future__ import annotations
 
 from .engine import Engine
+from .events import Event
 from .hosted import Hosted
 from .log import EventLog
 from .models import save
@@ -30,7 +31,7 @@ def erase(engine: Engine, hosted: Hosted, id: str) -> int:
         before, learned = log.erasure_of(stored.seq), log.is_taught(stored.seq)
         if before is not None:
             return before, stored.seq, learned
-        seq = log.erase(hosted.number, stored.seq)
+        seq = log.add(hosted.number, Event.ERASURE, example=stored.seq, note=b"{}")  # a note: to be overwritten
         if learned:
             request.examples.append((hosted, Example(b"", 1.0, seq)))
         request.committed.append(lambda: hosted.labelling.remove(id))

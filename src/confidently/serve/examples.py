@@ -13,7 +13,7 @@ import msgspec
 from ..data.memory.matrix import MIN_WEIGHT
 from .engine import Engine
 from .events import Event, Stored
-from .hosted import Hosted, stored_answer
+from .hosted import Hosted
 from .labelling import candidate
 from .log import EventLog, now, refuse_other_content, same_json
 from .predicted import Answer
@@ -70,7 +70,7 @@ def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: 
         raise Problem("invalid-row", f"weight: expected a number from 0 to 1e9, got {weight!r}", "/weight")
     if 0.0 < weight < MIN_WEIGHT:
         raise Problem("invalid-row", f"weight: expected 0 or at least {MIN_WEIGHT:g}, got {weight!r}", "/weight")
-    return Taught(id, features, label, weight, hosted.check_row(features, label))
+    return Taught(id, features, label, weight, hosted.check.labelled(features, label))
 
 
 def taught_line(hosted: Hosted, line: bytes) -> Taught:
@@ -82,7 +82,7 @@ def taught_line(hosted: Hosted, line: bytes) -> Taught:
         If it cannot be read, or its label is unknown.
     """
     line = one_line(line)
-    hosted.check_line(line)
+    hosted.check.line(line)
     try:
         parts = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         label = bytes(parts.pop(hosted.label_key))
@@ -99,7 +99,8 @@ def all_taught(hosted: Hosted, rows: Sequence[tuple[str | None, bytes, Any, floa
     for id, features, label, weight in rows:
         features, label = one_line(features), msgspec.json.encode(label)
         found.append(Taught(id, features, label, weight, labelled_line(hosted.label_key, label, features)))
-    if all(features.startswith(b"{") for _, features, *_ in found) and hosted.are_lines([row.line for row in found]):
+    are_objects = all(row.features.startswith(b"{") for row in found)
+    if are_objects and hosted.check.are_labelled([row.line for row in found]):
         return list(found)
     return [tried(taught, hosted, *row) for row in rows]
 
@@ -113,14 +114,14 @@ def question(hosted: Hosted, id: str | None, features: bytes) -> Question:
         If it cannot be read.
     """
     features = one_line(features)
-    hosted.check_features(features)
+    hosted.check.features(features)
     return Question(id, features)
 
 
 def all_questions(hosted: Hosted, rows: Sequence[tuple[str | None, bytes]]) -> list[Question | Problem]:
     """Check rows as :func:`question` does, all at once unless something is wrong with one."""
     found = [Question(id, one_line(features)) for id, features in rows]
-    if hosted.are_features([row.features for row in found]):
+    if hosted.check.are_features([row.features for row in found]):
         return list(found)
     return [tried(question, hosted, *row) for row in rows]
 
@@ -146,7 +147,6 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
     Problem
         If its id was used with other content.
     """
-    status = LEARNED if request.wait else DURABLE
     if row.id is None:
         return _teach_new(engine, hosted, log, request, row)
     id, label = row.id, row.label
@@ -155,9 +155,7 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
         log.unpark(stored.seq)
         stored = None
     if stored is None:
-        seq = log.add(hosted.number, Event.LEARN, id, None, row.features, label, row.weight)
-        request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
-        return Receipt(id, seq, status)
+        return _add(hosted, log, request, row, id)
     if stored.kind == Event.PARKED:
         return _learn_parked(hosted, log, request, row, stored)
     if stored.features is None or not same_json(stored.features, row.features):
@@ -170,8 +168,7 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
         if before[2]:
             return _receipt(hosted, log, request, id, before[0])
-    seq = _add_label(hosted, log, request, stored, label)
-    return Receipt(id, seq, status)
+    return Receipt(id, _add_label(hosted, log, request, stored, label), LEARNED if request.wait else DURABLE)
 
 
 def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
@@ -179,9 +176,13 @@ def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, 
     while True:
         id = engine.new_id()
         with suppress(apsw.ConstraintError):
-            seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
-            request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
-            return Receipt(id, seq, LEARNED if request.wait else DURABLE)
+            return _add(hosted, log, request, row, id)
+
+
+def _add(hosted: Hosted, log: EventLog, request: Request, row: Taught, id: str) -> Receipt:
+    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
+    request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
+    return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
 def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
@@ -215,9 +216,7 @@ def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, 
     if stored.label is None or not same_label(stored.label, row.label):
         raise _other_label(row.id, stored.label or b"null")
     log.unpark(stored.seq)
-    seq = log.add(hosted.number, Event.LEARN, row.id, None, row.features, row.label, row.weight)
-    request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
-    return Receipt(row.id, seq, LEARNED if request.wait else DURABLE)
+    return _add(hosted, log, request, row, row.id)
 
 
 def _example(hosted: Hosted, features: bytes, label: bytes, weight: float, seq: int) -> Example:
@@ -254,7 +253,7 @@ def _label(
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
-        hosted.check_row(b"{}", label)
+        hosted.check.labelled(b"{}", label)
         return Receipt(given.id, log.add(hosted.number, Event.PARKED, given.id, label=label), PARKED)
     if stored is None:
         raise Problem(
@@ -268,7 +267,7 @@ def _label(
     if stored.features is None or _is_expired(engine, log, stored):
         told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
-    hosted.check_row(stored.features, label)
+    hosted.check.labelled(stored.features, label)
     before = _given(log, stored.seq)
     same = before is not None and same_label(before[1], label)
     if before is not None and same and before[2]:
@@ -325,7 +324,7 @@ def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
     if stored is not None and stored.kind != Event.PARKED:
         if stored.features is None or not same_json(stored.features, row.features):
             raise refuse_other_content(row.id)
-        return answer if stored.note is None else stored_answer(stored.note)
+        return answer if stored.note is None else Answer.of(stored.note)
     if stored is not None:
         log.unpark(stored.seq)
     note = msgspec.json.encode(answer._asdict())

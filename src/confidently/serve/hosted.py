@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +40,8 @@ class Hosted:
 
     Attributes
     ----------
+    check : RowCheck
+        Of the rows that come in.
     waiting : deque of Example
         What is durable and not learned yet, with the requests that wait for that.
     failed : str or None
@@ -61,7 +62,6 @@ class Hosted:
         self.aside: dict[int, str] = {}  # events that were set aside and of which the log does not know yet, and why
         self.told_aside: dict[int, str] = {}  # those that the log was asked to record last
         self.failed: str | None = None
-        self._check_lock = threading.Lock()
         self.model = ServedModel(self.settings) if not self.has_file or broken else self._of_base()
         self._take_check()
         if broken is not None:
@@ -76,37 +76,12 @@ class Hosted:
         table = model.stream.classes
         self.closed = [str(name) for name in table.names if name is not None] if table.closed else []
         self.multilabel = bool(table.multilabel)
-        self._check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
 
     def check_living(self) -> None:
         """Raise a ``Problem`` if the model was deleted while a request waited."""
         if self.deleted:
             raise Problem("unknown-model", f"the model {self.name!r} was deleted")
-
-    def check_features(self, features: bytes) -> None:
-        """Raise a ``Problem`` unless the features of a row can be read."""
-        with self._check_lock:
-            self._check.features(features)
-
-    def check_row(self, features: bytes, label: bytes) -> bytes:
-        """Return the line of a row with its label, as JSON; raise a ``Problem`` unless it can be read."""
-        with self._check_lock:
-            return self._check.labelled(features, label)
-
-    def check_line(self, line: bytes) -> None:
-        """Raise a ``Problem`` unless a line can be read that has its label among its keys."""
-        with self._check_lock:
-            self._check.line(line)
-
-    def are_features(self, many: list[bytes]) -> bool:
-        """Return whether all are features that can be read."""
-        with self._check_lock:
-            return self._check.are_features(many)
-
-    def are_lines(self, many: list[bytes]) -> bool:
-        """Return whether all are lines of rows that can be read with their labels."""
-        with self._check_lock:
-            return self._check.are_labelled(many)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -234,7 +209,7 @@ class Hosted:
             self.labelling.counted(label, note)
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
-                self.labelling.add(candidate(str(row.id), row.seq, row.features, stored_answer(row.note)))
+                self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.skips(self.number):
             self.labelling.skip(id, msgspec.json.decode(note)["by"])
         for seq, example, id, label in log.waiting_answers(self.number):
@@ -250,11 +225,6 @@ def told_of(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return f"the memory is full: {error}" if str(error) else "the memory is full"
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def stored_answer(note: bytes) -> Answer:
-    """Return the answer that an event of a prediction keeps."""
-    return Answer(**msgspec.json.decode(note))
 
 
 def examples_of(hosted: Hosted, events: list[Row]) -> list[Example]:

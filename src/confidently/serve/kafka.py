@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -40,8 +41,8 @@ class Partition:
         Problem
             If the broker rejects the request, or no longer has the messages from there on.
         """
-        consumer = Consumer(settings(self.brokers) | {"auto.offset.reset": "error" if position else "earliest"})
-        try:
+        reset = {"auto.offset.reset": "error" if position else "earliest"}
+        with closing(Consumer(settings(self.brokers) | reset)) as consumer:
             consumer.assign([TopicPartition(self.topic, self.number, position)])
             while not stopping.is_set():
                 messages = consumer.consume(ROWS_PER_REQUEST, SECONDS)
@@ -50,8 +51,6 @@ class Partition:
                     position = found[-1].offset() + 1
                     places = [f"offset {message.offset()}" for message in found]
                     yield Some([message.value() or b"" for message in found], position, places)
-        finally:
-            consumer.close()
 
     def _failed(self, error: KafkaError | None) -> bool:
         """Return whether there is no message; raise a ``Problem`` if there will be none."""
@@ -74,13 +73,11 @@ def partitions(url: str) -> list[Partition]:
     topic = parts.path.strip("/")
     if not parts.netloc or not topic or "/" in topic:
         raise Problem("invalid-parameter", f"expected {SCHEME}HOST:PORT/TOPIC, got {url!r}")
-    consumer = Consumer(settings(parts.netloc))
     try:
-        found = consumer.list_topics(topic, CONNECT_SECONDS).topics[topic]
+        with closing(Consumer(settings(parts.netloc))) as consumer:
+            found = consumer.list_topics(topic, CONNECT_SECONDS).topics[topic]
     except KafkaException as error:
         raise Problem("invalid-parameter", f"{parts.netloc}: {error.args[0].str()}") from None
-    finally:
-        consumer.close()
     if found.error is not None or not found.partitions:
         raise Problem("invalid-parameter", f"{parts.netloc} has no topic {topic!r}")
     return [Partition(parts.netloc, topic, number) for number in sorted(found.partitions)]

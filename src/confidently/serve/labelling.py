@@ -115,7 +115,7 @@ class Labelling:
     def put_back(self, id: str, seq: int, features: bytes, note: bytes, labeller: str) -> None:
         """Add a row whose answer was undone; who answered has it first."""
         self._asked.discard(likeness(features))
-        self.add(candidate(id, seq, features, Answer(**msgspec.json.decode(note))))
+        self.add(candidate(id, seq, features, Answer.of(note)))
         self._leases[id] = (labeller, time.monotonic() + LEASE_SECONDS)
 
     def remove(self, id: str) -> None:

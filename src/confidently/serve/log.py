@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -216,14 +216,6 @@ class EventLog:
         ).fetchone()
         return row is not None
 
-    def last_erasure(self, model: int) -> int:
-        """Return the last event with which an example of a model was erased; 0 if there was none."""
-        return self._last(model, Event.ERASURE)
-
-    def erase(self, model: int, example: int) -> int:
-        """Hide an example, which is to be overwritten; return the event of that."""
-        return self.add(model, Event.ERASURE, example=example, note=b"{}")
-
     def overwrite(self, example: int) -> None:
         """Overwrite the features, labels and notes of an erased example."""
         self._db.execute(
@@ -313,14 +305,10 @@ class EventLog:
         )
         return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
 
-    def last_rebuild(self, model: int) -> int:
-        """Return the event of the last rebuild; 0 if there was none."""
-        return self._last(model, Event.REBUILD)
-
-    def _last(self, model: int, kind: Event) -> int:
+    def last_of(self, model: int, kind: Event) -> int:
+        """Return the last event of a kind; 0 if there was none."""
         [(found,)] = self._db.execute(
-            f"SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND {RARE} AND kind = ?",
-            (model, kind),
+            f"SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND {RARE} AND kind = ?", (model, kind)
         )
         return int(found)
 
@@ -354,14 +342,10 @@ class EventLog:
 
     def copy_to(self, path: str | os.PathLike[str]) -> Generator[None]:
         """Copy the database into a new file, some pages at a time; yield between them."""
-        target = apsw.Connection(os.fspath(path))
-        try:
-            with target.backup("main", self._db, "main") as backup:
-                while not backup.done:
-                    backup.step(256)
-                    yield None
-        finally:
-            target.close()
+        with closing(apsw.Connection(os.fspath(path))) as target, target.backup("main", self._db, "main") as backup:
+            while not backup.done:
+                backup.step(256)
+                yield None
 
     def truncate(self) -> None:
         """Write everything to the database and empty the file before it, which may hold what was overwritten."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -115,9 +116,6 @@ def _check_schema(db: apsw.Connection, path: Path, new: bool) -> None:
 @cache
 def _schema() -> frozenset[Any]:
     """Return what the schema of a log is made of."""
-    db = apsw.Connection(":memory:")
-    try:
+    with closing(apsw.Connection(":memory:")) as db:
         db.execute(SCHEMA)
         return frozenset(db.execute(OBJECTS))
-    finally:
-        db.close()

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -38,8 +39,7 @@ def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
     LogError
         If the log cannot be opened.
     """
-    log = _open(folder)
-    try:
+    with closing(_open(folder)) as log:
         faults = log.faults()
         for fault in faults:
             yield False, f"{log.path}: {fault}"
@@ -48,8 +48,6 @@ def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
         for stored in log.models():
             yield _check_model(log, stored, Path(folder) / MODELS / str(stored.number))
             yield from _check_files(Path(folder) / MODELS / str(stored.number), stored.has_file, log.last())
-    finally:
-        log.close()
 
 
 def _replayed(log: EventLog, stored: StoredModel, folder: Path) -> Hosted:
@@ -92,13 +90,10 @@ def backup(folder: str | os.PathLike[str], target: str | os.PathLike[str]) -> No
     LogError
         If there is no log, or the target exists.
     """
-    log = _open(folder)
-    try:
+    with closing(_open(folder)) as log:
         if Path(target).exists():
             raise LogError(f"{target} exists; choose a new folder")
         _copy(log, Path(folder), Path(target))
-    finally:
-        log.close()
 
 
 def _copy(log: EventLog, folder: Path, target: Path) -> None:
@@ -128,13 +123,10 @@ def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
     Path(folder).parent.mkdir(parents=True, exist_ok=True)
     if Path(folder).exists():
         Path(folder).rmdir()
-    log = _open(source)
-    try:
+    with closing(_open(source)) as log:
         if faults := log.faults():
             raise LogError(f"{log.path}: {faults[0]}; use another backup")
         _copy(log, Path(source), Path(folder))
-    finally:
-        log.close()
 
 
 def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None] = lambda line: None) -> Iterator[str]:
@@ -149,8 +141,7 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
     LogError
         If there is no such model, or rows have weights and a feature of the name of that key.
     """
-    log = _open(folder)
-    try:
+    with closing(_open(folder)) as log:
         stored = log.model(name)
         if stored is None:
             known = ", ".join(one.name for one in log.models()) or "none"
@@ -172,8 +163,6 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
                 if row.weight != 1.0:
                     line = labelled_line(WEIGHT, repr(row.weight).encode(), line)
                 yield NOT_ASCII.sub(_escaped, line.decode(errors="replace"))
-    finally:
-        log.close()
 
 
 def _set_aside(log: EventLog, stored: StoredModel, folder: Path, say: Callable[[str], None]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
+import msgspec
 import numpy as np
 
 from ..arrays import predicted_numbers
@@ -35,22 +36,28 @@ class Answer(NamedTuple):
     variance: float
     ask: bool
 
+    @classmethod
+    def of(cls, note: bytes) -> Self:
+        """Return the answer that an event of a prediction keeps."""
+        return cls(**msgspec.json.decode(note))
+
 
 def answers_of(
     stream: StreamLearner, calibration: str | None, margin: np.ndarray, variance: np.ndarray, probability: np.ndarray
 ) -> list[Answer]:
     """Return what a model says of rows, given the margins, their variances and the probabilities of the classes."""
-    names: list[Any] = [*stream.classes.names, None, None][: probability.shape[1]]
+    task = stream.learner.task
+    names = task.names(stream.classes.names)
     order = [k for k in sorted_numbers(names) if names[k] is not None]
     shown = [str(names[k]) for k in order]
-    if stream.learner.task.multilabel:
+    if task.multilabel:
         relevant = _decided(stream, calibration, margin, probability).tolist()
         labels: list[Any] = [[names[k] for k in order if row[k]] for row in relevant]
         certain = np.abs(margin) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
         least = np.argmin(certain, axis=1) if certain.shape[1] else np.zeros(len(margin), dtype=int)
         rows = np.arange(len(margin))
         margin, variance = margin[rows, least], variance[rows, least]
-    elif stream.learner.task.binary:
+    elif task.binary:
         labels = [names[k] for k in _decided(stream, calibration, margin, probability).tolist()]
         if None in names:
             labels = [next((name for name in names if name is not None), None)] * len(labels)

@@ -33,7 +33,7 @@ def rebuild(engine: Engine, hosted: Hosted) -> Request:
             fresh.cursor = events[-1].seq
             yield fresh.cursor
             number = hosted.number
-            if log.last_erasure(number) != erased or log.was_set_aside_since(number, last, fresh.cursor):
+            if log.last_of(number, Event.ERASURE) != erased or log.was_set_aside_since(number, last, fresh.cursor):
                 fresh, erased, last = begun()  # of a row that is learned already, perhaps
         hosted.check_living()
         seq = engine.writer.write(lambda log, request: done(log, fresh))
@@ -42,7 +42,7 @@ def rebuild(engine: Engine, hosted: Hosted) -> Request:
 
     def begun() -> tuple[Hosted, int, int]:
         """Return the model before its first row, the last erasure, and the last event of all."""
-        return hosted.untrained(), engine.log.last_erasure(hosted.number), engine.log.last()
+        return hosted.untrained(), engine.log.last_of(hosted.number, Event.ERASURE), engine.log.last()
 
     def done(log: EventLog, fresh: Hosted) -> int:
         """Record what the new model could not learn, and that it is the model from now on; return the event of that."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from ..wording import counted
+from .events import Event
 from .hosted import Hosted, examples_of
 from .log import EventLog
 
@@ -25,7 +26,7 @@ def replay(log: EventLog, hosted: Hosted, say: Callable[[str], None] = lambda li
     say : callable
         Called with a line about progress or a damaged snapshot.
     """
-    since = log.last_rebuild(hosted.number)
+    since = log.last_of(hosted.number, Event.REBUILD)
     hosted.load_newest(say, since)
     began, told, rows = time.monotonic(), time.monotonic(), 0
     while events := log.taught(hosted.number, hosted.cursor, ROWS_PER_REPLAY, erased_until=since):

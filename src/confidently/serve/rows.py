@@ -7,6 +7,7 @@ This is the line that ``confidently train`` would read.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -150,7 +151,7 @@ class QuestionReader:
 
 
 class RowCheck:
-    """Checks rows before they are accepted; no model changes.
+    """Checks rows before they are accepted; no model changes. For threads.
 
     The compiled reader is the only judge of what a row is; what it accepts here is text and numbers throughout, so that
     every part of the row can be read back.
@@ -169,7 +170,7 @@ class RowCheck:
         self, reading: ReaderOptions, label: str, dtype: str, multilabel: bool = False, classes: Sequence[str] = ()
     ) -> None:
         reading = replace(reading, normalize="none", vocabulary=False)
-        self._label, self._classes = label, classes
+        self._label, self._classes, self._lock = label, classes, threading.Lock()
         self._questions = QuestionReader(reading, dtype, strict=True)
         request = ReadRequest(
             multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), freeze=True, strict=True
@@ -177,6 +178,14 @@ class RowCheck:
         self._parser = parser_of(reading, request, own_columns=False)
         nothing = Features()
         self._parser.restore(nothing.key, nothing.names.text, nothing.names.start, True)
+
+    def _read_features(self, many: Sequence[bytes]) -> None:
+        with self._lock:
+            self._questions.check(many)
+
+    def _read(self, lines: Sequence[bytes]) -> None:
+        with self._lock:
+            self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
 
     def features(self, features: bytes) -> None:
         """Check the features of a row.
@@ -187,7 +196,7 @@ class RowCheck:
             If they cannot be read.
         """
         try:
-            self._questions.check([features])
+            self._read_features([features])
         except ValueError as error:
             raise Problem("invalid-row", self._told(error, 0), "/features") from None
         if not features.startswith(b"{"):
@@ -196,7 +205,7 @@ class RowCheck:
     def are_features(self, many: Sequence[bytes]) -> bool:
         """Return whether all are the features of a row."""
         try:
-            self._questions.check(many)
+            self._read_features(many)
         except ValueError:
             return False
         return all(features.startswith(b"{") for features in many)
@@ -204,7 +213,7 @@ class RowCheck:
     def are_labelled(self, lines: Sequence[bytes]) -> bool:
         """Return whether all are the line of a row with a label."""
         try:
-            self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
+            self._read(lines)
         except ValueError:
             return False
         return True
@@ -218,7 +227,7 @@ class RowCheck:
             If it cannot be read, or its label is unknown.
         """
         try:
-            self._parser.parse(b"", line + b"\n", 1)
+            self._read([line])
         except ValueError as error:
             raise Problem("invalid-row", self._told(error, 0, "the line")) from None
 
@@ -232,7 +241,7 @@ class RowCheck:
         """
         line = labelled_line(self._label, label, features)
         try:
-            self._parser.parse(b"", line + b"\n", 1)
+            self._read([line])
         except ValueError as error:
             return self._refuse(features, label, error, len(line) - len(features))
         return line

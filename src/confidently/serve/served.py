@@ -23,7 +23,7 @@ from ..data.reading import ReaderOptions
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..learner.tables import ROWS_TO_INFER, has_numbers
 from ..models.explanation import Explanation, explain
-from ..models.model import Model
+from ..models.model import Model, calibration_of
 from ..models.stack_explanation import StackExplanation, explain_stack
 from ..stack.stack import Stack
 from .predicted import Answer, answers_of
@@ -280,8 +280,7 @@ class ServedModel:
 
     @property
     def _calibration(self) -> str | None:
-        found: str | None = self.estimator.get("calibration", "progressive")
-        return found
+        return calibration_of(self.estimator)
 
     def _popped(self) -> Iterator[Batch]:
         while True:  # asked only when there is one

@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import uvicorn
@@ -146,8 +146,8 @@ class Server:
         starting = threading.Thread(target=self._start_engine, args=(begun,), name="replay", daemon=True)
         starting.start()
         self.server.config.load()
-        with _no_signals(self.server):
-            await self.server.serve([self.socket])
+        self.server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]  # handled above
+        await self.server.serve([self.socket])
         starting.join()
 
     def _start_engine(self, begun: Callable[[Server], None]) -> None:
@@ -206,18 +206,3 @@ def _usage_errors(about: str) -> Iterator[None]:
         yield
     except (OSError, Problem) as error:
         raise UsageError(f"{about}: {error.strerror if isinstance(error, OSError) else error}") from None
-
-
-class _no_signals:
-    """Keeps uvicorn from taking the signals, which the server handles."""
-
-    def __init__(self, server: uvicorn.Server) -> None:
-        self._server = server
-
-    def __enter__(self) -> None:
-        from contextlib import nullcontext
-
-        self._server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
-
-    def __exit__(self, *error: object) -> None:
-        pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,12 @@ class Binary(Task):
 
     def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged(parts, several=False)
+
+    def names(self, classes: Sequence[Any]) -> list[Any]:
+        return [*classes, None, None][: max(2, len(classes))]
+
+    def ranked(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
+        return np.column_stack([decided, 1 - decided])
 
     def decides_by_probability(self, calibration: np.ndarray) -> bool:
         return True

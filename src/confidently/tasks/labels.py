@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ class Labels(Task):
 
     noun, nouns = "label", "labels"
     multilabel = True
+    reading: ClassVar = {"multilabel": True}
     classes_before_change = 0
 
     def initial_calibration(self, n_outputs: int) -> tuple[float, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,7 +21,10 @@ class Numbers(Task):
     name = "regression"
     noun, nouns = "number", "numbers"
     regression = True
+    reading: ClassVar = {"targets": True}
     least_outputs = 1
+    measures = ("rmse", "mae")
+    decisive = "rmse"
 
     def check_outputs(self, n: int) -> None:
         if n < self.least_outputs:
@@ -40,6 +44,10 @@ class Numbers(Task):
         found = own.reshape(-1, len(INITIAL_TARGET)).copy()
         found[:, OF_ERRORS:] = before.reshape(found.shape)[:, OF_ERRORS:]
         return found.ravel()
+
+    def progressive_errors(self, state: Mapping[str, np.ndarray]) -> dict[str, float]:
+        found = Targets.of(state["calibration"])
+        return {name: float(getattr(found, name)[0]) for name in ("predicted", "squared_errors", "absolute_errors")}
 
     def offset(self, rule: Rule, targets: Targets) -> np.ndarray:
         return np.zeros(len(targets.mean))

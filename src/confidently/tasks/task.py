@@ -67,6 +67,12 @@ class Task:
         What a learner of this task cannot do, with the reason; the names are those of a covariance's capabilities.
     compiled_rows : bool
         Whether the core predicts single rows, whose columns of weights are then the classes or labels.
+    reading : dict
+        How streams are opened whose rows have what is predicted, as :func:`confidently.data.open_stream` takes it.
+    measures : tuple of str
+        What is measured of predictions before and without training on their rows, by name.
+    decisive : str
+        The measure by which a validation chooses a model.
     share_of_two : float
         The factor of weights and covariance that each of the first two classes gets of a learner of two classes.
     """
@@ -92,6 +98,9 @@ class Task:
     updates_per_row: ClassVar[int] = 1
     unsupported: ClassVar[Mapping[str, str]] = {}
     compiled_rows: ClassVar[bool] = True
+    reading: ClassVar[Mapping[str, bool]] = {"multilabel": False}
+    measures: ClassVar[tuple[str, ...]] = ("error", "log_loss")
+    decisive: ClassVar[str] = "log_loss"
     share_of_two: ClassVar[float] = 0.5
 
     def __new__(cls) -> Self:
@@ -200,6 +209,14 @@ class Task:
 
     # --- predictions --------------------------------------------------------------------------------------------------
 
+    def names(self, classes: Sequence[Any]) -> list[Any]:
+        """Return the names of the outputs from those of the classes seen; ``None``: one that has not been seen."""
+        return list(classes)
+
+    def ranked(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
+        """Return the numbers of all classes or labels of each row, the most probable first, shape (n, outputs)."""
+        return np.argsort(-scores, axis=1, kind="stable")
+
     def decides_by_probability(self, calibration: np.ndarray) -> bool:
         """Whether decisions need calibrated probabilities; those about three or more classes are the same without."""
         return False
@@ -233,6 +250,10 @@ class Task:
             The weights and variances of the rule's noise (:meth:`confidently.rules.rule.Rule.score_noise`).
         """
         raise NotImplementedError
+
+    def progressive_errors(self, state: Mapping[str, np.ndarray]) -> dict[str, float]:
+        """Return what a state knows of the errors before training besides its counters: for numbers, sums of errors."""
+        return {}
 
     # --- predictions of numbers ---------------------------------------------------------------------------------------
 

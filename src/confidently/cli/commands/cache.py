@@ -67,7 +67,7 @@ def _build(
 ) -> dict[str, Any]:  # fmt: skip
     from ...data.cache.building import CacheBuilder
     from ...data.cache.origin import Origin, fingerprints
-    from ..output.reading import reported_batches
+    from ..output.reporter import reported_batches
 
     origin = Origin(sources=fingerprints(data), multilabel=False if targets else multilabel, targets=targets)
     reading, kinds = reading_for_training(options, data), {"multilabel": multilabel, "targets": targets}

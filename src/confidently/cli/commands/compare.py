@@ -15,7 +15,8 @@ from ..options.command import Command
 from ..options.learner import check_one_class, chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_raw_reading, on_error_option, reading_options
-from ..options.shuffle import check_shuffle, shuffle_options
+from ..options.sections import adding
+from ..options.training import SHUFFLE, check_shuffle
 from ..options.view import chosen_view_and_reading, view_options
 from ..output.summaries import learner_facts, stored_text, weighted_members
 from ..output.text import class_name, parameters_text, percent, say, table
@@ -37,7 +38,7 @@ EXAMPLES = (
 @data_argument
 @reading_options
 @on_error_option
-@shuffle_options
+@adding(SHUFFLE)
 @click.option(
     "--rules", "rule_names", default="all", metavar="NAMES",
     help="Compare these rules, separated by commas; confidently rules lists them.",
@@ -96,9 +97,9 @@ def _compare(
     from ...data.shuffling import DEFAULT_BUFFER
     from ...data.sources.paths import total_bytes
     from ...evaluation.comparison import compare as compare_rules
-    from ..output.comparison import ComparisonProgress
+    from ..output.reporter import ComparisonProgress
 
-    raw = chosen_raw_reading(dict(options), data) if options["auto"] else None
+    raw = chosen_raw_reading(options, data) if options["auto"] else None
     view, reading, seen = chosen_view_and_reading(options, data)
     if seen and not options["quiet"]:
         say(seen, err=True)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 
 import click
+from click.shell_completion import get_completion_class
 
-from ..completion import FILES, script
+from .. import COMPLETE, PROGRAM
 from ..options.arguments import json_option
 from ..options.command import Command
 from ..output.text import say
 
+FILES = {  # where each shell looks for completions
+    "bash": "~/.local/share/bash-completion/completions/confidently",
+    "zsh": "a folder of $fpath, as _confidently",
+    "fish": "~/.config/fish/completions/confidently.fish",
+}
 EXAMPLES = ("confidently completion bash",)
 
 
@@ -24,5 +30,7 @@ def completion(ctx: click.Context, shell: str, as_json: bool) -> None:
     In bash, eval "$(confidently completion bash)" completes in the current session; that line in ~/.bashrc completes
     in every session.
     """
-    text = script(ctx.find_root().command, shell)
+    kind = get_completion_class(shell)
+    assert kind is not None  # click has one for each of FILES
+    text = kind(ctx.find_root().command, {}, PROGRAM, COMPLETE).source().strip("\n")
     say(json.dumps({"shell": shell, "file": FILES[shell], "script": text}) if as_json else text)

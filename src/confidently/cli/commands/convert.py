@@ -16,8 +16,8 @@ from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
 from ..options.files import OUTPUT
+from ..options.predictions import check_csv_safe, csv_safe_option
 from ..options.reading import chosen_reading, on_error_option, reading_options
-from ..options.spreadsheets import check_csv_safe, csv_safe_option
 from ..output.text import say
 
 EXAMPLES = (
@@ -46,10 +46,10 @@ def convert(
     """
     from ...data.writing import format_for, write_rows
 
-    on_error, multilabel = options.pop("on_error"), options.pop("multilabel") or None
-    scaled = options["normalize"] == "l2"
+    on_error, multilabel = options["on_error"], options["multilabel"] or None
     reading = chosen_reading(options, data)
-    reading = replace(reading, normalize="l2" if scaled else "none", vocabulary=reading.named)
+    normalize = "l2" if options["normalize"] == "l2" else "none"
+    reading = replace(reading, normalize=normalize, vocabulary=reading.named)
     keep = reading.file_format.keepable or ()
     with reported():
         kind = kind or format_for(output_path)

@@ -85,15 +85,6 @@ def evaluate(
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)
     model = load_predictor(model_path, data)
-    if model.learner.task.regression:
-        if abstain is not None or risk_coverage:
-            raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
-        from ..output.regression import evaluate_regression
-
-        with reported():
-            found = evaluate_regression(model, data, quiet, **opening_of(options))
-        say(json.dumps(found) if as_json else _numbers_text(found))
-        return
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
             check_one_class(option, model.learner.task)
@@ -105,7 +96,8 @@ def evaluate(
         from ..output.plots import plot_risk_coverage, save_plot
 
         save_plot(plot_risk_coverage(curve, result["rows"]), plot)
-    say(json.dumps(result) if as_json else _text(result, plot))
+    text = _numbers_text(result) if "rmse" in result else _text(result, plot)
+    say(json.dumps(result) if as_json else text)
 
 
 def _text(result: dict[str, Any], plot: str | None) -> str:

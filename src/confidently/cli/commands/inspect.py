@@ -6,6 +6,8 @@ import json
 import os
 import shlex
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +17,7 @@ from ..inputs import BadInput, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
-from ..output.explanations import (
-    contributions,
-    explained,
-    number_stack_explained,
-    number_stack_text,
-    number_text,
-    row_text,
-    stack_explained,
-    stack_row_text,
-)
+from ..output.explanations import explained, explanation_facts, explanation_text
 from ..output.summaries import (
     check_class,
     model_facts,
@@ -81,37 +74,41 @@ def inspect(
 
     with reported():
         model = Model.load_touched(model_path) if row is None else Model.load(model_path)
-    stack = weighted_members(model.learner) is not None
-    if model.learner.task.regression and class_name is not None:
+    learner = model.learner
+    stack = weighted_members(learner) is not None
+    kernel = not stack and learner.covariance.keeps_examples
+    if learner.task.regression and class_name is not None:
         raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
-    if model.learner.task.regression and stack and row is not None and plot:
+    if learner.task.regression and stack and row is not None and plot:
         raise BadInput(f"{model_path} is a stack of regressions, of which a row is not drawn; omit --plot")
-    if stack:
-        _inspect_stack(model, model_path, row, top, class_name, plot, as_json)
-        return
-    kernel = model.learner.covariance.keeps_examples
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
     check_class(model, class_name)
-    if kernel:
-        _show_kernel(model, model_path, top, class_name, as_json)
+    if not stack and not kernel:
+        with _named(model_path):
+            learner.require("explain")
+    if row is not None:
+        _show_row(model, model_path, row, top, class_name, plot, as_json)
         return
+    show = _show_stack if stack else _show_kernel if kernel else _show_model
+    show(model, model_facts(model, model_path), top, class_name, plot, as_json)
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Turn what a model cannot do into one line that names its file."""
     try:
-        model.learner.require("explain")
+        yield
     except ValueError as error:
-        raise BadInput(f"{model_path}: {error}") from None
-    if row is None:
-        _show_model(model, model_path, top, class_name, plot, as_json)
-    elif model.learner.task.regression:
-        _show_number(model, model_path, row, top, plot, as_json)
-    else:
-        _show_row(model, row, top, class_name, plot, as_json)
+        raise BadInput(f"{path}: {error}") from None
 
 
 # --- the model -------------------------------------------------------------------------------------------------------
 
 
-def _show_model(model: Model, path: str, top: int, class_name: str | None, plot: str | None, as_json: bool) -> None:
+def _show_model(
+    model: Model, facts: dict[str, Any], top: int, class_name: str | None, plot: str | None, as_json: bool
+) -> None:
     from ...models.inspection import class_views
 
     views = of_class(class_views(model, top), class_name)
@@ -119,7 +116,6 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, plot:
         from ..output.plots import plot_model, save_plot
 
         save_plot(plot_model(model, views), plot)
-    facts = model_facts(model, path)
     if as_json:
         say(json.dumps({**facts, "weights": [view_facts(view) for view in views]}))
         return
@@ -129,13 +125,14 @@ def _show_model(model: Model, path: str, top: int, class_name: str | None, plot:
 # --- a kernel model --------------------------------------------------------------------------------------------------
 
 
-def _show_kernel(model: Model, path: str, top: int, class_name: str | None, as_json: bool) -> None:
+def _show_kernel(
+    model: Model, facts: dict[str, Any], top: int, class_name: str | None, plot: str | None, as_json: bool
+) -> None:
     from ...models.inspection import kept_examples
 
     views = kept_examples(model, top)
     if class_name is not None and len(views) > 1:
         views = [view for view in views if str(view[0]) == class_name]
-    facts = model_facts(model, path)
     if as_json:
         listed = [{"class": name, "decisive": [asdict(kept) for kept in found]} for name, found in views]
         say(json.dumps({**facts, "kept": listed}))
@@ -159,55 +156,44 @@ def _features(kept: KeptExample) -> str:
 # --- a stack ---------------------------------------------------------------------------------------------------------
 
 
-def _inspect_stack(
-    model: Model, path: str, row: str | None, top: int, class_name: str | None, plot: str | None, as_json: bool
+def _show_stack(
+    model: Model, facts: dict[str, Any], top: int, class_name: str | None, plot: str | None, as_json: bool
 ) -> None:
-    check_class(model, class_name)
-    drawn = f"\n\nPlot: {plot}" if plot else ""
-    if row is None:
-        if plot:
-            from ..output.plots import plot_members, save_plot
-
-            save_plot(plot_members(model.learner), plot)
-        facts = model_facts(model, path)
-        if as_json:
-            members = [
-                {"member": name, "classes": [view_facts(view) for view in of_class(views, class_name)]}
-                for name, views in member_views(model, top, len(model.learner.names))
-            ]
-            say(json.dumps({**facts, "weights": members}))
-        else:
-            say("\n\n".join([model_text(facts), *members_text(model, top, class_name)]) + drawn)
-        return
-    from ...models.stack_explanation import explain_number_stack, explain_stack
-
-    if model.learner.task.regression:
-        number = explain_number_stack(model, _row(model, row))
-        say(json.dumps(number_stack_explained(number, top)) if as_json else number_stack_text(number, top))
-        return
-    found = explain_stack(model, _row(model, row), class_name)
     if plot:
-        from ..output.plots import plot_stack_row, save_plot
+        from ..output.plots import plot_members, save_plot
 
-        save_plot(plot_stack_row(found, top), plot)
-    say(json.dumps(stack_explained(found, top)) if as_json else stack_row_text(found, top) + drawn)
+        save_plot(plot_members(model.learner), plot)
+    if as_json:
+        members = [
+            {"member": name, "classes": [view_facts(view) for view in of_class(views, class_name)]}
+            for name, views in member_views(model, top, len(model.learner.names))
+        ]
+        say(json.dumps({**facts, "weights": members}))
+    else:
+        say("\n\n".join([model_text(facts), *members_text(model, top, class_name)]) + _drawn(plot))
+
+
+def _drawn(plot: str | None) -> str:
+    return f"\n\nPlot: {plot}" if plot else ""
 
 
 # --- one row ---------------------------------------------------------------------------------------------------------
 
 
-def _show_row(model: Model, text: str, top: int, class_name: str | None, plot: str | None, as_json: bool) -> None:
-    from ...models.explanation import explain
-
-    found = explain(model, _row(model, text), class_name)
+def _show_row(
+    model: Model, path: str, text: str, top: int, class_name: str | None, plot: str | None, as_json: bool
+) -> None:
+    row = _row(model, text)
+    with _named(path):
+        found: Any = explained(model, row, class_name)
     if plot:
-        from ..output.plots import plot_row, save_plot
+        from ..output.plots import plot_explanation, save_plot
 
-        save_plot(plot_row(found, top), plot)
+        save_plot(plot_explanation(model, found, top), plot)
     if as_json:
-        say(json.dumps(explained(found, top)))
+        say(json.dumps(explanation_facts(model, found, top)))
     else:
-        say(row_text(model, found, top) + (f"\n\nPlot: {plot}" if plot else ""))
+        say(explanation_text(model, found, top) + _drawn(plot))
 
 
 def _row(model: Model, text: str) -> Batch:
@@ -255,25 +241,3 @@ def _only_row(model: Model, path: str, as_objects: bool = False) -> Batch:
     if rows != 1:
         raise click.UsageError(f"--row: expected 1 row, got {rows}")
     return next(batch for batch in batches if len(batch))
-
-
-# --- one row of a regression -----------------------------------------------------------------------------------------
-
-
-def _show_number(model: Model, path: str, text: str, top: int, plot: str | None, as_json: bool) -> None:
-    from ...models.explanation import explain_number
-
-    try:
-        found = explain_number(model, _row(model, text))
-    except ValueError as error:
-        raise BadInput(f"{path}: {error}") from None
-    logarithm = model.learner.settings.rule.counts
-    if plot:
-        from ..output.plots import plot_number, save_plot
-
-        save_plot(plot_number(found, top, logarithm), plot)
-    if as_json:
-        of = {name: getattr(found, name) for name in ("predicted", "std", "offset", "mean", "variance")}
-        say(json.dumps(of | contributions(found, top)))
-    else:
-        say(number_text(found, top, logarithm) + (f"\n\nPlot: {plot}" if plot else ""))

@@ -98,7 +98,7 @@ def _part(path: str, model: Model) -> dict[str, Any]:
     return {
         "model": path,
         "rows_seen": learner.n_seen,
-        **({} if model.learner.task.regression else {"mistakes": learner.mistakes}),
+        **({"mistakes": learner.mistakes} if "error" in learner.task.measures else {}),
         "updates": learner.updates,
         "features": learner.n_features,
     }

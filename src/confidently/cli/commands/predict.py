@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +17,6 @@ from ..options.predictions import (
     requested,
 )
 from ..options.reading import new_data_options, opening_of
-
-if TYPE_CHECKING:
-    from ..output.regression import RegressionPredictions
 
 EXAMPLES = (
     "confidently predict spam.cw new.jsonl --proba",
@@ -45,17 +42,9 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """
     check_predictions(options)
     wanted = requested(options)
-    from ..output.predictions import ClassifierPredictions
+    from ..output.predictions import predictions_of
     from ..output.writers import write_predictions
 
     model = load_predictor(model_path, data)
-    regression = model.learner.task.regression
-    check_kind(options, regression)
-    predictions: ClassifierPredictions | RegressionPredictions
-    if regression:
-        from ..output.regression import RegressionPredictions
-
-        predictions = RegressionPredictions(model, wanted)
-    else:
-        predictions = ClassifierPredictions(model, wanted)
-    write_predictions(predictions, data, options, **opening_of(options))
+    check_kind(options, model.learner.task)
+    write_predictions(predictions_of(model, wanted), data, options, **opening_of(options))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...extras import install
-from ..options.arguments import POSITIVE_INTEGER, add_options, json_option
+from ..options.arguments import POSITIVE_INTEGER, json_option
 from ..options.command import Command
 from ..options.files import InputFolder, OneFile, OutputFolder
+from ..options.sections import adding
 from ..output.text import say
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ EXAMPLES = (
 
 @click.command(cls=Command, examples=EXAMPLES)
 @click.argument("folder", metavar="DIR", required=False)
-@lambda command: add_options(command, _OPTIONS)
+@adding(_OPTIONS)
 @json_option
 @click.pass_context
 def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: Any) -> None:

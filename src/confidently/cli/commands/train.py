@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..inputs import reported
-from ..options.arguments import POSITIVE_INTEGER, add_options, data_argument, is_given, json_option
+from ..options.arguments import POSITIVE_INTEGER, data_argument, is_given, json_option
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
 from ..options.learner import check_auto, learner_options
 from ..options.reading import on_error_option, reading_options
-from ..options.regression import known_task, put_defaults, seen_task, task_option
+from ..options.regression import choose_task, task_option
 from ..options.rules import rule_options
-from ..options.saving import NOT_IN_MODEL, check_saving, saving_options
-from ..options.shuffle import SHUFFLE, check_shuffle
-from ..output.progress import CLASSIFIER, REGRESSION
+from ..options.sections import adding
+from ..options.training import NOT_IN_MODEL, SHUFFLE, check_saving, check_shuffle, saving_options
+from ..output.progress import kind_of
 from ..output.reporter import reporter
 from ..output.text import say
-
-if TYPE_CHECKING:
-    from ..training.classifier import ClassifierTraining
 
 WITH_INIT_MODEL = (
     *NOT_IN_MODEL, "passes", "init_model", "on_error", "validation", "holdout", "early_stop", "patience",
@@ -84,7 +81,7 @@ EXAMPLES = (
 @learner_options
 @task_option
 @cluster_options
-@lambda command: add_options(command, _OPTIONS)
+@adding(_OPTIONS)
 @json_option
 @click.pass_context
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
@@ -96,40 +93,29 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
-    regression = known_task(ctx, options)
-    from ..output.summaries import regression_text, saved, training_text
+    from ...tasks.table import BINARY, NUMBERS
+    from ..output.summaries import saved, training_text
+    from ..training.learner import LearnerTraining
     from ..training.saving import open_checkpoints, run_to_end
 
     checkpoints, cluster = None, dict[str, Any]()
     with reported():
-        if regression is None:
-            regression = seen_task(options, data, reporter(CLASSIFIER, options["quiet"], options["as_json"]))
-        put_defaults(options, regression)
-        report = reporter(REGRESSION if regression else CLASSIFIER, options["quiet"], options["as_json"])
+        report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
+        if choose_task(ctx, data, options, report):
+            report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 
-            training = _training_of(regression)(data, options | {"passes": 1}, None, report)
+            training = LearnerTraining(data, options | {"passes": 1}, None, report)
             cluster = train_on_cluster(training, data, options["passes"])
         else:
             checkpoints = open_checkpoints(ctx, data, options, report)
-            training = _training_of(regression)(data, options, checkpoints, report)
+            training = LearnerTraining(data, options, checkpoints, report)
             run_to_end(training)
     result = training.result() | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:
         checkpoints.remove()
-    text = regression_text if regression else training_text
-    say(json.dumps(result) if options["as_json"] else text(result))
-
-
-def _training_of(regression: bool) -> type[ClassifierTraining]:
-    from ..training.classifier import ClassifierTraining
-
-    if not regression:
-        return ClassifierTraining
-    from ..training.regression import RegressionTraining
-
-    return RegressionTraining
+    say(json.dumps(result) if options["as_json"] else training_text(result))
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

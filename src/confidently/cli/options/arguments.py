@@ -62,13 +62,6 @@ def all_names(ctx: click.Context, parameter: click.Parameter, texts: Iterable[st
     return tuple(name for text in texts for name in names_of(text))
 
 
-def add_options(command: Any, options: Iterable[Any]) -> Any:
-    """Add options to a command; its help lists them in this order."""
-    for option in reversed(list(options)):
-        command = option(command)
-    return command
-
-
 def is_given(ctx: click.Context, name: str) -> bool:
     """Return whether the command line names an option."""
     return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from .arguments import POSITIVE_INTEGER, add_options, is_given, listed
-from .sections import in_section
+from .arguments import POSITIVE_INTEGER, is_given, listed
+from .sections import CLUSTER, adding
 
 CLUSTER_ONLY = ("partitions", "rounds", "shuffle_partitions")
 LOCAL_ONLY = (
@@ -45,11 +45,7 @@ _OPTIONS = [
     ),
     click.option("--shuffle-partitions", is_flag=True, help="Shuffle the rows of each chunk and between partitions."),
 ]
-
-
-def cluster_options(command: Any) -> Any:
-    """Add the options that :func:`on_cluster` and :func:`check_cluster` read."""
-    return add_options(command, in_section("Cluster", _OPTIONS))
+cluster_options = adding(_OPTIONS, CLUSTER)
 
 
 def on_cluster(options: dict[str, Any]) -> bool:

@@ -8,18 +8,18 @@ import click
 
 from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
 from ...tasks.names import MULTICLASS_NAMES
-from .arguments import add_options, is_given, names_of
+from .arguments import is_given, names_of
 from .reading import multilabel_option
-from .sections import LEARNER, in_section
+from .sections import LEARNER, adding
 from .view import VIEW_OPTIONS
 
 if TYPE_CHECKING:
     from ...data.classes import ClassTable
-    from ...data.features import Features
     from ...data.reading import ReaderOptions
-    from ...learner.recipe import Recipe
     from ...learner.streams import StreamLearner
     from ...rules.rule import Rule
+    from ...stack.number_stack import NumberStack
+    from ...stack.stack import Stack
     from ...views.view import View
 
 classes_option = click.option(
@@ -100,29 +100,14 @@ _LEARNER = [
     ),
     calibration_option,
 ]
-
-
-def settings_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_settings` to a command."""
-    return add_options(command, in_section(LEARNER, [_COVARIANCE, *_SETTINGS]))
-
-
-def learner_options(command: Any) -> Any:
-    """Add the options of :func:`new_stream_learner` to a command."""
-    return add_options(command, in_section(LEARNER, _LEARNER))
+settings_options = adding([_COVARIANCE, *_SETTINGS], LEARNER)
+learner_options = adding(_LEARNER, LEARNER)
 
 
 def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a learner that the options choose, except rule, task and sizes."""
-    return {
-        "covariance": options["covariance"],
-        "projection": options["projection"],
-        "prior_variance": options["prior_variance"],
-        "fit_intercept": not options["no_intercept"],
-        "average": options["average"],
-        "min_variance": options["min_variance"],
-        "dtype": options["dtype"],
-    }
+    same = ("covariance", "projection", "prior_variance", "average", "min_variance", "dtype")
+    return {name: options[name] for name in same} | {"fit_intercept": not options["no_intercept"]}
 
 
 def chosen_calibration(options: dict[str, Any]) -> str | None:
@@ -130,49 +115,59 @@ def chosen_calibration(options: dict[str, Any]) -> str | None:
     return None if options["calibration"] == "none" else "progressive"
 
 
-def chosen_recipe(options: dict[str, Any], rule: Rule, view: View | None, targets: bool = False) -> Recipe:
-    """Return the recipe of a learner that the options choose."""
-    from ...learner.recipe import Recipe
-
-    settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets}
-    return Recipe.of(rule, view, options["multiclass"], **settings)
-
-
 def new_stream_learner(
-    recipe: Recipe, table: ClassTable, features: Features | None, reading: ReaderOptions, n_columns: int = 0
-) -> StreamLearner:
-    """Return an untrained learner.
+    options: dict[str, Any], rule: Rule, view: View | None, table: ClassTable, reading: ReaderOptions,
+    n_columns: int = 0,
+) -> StreamLearner:  # fmt: skip
+    """Return an untrained learner, for the covariance "auto" of rows with so many columns, or a stack of learners.
 
     Raises
     ------
     click.UsageError
         If the options do not fit together.
     """
+    from ...data.features import Features
+
+    targets, features = bool(options["regression"]), Features(bounded=not reading.vocabulary) if reading.named else None
+    if options["auto"]:
+        from ...learner.streams import StreamLearner
+
+        check_one_class(table.multilabel and not targets)
+        return StreamLearner(_new_stack(len(table), targets, options["dtype"]), table, None, features, reading)
+    from ...learner.recipe import Recipe
+
+    settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets}
     try:
+        recipe = Recipe.of(rule, view, options["multiclass"], **settings)
         return recipe.stream_learner(table, features, reading, n_columns)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None
 
 
-def new_stack(
-    options: dict[str, Any], classes: list[int | str], multilabel: bool, features: Features | None,
-    reading: ReaderOptions,
-) -> StreamLearner:  # fmt: skip
-    """Return a stack of learners, which the first rows will choose.
+def _new_stack(n_classes: int, targets: bool, dtype: str) -> Stack | NumberStack:
+    """Return a stack whose members the first rows will choose."""
+    if targets:
+        from ...stack.number_choice import new_number_stack
 
-    Raises
-    ------
-    click.UsageError
-        As :func:`check_one_class`.
-    """
-    from ...data.classes import ClassTable
-    from ...learner.streams import StreamLearner
+        return new_number_stack(dtype=dtype)
     from ...stack.choice import new_stack
 
-    check_one_class(multilabel)
-    table = ClassTable(classes, closed=bool(classes))
-    stack = new_stack(len(table), dtype=options["dtype"])
-    return StreamLearner(stack, table, None, features, reading)
+    return new_stack(n_classes, dtype=dtype)
+
+
+def estimator_entries(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the estimator that a model has besides those of its learner."""
+    calibration = chosen_calibration(options)
+    if options["regression"]:
+        if options["auto"]:
+            return {"members": "auto", "passes": 1, "shuffle": "auto", "random_state": 0}
+        return {
+            "covariance": options["covariance"], "calibration": calibration, "one_dimensional": True, "passes": 1,
+            "shuffle": False, "random_state": None,
+        }  # fmt: skip
+    if options["auto"]:
+        return {"members": "auto"}
+    return {"multiclass": options["multiclass"], "calibration": calibration}
 
 
 def check_one_class(multilabel: bool) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...data.formats.table import FOR_PREDICTIONS
-from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, add_options, all_names, listed, quiet_option
+from ...spreadsheets import SPREADSHEETS
+from .arguments import FRACTION, POSITIVE_INTEGER, PROBABILITY, all_names, listed, quiet_option
 from .files import OUTPUT
-from .spreadsheets import csv_safe_option
+from .sections import adding
 
 if TYPE_CHECKING:
     from ...tasks.task import Task
@@ -19,6 +20,19 @@ JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
 FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain")
 TOPIC = "topic"  # the columns of a topic model with the topics' proportions
+
+
+csv_safe_option = click.option(
+    "--csv-safe",
+    is_flag=True,
+    help="CSV and TSV: write an apostrophe before text that begins with =, +, - or @, which spreadsheets compute.",
+)
+
+
+def check_csv_safe(safe: bool, kind: str) -> None:
+    """Reject ``--csv-safe`` for a format that is not for spreadsheets."""
+    if safe and kind not in SPREADSHEETS:
+        raise click.UsageError(f"--csv-safe is for {' and '.join(SPREADSHEETS)}, got the format {kind}")
 
 
 @dataclass(frozen=True)
@@ -89,11 +103,7 @@ _OPTIONS = [
     quiet_option,
     click.option("--json", "as_json", is_flag=True, help=f"Same as --output-format {JSON_FORMAT}."),
 ]
-
-
-def prediction_options(command: Any) -> Any:
-    """Add the options that :func:`requested` reads."""
-    return add_options(command, _OPTIONS)
+prediction_options = adding(_OPTIONS)
 
 
 def check_predictions(options: dict[str, Any]) -> None:
@@ -105,7 +115,9 @@ def check_predictions(options: dict[str, Any]) -> None:
 
 
 def check_one_class(option: str, task: Task) -> None:
-    """Reject an option that needs one class per row, if the model's rows have several labels."""
+    """Reject an option that needs one class per row, if the model's rows have several labels, or numbers."""
+    if task.regression:
+        raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
     if task.multilabel:
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
 
@@ -122,10 +134,10 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
     return Requested(numbers, ranking, options["top"], options["abstain"], keep, options.get("interval"))
 
 
-def check_kind(options: dict[str, Any], regression: bool) -> None:
+def check_kind(options: dict[str, Any], task: Task) -> None:
     """Reject options for a model of the other kind."""
-    if not regression and options["interval"] is not None:
+    if not task.regression and options["interval"] is not None:
         raise click.UsageError("--interval needs a regression model; this one predicts classes, use --proba")
-    if regression and (given := [name for name in FOR_CLASSES if options[name]]):
+    if task.regression and (given := [name for name in FOR_CLASSES if options[name]]):
         names = listed(given)
         raise click.UsageError(f"{names}: the model predicts numbers, not classes; use --std or --interval")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS, format_of
-from .arguments import add_options, all_names, listed, names_of
-from .sections import in_section
+from .arguments import all_names, listed, names_of
+from .sections import Decorator, adding
 
 if TYPE_CHECKING:
     from ...data import ReaderOptions
@@ -54,7 +54,7 @@ def delimiter_option(default: str) -> Any:
     )
 
 
-def missing_label_option(default: str) -> Any:
+def missing_label_option(default: str) -> Decorator:
     """Return the option about rows without a label."""
     return click.option(
         "--missing-label",
@@ -179,44 +179,18 @@ _NEW_DATA_OPTIONS = [
     ),
     delimiter_option("as in training"),
 ]
-
-
-def new_missing_label_option(command: Any) -> Any:
-    """Add the option about rows without a label to a command that reads labels for a trained model."""
-    return add_options(command, [missing_label_option("as in training")])
-
-
+new_missing_label_option = missing_label_option("as in training")
 targets_option = click.option("--regression", "targets", is_flag=True, help="Read labels as numbers, for regression.")
 multilabel_option = click.option(
     "--multilabel",
     is_flag=True,
     help="Read multiple labels per row, separated by commas.  [default: inferred from the first 1,000 rows]",
 )
-
-
-def reading_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_reading` to a command."""
-    return _with_options(command, _OPTIONS)
-
-
-def caching_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_reading` to a command whose ``--keep`` is another one."""
-    options = dict(zip(READING, _OPTIONS, strict=True)) | {"only": _only("--only")}
-    return _with_options(command, list(options.values()))
-
-
-def counting_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_counting` to a command."""
-    return _with_options(command, [option for name, option in zip(READING, _OPTIONS, strict=True) if name in COUNTING])
-
-
-def _with_options(command: Any, options: Sequence[Any]) -> Any:
-    return add_options(command, in_section("Reading data", list(options)))
-
-
-def new_data_options(command: Any) -> Any:
-    """Add the options of :func:`opening_of` to a command that reads data for a trained model."""
-    return add_options(command, _NEW_DATA_OPTIONS)
+_NAMED = dict(zip(READING, _OPTIONS, strict=True))
+reading_options = adding(_OPTIONS, "Reading data")
+caching_options = adding((_NAMED | {"only": _only("--only")}).values(), "Reading data")  # --keep is another one
+counting_options = adding([_NAMED[name] for name in COUNTING], "Reading data")
+new_data_options = adding(_NEW_DATA_OPTIONS)  # of a command that reads data for a trained model
 
 
 def opening_of(options: dict[str, Any]) -> dict[str, Any]:
@@ -227,7 +201,7 @@ def opening_of(options: dict[str, Any]) -> dict[str, Any]:
 def chosen_reading(
     options: dict[str, Any], data: Sequence[str], view: View | None = None, infer: bool = True
 ) -> ReaderOptions:
-    """Take the options of :func:`reading_options` out of ``options``; return how to read the data, for a view if any.
+    """Return how to read the data by the options of :func:`reading_options`, for a view if any.
 
     Caches store how they were read. Without ``infer``, what columns hold is left open.
     """
@@ -236,8 +210,7 @@ def chosen_reading(
     from ...data.sources.paths import expand_paths
     from ...data.stream import cached_reading
 
-    given = {name: options.pop(name) for name in READING}
-    given = {name: value for name, value in given.items() if value not in (None, False, ())}
+    given = {name: options[name] for name in READING if options[name] not in (None, False, ())}
     files = expand_paths(data)
     cached = cached_reading(files, None)
     if cached is not None:
@@ -265,21 +238,21 @@ def chosen_reading(
 
 
 def chosen_raw_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Take the options of :func:`reading_options` out of ``options``; return how to read rows as they are, for a stack.
+    """Return how to read rows as they are by the options of :func:`reading_options`, for a stack.
 
     Every member's view scales rows itself; ``--normalize`` does it before, if it is given.
     """
     from ...views.standard import Standard
 
     if not _is_cached(data) and options["normalize"] is None:
-        options["normalize"] = "none"
+        options = options | {"normalize": "none"}
     return chosen_reading(options, data, Standard())
 
 
 def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Take the options of :func:`counting_options` out of ``options``; return how to read counts of words."""
+    """Return how to read counts of words by the options of :func:`counting_options`."""
     bits = options["bits"]
-    reading = chosen_reading(options | dict.fromkeys(READING, None) | {n: options.pop(n) for n in COUNTING}, data)
+    reading = chosen_reading(dict.fromkeys(READING, None) | options, data)
     if not _is_cached(data):
         return replace(reading, normalize="none", vocabulary=reading.named and bits is None)
     if reading.normalize != "none":

@@ -1,4 +1,4 @@
-"""Whether labels are classes or numbers to predict, and the learner of numbers that options describe."""
+"""Whether labels are classes or numbers to predict, and the defaults that depend on it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import click
 from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
 from ..inputs import kind_of_model
-from .arguments import add_options, is_given, listed
+from .arguments import is_given, listed
+from .cluster import on_cluster
 from .files import CHECKPOINT
 from .reading import chosen_reading
-from .sections import LEARNER, in_section
+from .sections import LEARNER, adding
 
 if TYPE_CHECKING:
     from ..output.progress import Quiet
@@ -31,21 +32,32 @@ _OPTIONS = [
         "integers]",
     )
 ]
+task_option = adding(_OPTIONS, LEARNER)
 
 
-def task_option(command: Any) -> Any:
-    """Add the option that :func:`known_task` reads."""
-    return add_options(command, in_section(LEARNER, _OPTIONS))
-
-
-def known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
-    """Return whether the options, or a model to continue, say to predict numbers; ``None`` if they do not say.
+def choose_task(ctx: click.Context, data: Sequence[str], options: dict[str, Any], report: Quiet) -> bool:
+    """Return whether to predict numbers, and put the defaults that depend on that among the options.
 
     Raises
     ------
     click.UsageError
         If options do not fit together.
     """
+    known = _known_task(ctx, options)
+    regression = _seen_task(options, data, report) if known is None else known
+    if not regression and options["covariance"] == AUTO:
+        raise click.UsageError(f"--covariance: {AUTO} is for --regression; name a covariance")
+    if regression and options["auto"] and on_cluster(options):
+        raise click.UsageError("--auto of numbers trains in one process; omit --workers and --scheduler")
+    options["covariance"] = options["covariance"] or (AUTO if regression else DIAGONAL)
+    if options["rule"] is None:
+        options["rule"] = REGRESSION_RULE if regression else CLASS_RULE
+    options["regression"] = True if regression else options["regression"]
+    return regression
+
+
+def _known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
+    """Return whether the options, or a model to continue, say to predict numbers; ``None`` if they do not say."""
     rule, chosen = options["rule"], options["regression"]
     if rule in REGRESSION_RULES and chosen is False:
         raise click.UsageError(f"--rule: {rule} predicts numbers; omit --classification, or use another rule")
@@ -62,13 +74,13 @@ def known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
     return False if chosen is False or of_classes or rule is not None else None
 
 
-def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bool:
+def _seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bool:
     """Return whether labels are numbers that can be no classes, by the first rows, and report it."""
     from ...data.label_kind import ROWS_TO_INFER, label_kind
     from ...data.sources.paths import expand_paths
     from ...data.warning import warn
 
-    found = label_kind(expand_paths(data), chosen_reading(dict(options), data, infer=False))
+    found = label_kind(expand_paths(data), chosen_reading(options, data, infer=False))
     if found.fraction is not None:
         shown = f", such as {found.fraction:g}," if found.fraction == found.fraction else ""
         report.note("task", f"labels are numbers{shown} so the model predicts numbers (--regression)", regression=True)
@@ -79,22 +91,3 @@ def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bo
         )
         warn(text)
     return found.fraction is not None
-
-
-def put_defaults(options: dict[str, Any], regression: bool) -> None:
-    """Put the defaults that depend on the task among the options.
-
-    Raises
-    ------
-    click.UsageError
-        If an option is for the other task.
-    """
-    if not regression and options["covariance"] == AUTO:
-        raise click.UsageError(f"--covariance: {AUTO} is for --regression; name a covariance")
-    if options["covariance"] is None:
-        options["covariance"] = AUTO if regression else DIAGONAL
-    if options["rule"] is None:
-        options["rule"] = REGRESSION_RULE if regression else CLASS_RULE
-    if regression and options["auto"] and (options["workers"] is not None or options["scheduler"] is not None):
-        raise click.UsageError("--auto of numbers trains in one process; omit --workers and --scheduler")
-    options["regression"] = True if regression else options["regression"]

@@ -9,8 +9,7 @@ import click
 
 from ...rules import REGRESSION_RULES, RULES, make_rule
 from ...rules.rule import Rule
-from .arguments import add_options
-from .sections import in_section
+from .sections import RULE, adding
 
 PREFIX = "rule_parameter_"
 ALL_RULES = {**RULES, **REGRESSION_RULES}
@@ -48,30 +47,29 @@ def parameter_help(name: str) -> str:
     return f"{meanings}." + (f"  [default: {each}]" if each else "")
 
 
-def rule_options(command: Any) -> Any:
-    """Add ``--rule``, an option for every parameter and ``--rule-param NAME=VALUE`` to a command."""
-    options = [
-        click.option(
-            "--rule", metavar="NAME",
-            help="Train with this update rule; confidently rules lists them, and rules NAME explains its parameters.  "
-            "[default: arow; regression: ridge]",
-        ),
-        *(
-            click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))
-            for name in PARAMETERS
-        ),
-        click.option(
-            "--rule-param", metavar="NAME=X", multiple=True, help="Set a parameter like --NAME X. Repeatable."
-        ),
-    ]  # fmt: skip
-    return add_options(command, in_section("Rule", options))
+rule_options = adding(
+[
+    click.option(
+        "--rule", metavar="NAME",
+        help="Train with this update rule; confidently rules lists them, and rules NAME explains its parameters.  "
+        "[default: arow; regression: ridge]",
+    ),
+    *(
+        click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))
+        for name in PARAMETERS
+    ),
+    click.option(
+        "--rule-param", metavar="NAME=X", multiple=True, help="Set a parameter like --NAME X. Repeatable."
+    ),
+],
+    RULE,
+)  # fmt: skip
 
 
 def chosen_rule(options: dict[str, Any]) -> Rule:
-    """Take the options of :func:`rule_options` out of ``options`` and make the rule they name."""
-    parameters = {name: options.pop(PREFIX + name) for name in PARAMETERS}
-    parameters = {name: value for name, value in parameters.items() if value is not None}
-    for text in options.pop("rule_param"):
+    """Make the rule that the options of :func:`rule_options` name."""
+    parameters = {name: options[PREFIX + name] for name in PARAMETERS if options[PREFIX + name] is not None}
+    for text in options["rule_param"]:
         name, equals, value = text.partition("=")
         try:
             if not equals or name in parameters:
@@ -82,6 +80,6 @@ def chosen_rule(options: dict[str, Any]) -> Rule:
                 f"--rule-param: expected NAME=VALUE with a number, each name once, got {text!r}"
             ) from None
     try:
-        return make_rule(options.pop("rule"), **parameters)
+        return make_rule(options["rule"], **parameters)
     except (TypeError, ValueError) as error:
         raise click.UsageError(str(error)) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -22,16 +22,15 @@ SECTION_OF = {name: title for title, names in SHARED.items() for name in names.s
 Decorator = Callable[[Any], Any]
 
 
-def in_section(title: str, options: list[Decorator]) -> list[Decorator]:
-    """Return the same options, assigned to a section of the help."""
-    return [_assigned(title, option) for option in options]
+def adding(options: Iterable[Decorator], section: str | None = None) -> Decorator:
+    """Return a decorator that adds options to a command; its help lists them in this order, in a section if named."""
 
-
-def _assigned(title: str, option: Decorator) -> Decorator:
     def decorate(command: Any) -> Any:
-        command = option(command)
-        last: Any = (command.params if isinstance(command, click.Command) else command.__click_params__)[-1]
-        last.section = title
+        for option in reversed(list(options)):
+            command = option(command)
+            last: Any = (command.params if isinstance(command, click.Command) else command.__click_params__)[-1]
+            if section is not None:
+                last.section = section
         return command
 
     return decorate

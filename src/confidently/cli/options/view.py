@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .arguments import add_options, names_of
+from .arguments import names_of
 from .reading import chosen_reading
-from .sections import LEARNER, in_section
+from .sections import LEARNER, adding
 
 if TYPE_CHECKING:
     from ...data.reading import ReaderOptions
@@ -30,17 +30,13 @@ VIEW_OPTIONS = [
         help="Multiply the features of two columns or namespaces; A,A multiplies those of one. Repeatable.",
     ),
 ]
-
-
-def view_options(command: Any) -> Any:
-    """Add the options of :func:`chosen_view_and_reading`, besides those of reading, to a command."""
-    return add_options(command, in_section(LEARNER, VIEW_OPTIONS))
+view_options = adding(VIEW_OPTIONS, LEARNER)
 
 
 def chosen_view_and_reading(
     options: dict[str, Any], data: Sequence[str], standardize: bool = True
 ) -> tuple[View | None, ReaderOptions, str]:
-    """Take the options of reading out of ``options``; return the view, how to read the data for it, and what to say.
+    """Return the view that the options describe, how to read the data for it, and what to say.
 
     If no view is named, numeric columns of tables are standardized, or with ``standardize=False`` read as they are.
     Rows that ``--normalize l2`` scales are not.
@@ -65,12 +61,8 @@ def chosen_view_and_reading(
 
 
 def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Take the options of reading out of ``options``; return how training reads the data, unless a view is named."""
-    given = options | {"view": None, "pairs": ()}
-    _, reading, _ = chosen_view_and_reading(given, data)
-    for name in options.keys() - given.keys():
-        del options[name]
-    return reading
+    """Return how training reads the data, unless a view is named."""
+    return chosen_view_and_reading(options | {"view": None, "pairs": ()}, data)[1]
 
 
 def _view(options: dict[str, Any], first: View | None) -> View | None:

@@ -1,4 +1,4 @@
-"""Explained predictions of a row, as text and for JSON."""
+"""Explained predictions of a row, as text and for JSON: of classes and numbers, of learners and stacks."""
 
 from __future__ import annotations
 
@@ -6,40 +6,84 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...wording import counted
-from .summaries import MAX_CLASSES_SHOWN
+from .summaries import MAX_CLASSES_SHOWN, weighted_members
 from .text import shown as named
 from .text import table as aligned
 
 if TYPE_CHECKING:
+    from ...data import Batch
     from ...models.explanation import Explanation, NumberExplanation
     from ...models.model import Model
     from ...models.stack_explanation import NumberStackExplanation, StackExplanation
 
-
-def _margin(found: Explanation | StackExplanation) -> dict[str, Any]:
-    of = {"for": found.supported, "against": found.rival, "mean": found.mean, "variance": found.variance}
-    return {"predicted": found.predicted, "margin": of | {"std": found.variance**0.5}, "classes": found.classes}
+    Explained = Explanation | NumberExplanation | StackExplanation | NumberStackExplanation
 
 
-def explained(found: Explanation, top: int) -> dict[str, Any]:
-    """Return an explained margin for JSON."""
-    return _margin(found) | contributions(found, top)
+def explained(model: Model, row: Batch, about: str | None) -> Explained:
+    """Return the explained prediction for a row: of a number, or of the margin of a class.
+
+    Raises
+    ------
+    ValueError
+        If the model predicts several numbers.
+    """
+    if weighted_members(model.learner) is not None:
+        from ...models.stack_explanation import explain_number_stack, explain_stack
+
+        return explain_number_stack(model, row) if model.learner.task.regression else explain_stack(model, row, about)
+    if model.learner.task.regression:
+        from ...models.explanation import explain_number
+
+        return explain_number(model, row)
+    from ...models.explanation import explain
+
+    return explain(model, row, about)
 
 
-def contributions(found: Explanation | NumberExplanation, top: int) -> dict[str, Any]:
-    """Return the largest contributions, and the sum of the others, for JSON."""
+def explanation_facts(model: Model, found: Any, top: int) -> dict[str, Any]:
+    """Return an explained prediction for JSON, with the largest contributions and the sum of the others."""
+    stack = weighted_members(model.learner) is not None
+    if model.learner.task.regression:
+        names = ("predicted", "std") if stack else ("predicted", "std", "offset", "mean", "variance")
+        prediction = {name: getattr(found, name) for name in names}
+    else:
+        of = {"for": found.supported, "against": found.rival, "mean": found.mean, "variance": found.variance}
+        margin = of | {"std": found.variance**0.5}
+        prediction = {"predicted": found.predicted, "margin": margin, "classes": found.classes}
+    if stack:
+        rest = found.features[top:]
+        return prediction | {
+            "members": [{**part._asdict(), "mean": part.mean} for part in found.members],
+            "features": [part._asdict() for part in found.features[:top]],
+            "others": {"count": len(rest), "mean": sum(part.mean for part in rest)},
+        }
     rest = found.contributions[top:]
-    return {
+    return prediction | {
         "contributions": [asdict(contribution) for contribution in found.contributions[:top]],
         "others": {"count": len(rest), "mean": sum(c.mean for c in rest), "variance": sum(c.variance for c in rest)},
-    }  # fmt: skip
+    }
 
 
-def row_text(model: Model, found: Explanation, top: int) -> str:
-    """Return an explained margin as text."""
-    return "\n\n".join(
-        [*_prediction_parts(found, model.learner.task.multilabel), *_contributions_parts(found, top, "margin")]
-    )
+def explanation_text(model: Model, found: Any, top: int) -> str:
+    """Return an explained prediction as text."""
+    stack, numbers = weighted_members(model.learner) is not None, model.learner.task.regression
+    total, mean = "margin", found.mean if not (stack and numbers) else found.predicted
+    if not numbers:
+        parts = _prediction_parts(found, model.learner.task.multilabel)
+    else:
+        total = "log rate" if not stack and model.learner.settings.rule.counts else "prediction"
+        parts = [f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}"]
+        if not stack:
+            parts[0] += f"\n{total:10} {found.offset:+.4g} of every row, {mean:+.4g} of the features of this one"
+    if not stack:
+        return "\n\n".join([*parts, *_contributions_parts(found, top, total)])
+    members = [["member", "weight", "predicts" if numbers else "its margin", f"adds to {total}"]]
+    own = (f"{p.number:.4g}" if numbers else f"{p.logit:+.4g}" for p in found.members)
+    members += [
+        [p.name, f"{p.weight:+.2f}", part, f"{p.mean:+.4g}"] for p, part in zip(found.members, own, strict=True)
+    ]
+    members.append(["all", "", "", f"{mean:+.4g}"])
+    return "\n\n".join([*parts, aligned(members), _features_text(found, top, total, mean)])
 
 
 def _contributions_parts(found: Explanation | NumberExplanation, top: int, total: str) -> list[str]:
@@ -58,17 +102,7 @@ def _contributions_parts(found: Explanation | NumberExplanation, top: int, total
     return [aligned(rows), *(["* unseen in training: mean 0 and the prior variance"] if unseen else [])]
 
 
-def number_text(found: NumberExplanation, top: int, logarithm: bool) -> str:
-    """Return an explained number as text."""
-    total = "log rate" if logarithm else "prediction"
-    predicted = (
-        f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}\n"
-        f"{total:10} {found.offset:+.4g} of every row, {found.mean:+.4g} of the features of this one"
-    )
-    return "\n\n".join([predicted, *_contributions_parts(found, top, total)])
-
-
-def _prediction_parts(found: Explanation | StackExplanation, multilabel: bool = False) -> list[str]:
+def _prediction_parts(found: Explanation | StackExplanation, multilabel: bool) -> list[str]:
     """Return the predicted class and the margin, and a table of the classes."""
     predicted = ", ".join(map(named, found.predicted)) or "(none)" if multilabel else named(found.predicted)
     against = "" if found.rival is None and multilabel else f" against {named(found.rival)}"
@@ -81,42 +115,6 @@ def _prediction_parts(found: Explanation | StackExplanation, multilabel: bool = 
         f"for {named(found.supported)}{against}"
     )
     return [margin, aligned(scores)]
-
-
-def number_stack_explained(found: NumberStackExplanation, top: int) -> dict[str, Any]:
-    """Return an explained number of a stack for JSON."""
-    return {"predicted": found.predicted, "std": found.std, **_stack_parts(found, top)}
-
-
-def number_stack_text(found: NumberStackExplanation, top: int) -> str:
-    """Return an explained number of a stack as text."""
-    members = [["member", "weight", "predicts", "adds to prediction"]]
-    members += [[p.name, f"{p.weight:+.2f}", f"{p.number:.4g}", f"{p.mean:+.4g}"] for p in found.members]
-    members.append(["all", "", "", f"{found.predicted:+.4g}"])
-    predicted = f"predicted  {found.predicted:.4g} with a standard deviation of {found.std:.4g}"
-    return "\n\n".join([predicted, aligned(members), _features_text(found, top, "prediction", found.predicted)])
-
-
-def stack_explained(found: StackExplanation, top: int) -> dict[str, Any]:
-    """Return an explained margin of a stack for JSON."""
-    return {**_margin(found), **_stack_parts(found, top)}
-
-
-def _stack_parts(found: StackExplanation | NumberStackExplanation, top: int) -> dict[str, Any]:
-    rest = found.features[top:]
-    return {
-        "members": [{**part._asdict(), "mean": part.mean} for part in found.members],
-        "features": [part._asdict() for part in found.features[:top]],
-        "others": {"count": len(rest), "mean": sum(part.mean for part in rest)},
-    }
-
-
-def stack_row_text(found: StackExplanation, top: int) -> str:
-    """Return an explained margin of a stack as text."""
-    members = [["member", "weight", "its margin", "adds to margin"]]
-    members += [[p.name, f"{p.weight:+.2f}", f"{p.logit:+.4g}", f"{p.mean:+.4g}"] for p in found.members]
-    members.append(["all", "", "", f"{found.mean:+.4g}"])
-    return "\n\n".join([*_prediction_parts(found), aligned(members), _features_text(found, top, "margin", found.mean)])
 
 
 def _features_text(found: StackExplanation | NumberStackExplanation, top: int, total: str, mean: float) -> str:

@@ -1,11 +1,11 @@
-"""Measures of a classifier's predictions for labeled data, of ``evaluate`` and of validations."""
+"""Measures of predictions for labeled data, of ``evaluate`` and of validations."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,20 @@ from ...evaluation.metrics import (
     AbstentionMetrics,
     ClassMetrics,
     LabelMetrics,
+    RegressionMetrics,
     area_under_curve,
 )
 from ..inputs import open_for
-from .predictions import decided, scores_and_probabilities
-from .reading import reported_batches
+from ..options.predictions import Requested
+from .predictions import ClassPredictions, one_number
+from .reporter import reported_batches
 from .text import class_name
 
 if TYPE_CHECKING:
-    from ... import _core
     from ...data import Batch
     from ...models.model import Model
+
+COVERAGE = 0.9  # of the intervals of numbers that are measured
 
 
 def evaluate_model(
@@ -38,24 +41,39 @@ def evaluate_model(
     ``abstain`` and ``by_coverage`` need a model of one class per row. ``opening`` goes to :func:`open_for`, except for
     ``quiet``; with ``quiet=False`` progress is reported.
     """
+    if model.learner.task.regression:
+        return _number_metrics(model, paths, **opening).result(), None
     if model.learner.task.multilabel:
         return _evaluate_labels(model, paths, opening), None
     return _evaluate(model, paths, abstain, by_coverage, opening)
 
 
 def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
-    """Return rows, error and mean log-loss of a model that is still being trained, and leave the model as it is."""
-    learner = copy.copy(model.learner)
-    learner.state = dict(learner.state)  # answering may add a feature; arrays are replaced, never written to
-    snapshot = copy.copy(model)
-    snapshot.learner = learner
-    if learner.task.multilabel:
+    """Return rows and the task's measures of a model that is still being trained, and leave the model as it is."""
+    snapshot, task = copy.copy(model), model.learner.task
+    snapshot.learner = copy.copy(model.learner)
+    snapshot.learner.state = dict(model.learner.state)  # answering may add a feature; arrays are never written to
+    if task.multilabel:
         return _validate_labels(snapshot, paths)
-    metrics = ClassMetrics(max(2, len(model.classes)))
-    for _ in _measured(snapshot, paths, metrics, Counter()):
-        pass
-    result = metrics.result()
-    return {name: result[name] for name in ("rows", "error", "log_loss")}
+    if task.regression:
+        result = _number_metrics(snapshot, paths).result()
+    else:
+        metrics = ClassMetrics(len(task.names(model.classes)))
+        for batch in _answered(snapshot, paths, Counter()):
+            metrics.add(batch.truth, batch.predicted, batch.probabilities)
+        result = metrics.result()
+    return {name: result[name] for name in ("rows", *task.measures)}
+
+
+def _number_metrics(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> RegressionMetrics:
+    metrics, learner, answering = RegressionMetrics(COVERAGE), one_number(model), model.predictor()
+    calibrated = model.calibration is not None
+    with open_for(model, paths, **model.learner.task.reading, **opening) as stream:
+        for batch in reported_batches(stream, quiet):
+            assert batch.targets is not None
+            found = learner.number_distribution(answering.matrix(batch))
+            metrics.add(batch.targets, found.mean[:, 0], learner.intervals(found, COVERAGE, calibrated)[:, 0])
+    return metrics
 
 
 def _evaluate(
@@ -64,9 +82,11 @@ def _evaluate(
     metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
     binary, scores, truths, right, certain = model.learner.task.binary, [], [], [], []
     unknown: Counter[Any] = Counter()
-    for matrix, truth, predicted, probability in _measured(model, paths, metrics, unknown, **opening):
+    for _, truth, score, predicted, probabilities in _answered(model, paths, unknown, **opening):
+        metrics.add(truth, predicted, probabilities)
+        probability = probabilities[np.arange(len(predicted)), predicted]
         if binary:
-            scores.append(model.learner.decision(matrix)[truth >= 0])
+            scores.append(score[truth >= 0])
             truths.append(truth[truth >= 0] == 1)
         abstaining.add(truth == predicted, probability)
         if by_coverage:
@@ -91,62 +111,58 @@ def _evaluate(
     return result | listed, curve
 
 
-def _measured(
-    model: Model, paths: Sequence[str], metrics: ClassMetrics, unknown: Counter[Any], **opening: Any
-) -> Iterator[tuple[_core.Matrix, np.ndarray, np.ndarray, np.ndarray]]:
-    """Add all rows to the metrics; yield them with true and predicted class numbers and the latter's probability."""
-    answering = model.predictor()
-    for batch, truth in _numbered(model, paths, multilabel=False, unknown=unknown, **opening):
-        matrix = answering.matrix(batch)
-        scores, probabilities = scores_and_probabilities(model, matrix)
-        predicted = decided(model, scores, probabilities)
-        metrics.add(truth, predicted, probabilities)
-        yield matrix, truth, predicted, probabilities[np.arange(len(predicted)), predicted]
-
-
 def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]) -> dict[str, Any]:
-    n_labels = len(model.classes)
-    answering, metrics = model.predictor(), LabelMetrics(n_labels)
-    names: Counter[Any] = Counter()
-    for batch, label in _numbered(model, paths, multilabel=True, unknown=names, **opening):
-        relevant, unknown = _relevant_labels(batch, label, n_labels)
-        scores, p = scores_and_probabilities(model, answering.matrix(batch))
-        metrics.add(relevant, unknown, scores, decided(model, scores, p))
+    metrics, names = LabelMetrics(len(model.classes)), Counter[Any]()
+    for answers in _answered(model, paths, names, **opening):
+        relevant, unknown = _relevant_labels(answers, len(model.classes))
+        metrics.add(relevant, unknown, answers.scores, answers.predicted)
     return metrics.result() | {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics)}
 
 
 def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     """Measures of predicted probabilities; the log-loss is a mean over labels too."""
-    rows, wrong, loss, answering = 0, 0, 0.0, model.predictor()
-    for batch, label in _numbered(model, paths, multilabel=True, unknown=Counter()):
-        relevant, unknown = _relevant_labels(batch, label, len(model.classes))
-        scores, p = scores_and_probabilities(model, answering.matrix(batch))
+    rows, wrong, loss = 0, 0, 0.0
+    for answers in _answered(model, paths, Counter()):
+        relevant, unknown = _relevant_labels(answers, len(model.classes))
+        p = answers.probabilities
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
         loss -= float(np.log(given).mean(axis=1).sum()) if relevant.shape[1] else 0.0
-        wrong += int(((decided(model, scores, p) != relevant).any(axis=1) | (unknown > 0)).sum())
-        rows += len(batch)
+        wrong += int(((answers.predicted != relevant).any(axis=1) | (unknown > 0)).sum())
+        rows += len(p)
     return {"rows": rows, "error": wrong / rows, "log_loss": loss / rows}
 
 
-def _numbered(
-    model: Model, paths: Sequence[str], multilabel: bool, unknown: Counter[Any], quiet: bool = True, **opening: Any
-) -> Iterator[tuple[Batch, np.ndarray]]:
-    """Yield batches with the model's class numbers of their labels; -1 for labels it does not know, which it counts."""
+class Answers(NamedTuple):
+    """The model's class numbers of a batch's labels, -1 for labels it does not know, and what it says of the rows."""
+
+    batch: Batch
+    truth: np.ndarray
+    scores: np.ndarray
+    predicted: np.ndarray
+    probabilities: np.ndarray
+
+
+def _answered(
+    model: Model, paths: Sequence[str], unknown: Counter[Any], quiet: bool = True, **opening: Any
+) -> Iterator[Answers]:
+    """Yield what a model says of labeled data; count the labels that it does not know."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
-    names: list[Any] = []
-    number_of = np.empty(0, dtype=np.int64)
-    with open_for(model, paths, multilabel=multilabel, **opening) as stream:
+    names, number_of = list[Any](), np.empty(0, dtype=np.int64)
+    answering = ClassPredictions(model, Requested())
+    with open_for(model, paths, **answering.task.reading, **opening) as stream:
         for batch in reported_batches(stream, quiet):
             names += [new.name for new in batch.new_labels]
             number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
             numbers = number_of[batch.labels]
             label, rows = np.unique(batch.labels[numbers < 0], return_counts=True)
             unknown.update(dict(zip([names[k] for k in label.tolist()], rows.tolist(), strict=True)))
-            yield batch, numbers
+            scores, probabilities = answering.with_probabilities(answering.inputs(batch))
+            yield Answers(batch, numbers, scores, answering.decided(scores, probabilities), probabilities)
 
 
-def _relevant_labels(batch: Batch, label: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
+def _relevant_labels(answers: Answers, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows' labels as booleans (rows, labels), and the number of unknown labels of each row."""
+    batch, label = answers.batch, answers.truth
     assert batch.label_start is not None  # the rows are multilabel
     row = row_numbers(batch.label_start)
     relevant = np.zeros((len(batch), n_labels), dtype=bool)

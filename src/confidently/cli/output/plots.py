@@ -44,9 +44,7 @@ class Panel(NamedTuple):
     """The weights of one class: the class, and the name, mean and standard deviation of each weight."""
 
     of: Any
-    names: list[str]
-    means: list[float]
-    stds: list[float]
+    bars: list[tuple[str, float, float]]
 
 
 def save_plot(figure: Figure, path: str) -> None:
@@ -63,12 +61,7 @@ def plot_model(model: Model, views: list[ClassView]) -> Figure:
     """Plot the most decisive weights of each class with two standard deviations to either side."""
     shown = [view for view in views if view.decisive][:MAX_CLASSES]
     panels = [
-        Panel(
-            view.name,
-            [_shortened(_feature_name(weight.feature)) for weight in view.decisive],
-            [weight.mean for weight in view.decisive],
-            [weight.std for weight in view.decisive],
-        )
+        Panel(view.name, [(_shortened(_feature_name(one.feature)), one.mean, one.std) for one in view.decisive])
         for view in shown
     ]
     return _plot_panels(model, panels, len(views) - len(shown), "Most decisive weights", max_columns=3, width=4.3)
@@ -77,30 +70,22 @@ def plot_model(model: Model, views: list[ClassView]) -> Figure:
 def plot_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
     """Plot the weight of each topic with two standard deviations to either side; one panel per class."""
     shown = views[:MAX_TOPIC_CLASSES]
-    panels = [
-        Panel(
-            view.name,
-            [_topic_name(topic) for topic in view.topics],
-            [topic.mean for topic in view.topics],
-            [topic.std for topic in view.topics],
-        )
-        for view in shown
-    ]
+    panels = [Panel(view.name, [(_topic_name(one), one.mean, one.std) for one in view.topics]) for view in shown]
     return _plot_panels(model, panels, len(views) - len(shown), "Weights of topics", max_columns=2, width=9.5)
 
 
-def plot_row(found: Explanation, top: int) -> Figure:
-    """Plot the contribution of each feature of a row to the margin, the largest on top."""
+def plot_explanation(model: Model, found: Any, top: int) -> Figure:
+    """Plot what each feature of a row, and each member of a stack, adds to the prediction, the largest on top."""
+    if hasattr(found, "members"):
+        return plot_stack_row(found, top)
+    if model.learner.task.regression:
+        counts = model.learner.settings.rule.counts
+        of = f"log rate, exp({found.offset:.4g} + sum + variance/2)" if counts else f"prediction {found.predicted:.4g}"
+        return _plot_contributions(found, top, "sum", f"Contributions to the {of}")
     against = "" if found.rival is None else f" (right) against {_class_name(found.rival)} (left)"
     return _plot_contributions(
         found, top, "margin", f"Contributions to the margin of {_class_name(found.supported)}{against}"
     )
-
-
-def plot_number(found: NumberExplanation, top: int, logarithm: bool) -> Figure:
-    """Plot the contribution of each feature of a row to a predicted number, or to its logarithm."""
-    of = f"log rate, exp({found.offset:.4g} + sum + variance/2)" if logarithm else f"prediction {found.predicted:.4g}"
-    return _plot_contributions(found, top, "sum", f"Contributions to the {of}")
 
 
 def _plot_contributions(found: Explanation | NumberExplanation, top: int, total: str, title: str) -> Figure:
@@ -157,11 +142,12 @@ def _plot_panels(
     """Plot panels side by side, each ``width`` inches wide, under a title; ``left_out`` classes are not shown."""
     columns = min(max_columns, max(1, len(panels)))
     rows = max(1, math.ceil(len(panels) / columns))
-    bars = max([len(panel.names) for panel in panels], default=1)
+    bars = max([len(panel.bars) for panel in panels], default=1)
     figure = Figure(figsize=(max(MIN_WIDTH, width * columns), 1.2 + rows * (0.8 + 0.24 * bars)), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).ravel()
     for axes, panel in zip(grid, panels, strict=False):
-        _draw_bars(axes, panel.names, panel.means, [2.0 * std for std in panel.stds])
+        names, means, stds = map(list, zip(*panel.bars, strict=True))
+        _draw_bars(axes, names, means, [2.0 * std for std in stds])
         axes.set_title(_panel_title(model, panel.of), loc="left", fontsize=10)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from ...arrays import predicted_numbers
 from ...data.class_order import sorted_numbers
+from ..inputs import BadInput
 from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
 from .text import class_name
 
 if TYPE_CHECKING:
-    from ... import _core
     from ...data import Batch
     from ...models.model import Model
     from ...topics.model import TopicModel
@@ -68,63 +67,136 @@ class Column:
 
 
 class Predictions:
-    """Predictions of a model; each kind of model supplies its numbers.
+    """Predictions of a model as columns: those kept of the input, then the model's own.
 
-    Parameters
+    Attributes
     ----------
-    model : Model or TopicModel
-    requested : Requested
+    names : sequence
+        The names of the classes.
     """
 
-    numbers: tuple[str, ...] = NUMBERS
+    names: Sequence[Any] = ()
 
     def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
         self.model, self.requested = model, requested
-        self.task = model.learner.task
-        self.names = [*model.classes, None][: max(2, len(model.classes))] if self.task.binary else model.classes
-        self.multilabel = model.learner.task.multilabel
-        self.order = sorted_numbers(self.names)  # of the columns
-        self.n_ranked = min(requested.top or len(self.names), len(self.names))
-        if requested.abstain is not None:
-            check_one_class("--abstain", self.task)
-        self.columns = list(self._columns())
+        self.columns = [*(Column(name, None, "string") for name in requested.keep), *self._columns()]
         headers = [column.header for column in self.columns]
         if twice := {header for header in headers if headers.count(header) > 1}:
             raise click.UsageError(f"--keep: {twice.pop()!r} is also a column of predictions")
 
+    def of(self, batch: Batch) -> list[Sequence[Any]]:
+        """Return the values of all columns for a batch of rows, numbers as arrays."""
+        return [*(list(batch.kept[name]) for name in self.requested.keep), *self._values(batch)]
+
+    def _columns(self) -> Iterator[Column]:
+        raise NotImplementedError
+
+    def _values(self, batch: Batch) -> list[Sequence[Any]]:
+        raise NotImplementedError
+
+
+def predictions_of(model: Model, requested: Requested) -> Predictions:
+    """Return the predictions of a classifier or a regression."""
+    return (NumberPredictions if model.learner.task.regression else ClassPredictions)(model, requested)
+
+
+def one_number(model: Model) -> Any:
+    """Return the learner of a regression, which predicts one number per row."""
+    if (n := model.learner.n_classes) > 1:
+        raise BadInput(f"the model predicts {n} numbers per row, expected one; use it in Python")
+    return model.learner
+
+
+class NumberPredictions(Predictions):
+    """Predictions of a regression: the number, its standard deviation, and the limits of an interval."""
+
+    def __init__(self, model: Model, requested: Requested) -> None:
+        self.learner, self.answering = one_number(model), model.predictor()
+        self.calibrated = model.calibration is not None
+        super().__init__(model, requested)
+
+    def _columns(self) -> Iterator[Column]:
+        names = ["prediction", *(["std"] if "std" in self.requested.numbers else [])]
+        names += ["lower", "upper"] if self.requested.interval is not None else []
+        return (Column(name, None, "number") for name in names)
+
+    def _values(self, batch: Batch) -> list[Sequence[Any]]:
+        requested, matrix = self.requested, self.answering.matrix(batch)
+        if "std" not in requested.numbers and requested.interval is None:
+            return [self.learner.numbers(matrix)[:, 0]]
+        found = self.learner.number_distribution(matrix)
+        columns = [found.mean[:, 0]]
+        if "std" in requested.numbers:
+            columns.append(self.learner.number_deviations(found, self.calibrated)[:, 0])
+        if requested.interval is not None:
+            columns += list(self.learner.intervals(found, requested.interval, self.calibrated)[:, 0].T)
+        return columns
+
+
+class ClassPredictions(Predictions):
+    """Predictions of a classifier: the class or labels, and numbers of each of them."""
+
+    numbers: tuple[str, ...] = NUMBERS
+
+    def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
+        self.task = model.learner.task
+        self.names = self.task.names(model.classes)
+        self.order = sorted_numbers(self.names)  # of the columns
+        self.n_ranked = min(requested.top or len(self.names), len(self.names))
+        if requested.abstain is not None:
+            check_one_class("--abstain", self.task)
+        super().__init__(model, requested)
+        self.answer(model)
+
+    # --- what a kind of model supplies -------------------------------------------------------------------------------
+
+    def answer(self, model: Any) -> None:
+        """Get ready to predict rows of a stream."""
+        self.answering, self.calibration = model.predictor(), model.calibration
+        self.by_probability = self.answering.learner.decides_by_probability(self.calibration)
+
     def inputs(self, batch: Batch) -> Any:
         """Return rows as the model takes them."""
-        raise NotImplementedError
+        return self.answering.matrix(batch)
 
     def scores(self, inputs: Any) -> np.ndarray:
         """Return the margin of each row: one per class unless there are two classes."""
-        raise NotImplementedError
+        scores: np.ndarray = self.answering.learner.decision(inputs)
+        return scores
 
     def distribution(self, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the mean and the variance of each margin."""
-        raise NotImplementedError
+        found: tuple[np.ndarray, np.ndarray] = self.answering.learner.margin_distribution(inputs)
+        return found
 
     def with_probabilities(self, inputs: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the margins and the probability of every class (label); one column each."""
-        raise NotImplementedError
+        found: tuple[np.ndarray, np.ndarray]
+        found = self.answering.learner.decision_and_probabilities(inputs, self.calibration)
+        return found
 
-    def of(self, batch: Batch) -> list[Sequence[Any]]:
-        """Return the values of all columns for a batch of rows, numbers as arrays."""
+    def decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
+        """Return the numbers of the predicted classes, or booleans for labels."""
+        found: np.ndarray = self.answering.learner.decided(scores, proba if self.by_probability else None)
+        return found
+
+    # --- columns -----------------------------------------------------------------------------------------------------
+
+    def _values(self, batch: Batch) -> list[Sequence[Any]]:
         requested, inputs = self.requested, self.inputs(batch)
         numbers: dict[str, np.ndarray] = {}
         if requested.numbers & {"std", "variance"}:
             numbers["margin"], numbers["variance"] = self.distribution(inputs)
             numbers["std"] = np.sqrt(numbers["variance"])
-        if self.needs_probabilities:
+        if self.by_probability or "proba" in requested.numbers or requested.abstain is not None:
             numbers["margin"], numbers["proba"] = self.with_probabilities(inputs)
         elif "margin" not in numbers:
             numbers["margin"] = self.scores(inputs)
         if TOPIC in requested.numbers:
             numbers[TOPIC] = inputs
-        found: list[Sequence[Any]] = [list(batch.kept[name]) for name in requested.keep]
-        decided = self._decided(numbers["margin"], numbers.get("proba"))
-        found.append(self._predicted(decided, numbers.get("proba")))
-        ranking = self._ranking(numbers["margin"], decided) if requested.ranking else None
+        decided = self.decided(numbers["margin"], numbers.get("proba"))
+        found = [self._predicted(decided, numbers.get("proba"))]
+        ranking = self.task.ranked(numbers["margin"], decided)[:, : self.n_ranked] if requested.ranking else None
         if ranking is not None:
             found.append([[self.names[k] for k in row] for row in ranking.tolist()])
         for name in self.numbers:
@@ -132,20 +204,8 @@ class Predictions:
                 found += self._by_part(name, numbers[name], ranking)
         return found
 
-    @property
-    def decides_by_probability(self) -> bool:
-        """Whether predictions need probabilities."""
-        return False
-
-    @property
-    def needs_probabilities(self) -> bool:
-        asked = "proba" in self.requested.numbers or self.requested.abstain is not None
-        return asked or self.decides_by_probability
-
     def _columns(self) -> Iterator[Column]:
-        for name in self.requested.keep:
-            yield Column(name, None, "string")
-        yield Column("labels", None, "classes") if self.multilabel else Column("class", None, "class")
+        yield Column("labels", None, "classes") if self.task.multilabel else Column("class", None, "class")
         if self.requested.ranking:
             yield Column("ranking", None, "classes")
         for name in self.numbers:
@@ -169,58 +229,19 @@ class Predictions:
             return [numbers[:, k] for k in self.order]
         return [-numbers if name == "margin" and self.order[1] == 0 else numbers]
 
-    def _decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
-        """Return the numbers of the predicted classes, or booleans for labels."""
-        return scores > 0 if self.multilabel else predicted_numbers(scores)
-
     def _predicted(self, decided: np.ndarray, proba: np.ndarray | None) -> Sequence[Any]:
         names = self.names
-        if self.multilabel:
+        if self.task.multilabel:
             in_order = [names[k] for k in self.order]
             return [[in_order[k] for k in row.nonzero()[0]] for row in decided[:, self.order]]
-        number = decided
+        number = decided.copy()
         if self.requested.abstain is not None:
-            assert proba is not None  # as needs_probabilities says
+            assert proba is not None
             number[proba[np.arange(len(number)), number] < self.requested.abstain] = len(names)
         return Named(number, [*names, ABSTAINED])
 
-    def _ranking(self, scores: np.ndarray, decided: np.ndarray) -> np.ndarray:
-        """Return the numbers of each row's best classes, the best first."""
-        if self.task.binary:
-            return np.column_stack([decided, 1 - decided])[:, : self.n_ranked]
-        return np.argsort(-scores, axis=1, kind="stable")[:, : self.n_ranked]
 
-
-class ClassifierPredictions(Predictions):
-    """Predictions of a classifier."""
-
-    def __init__(self, model: Model, requested: Requested) -> None:
-        super().__init__(model, requested)
-        self.classifier, self.answering = model, model.predictor()
-
-    def inputs(self, batch: Batch) -> _core.Matrix:
-        return self.answering.matrix(batch)
-
-    def scores(self, inputs: _core.Matrix) -> np.ndarray:
-        scores: np.ndarray = self.classifier.learner.decision(inputs)
-        return scores
-
-    def distribution(self, inputs: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        found: tuple[np.ndarray, np.ndarray] = self.classifier.learner.margin_distribution(inputs)
-        return found
-
-    def with_probabilities(self, inputs: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-        return scores_and_probabilities(self.classifier, inputs)
-
-    @property
-    def decides_by_probability(self) -> bool:
-        return decides_by_probability(self.classifier)
-
-    def _decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
-        return decided(self.classifier, scores, proba)
-
-
-class TopicPredictions(Predictions):
+class TopicPredictions(ClassPredictions):
     """Predictions of a topic model; the columns ``topic`` have the topics' proportions.
 
     Parameters
@@ -230,10 +251,14 @@ class TopicPredictions(Predictions):
     """
 
     numbers = (*NUMBERS, TOPIC)
+    by_probability = False
 
     def __init__(self, model: TopicModel, requested: Requested, n_threads: int = 1) -> None:
         self.learner, self.n_threads = model.learner, n_threads
         super().__init__(model, requested)
+
+    def answer(self, model: TopicModel) -> None:
+        """There is nothing to get ready."""
 
     def inputs(self, batch: Batch) -> np.ndarray:
         from ...topics.documents import bags_of_batch
@@ -248,6 +273,9 @@ class TopicPredictions(Predictions):
 
     def with_probabilities(self, inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.scores(inputs), self.learner.probabilities(inputs)
+
+    def decided(self, scores: np.ndarray, proba: np.ndarray | None) -> np.ndarray:
+        return self.task.decided(scores, None, None)
 
     def _columns_of(self, numbers: np.ndarray) -> np.ndarray:
         return numbers[:, 0] if self.task.binary else numbers
@@ -265,22 +293,3 @@ class TopicPredictions(Predictions):
             return super()._by_part(name, numbers, ranking)
         models = numbers[:, self.order] if self.task.several else numbers  # of other tasks there is one
         return list(models.reshape(len(numbers), -1).T)
-
-
-def decides_by_probability(model: Model) -> bool:
-    """Return whether a classifier's predictions need probabilities."""
-    found: bool = model.learner.decides_by_probability(model.estimator.get("calibration", "progressive"))
-    return found
-
-
-def decided(model: Model, scores: np.ndarray, probabilities: np.ndarray | None) -> np.ndarray:
-    """Return the numbers of the predicted classes, or booleans for labels, of scores and probabilities."""
-    found: np.ndarray = model.learner.decided(scores, probabilities if decides_by_probability(model) else None)
-    return found
-
-
-def scores_and_probabilities(model: Model, matrix: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
-    """Return the margin of each row, one per class unless there are two, and the probability of every class (label)."""
-    found: tuple[np.ndarray, np.ndarray]
-    found = model.learner.decision_and_probabilities(matrix, model.estimator.get("calibration", "progressive"))
-    return found

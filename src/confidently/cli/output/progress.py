@@ -6,11 +6,14 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...wording import counted
 from .counts import Counts
 from .text import digits, say
+
+if TYPE_CHECKING:
+    from ...tasks.task import Task
 
 FIRST_LINE = 1000  # rows; then twice as many, and so on
 MAX_PASSES_LISTED = 10  # of more passes, those with the numbers 1, 2, 4, 8 and so on, and the last
@@ -42,55 +45,58 @@ class Kind(NamedTuple):
     status: Callable[[Counts], list[str]]
 
 
-def _rows_line(now: Counts, since: Counts) -> str:
-    log_loss = "-" if now.mean_log_loss is None else f"{now.mean_log_loss:.4f}"
-    return (
-        f"{now.rows:13,} {now.error:9.4f} {since.error:11.4f} {log_loss:>9} {now.updates:13,} "
-        f"{now.rows_per_second:12,.0f}"
-    )
+class Measure(NamedTuple):
+    """How a measure is shown: its title, the attribute of counts that has it, the width of its column, and numbers."""
+
+    title: str
+    of: str
+    width: int
+    text: Callable[[float], str]
+    exact: Callable[[float], str]
+
+    def shown(self, counts: Counts) -> str:
+        """Return the measure of counts in its column."""
+        found = getattr(counts, self.of)
+        return f"{'-' if found is None else self.text(found):>{self.width}}"
 
 
-def _rows_fields(now: Counts, since: Counts) -> dict[str, Any]:
-    return {
-        "rows": now.rows,
-        "error": now.error,
-        "error_since_last": since.error,
-        "log_loss": now.mean_log_loss,
-        "log_loss_since_last": since.mean_log_loss,
-        "updates": now.updates,
-        "seconds": round(now.seconds, 6),
-        "rows_per_second": round(now.rows_per_second, 1),
-        "bytes_read": now.bytes_read,
-    }
+MEASURES = {
+    "error": Measure("error", "error", 9, "{:.4f}".format, "{:.4f}".format),
+    "log_loss": Measure("log-loss", "mean_log_loss", 9, "{:.4f}".format, "{:.5f}".format),
+    "rmse": Measure("RMSE", "rmse", 11, digits, digits),
+    "mae": Measure("MAE", "mae", 11, digits, digits),
+}
 
 
-def _rows_status(now: Counts) -> list[str]:
-    log_loss = [] if now.mean_log_loss is None else [f"log-loss {now.mean_log_loss:.4f}"]
-    return [counted(now.rows, "row"), f"error {now.error:.4f}", f"{now.rows_per_second:,.0f} rows/s", *log_loss]
+def kind_of(task: Task) -> Kind:
+    """Return what the progress of a training for a task shows: its measures, and on a live bar the decisive one too."""
+    first, second = (MEASURES[name] for name in task.measures)
 
+    def line(now: Counts, since: Counts) -> str:
+        measured = f"{first.shown(now)} {first.shown(since):>11} {second.shown(now)}"
+        return f"{now.rows:13,} {measured} {now.updates:13,} {now.rows_per_second:12,.0f}"
 
-def _numbers_line(now: Counts, since: Counts) -> str:
-    rmse, recent, mae = (f"{'-' if x is None else digits(x):>11}" for x in (now.rmse, since.rmse, now.mae))
-    return f"{now.rows:13,} {rmse} {recent} {mae} {now.updates:13,} {now.rows_per_second:12,.0f}"
+    def fields(now: Counts, since: Counts) -> dict[str, Any]:
+        measured = {}
+        for name in task.measures:
+            measured[name] = getattr(now, MEASURES[name].of)
+            measured[f"{name}_since_last"] = getattr(since, MEASURES[name].of)
+        return {
+            "rows": now.rows,
+            **measured,
+            "updates": now.updates,
+            "seconds": round(now.seconds, 6),
+            "rows_per_second": round(now.rows_per_second, 1),
+            "bytes_read": now.bytes_read,
+        }
 
+    def status(now: Counts) -> list[str]:
+        on_bar = [m for m in dict.fromkeys([first, MEASURES[task.decisive]]) if getattr(now, m.of) is not None]
+        measured = [f"{m.title} {m.shown(now).strip()}" for m in on_bar]
+        return [counted(now.rows, "row"), *measured[:1], f"{now.rows_per_second:,.0f} rows/s", *measured[1:]]
 
-def _numbers_fields(now: Counts, since: Counts) -> dict[str, Any]:
-    return {
-        "rows": now.rows,
-        "rmse": now.rmse,
-        "rmse_since_last": since.rmse,
-        "mae": now.mae,
-        "mae_since_last": since.mae,
-        "updates": now.updates,
-        "seconds": round(now.seconds, 6),
-        "rows_per_second": round(now.rows_per_second, 1),
-        "bytes_read": now.bytes_read,
-    }
-
-
-def _numbers_status(now: Counts) -> list[str]:
-    rmse = [] if now.rmse is None else [f"RMSE {digits(now.rmse)}"]
-    return [counted(now.rows, "row"), *rmse, f"{now.rows_per_second:,.0f} rows/s"]
+    header = f"{'rows':>13} {first.title:>{first.width}} {'since last':>11} {second.title:>{second.width}}"
+    return Kind("training", f"{header} {'updates':>13} {'rows/s':>12}", line, fields, status)
 
 
 def _documents_line(now: Counts, since: Counts) -> str:
@@ -111,14 +117,6 @@ def _documents_status(now: Counts) -> list[str]:
     return [counted(now.rows, "document"), *words]
 
 
-CLASSIFIER = Kind(
-    "training", f"{'rows':>13} {'error':>9} {'since last':>11} {'log-loss':>9} {'updates':>13} {'rows/s':>12}",
-    _rows_line, _rows_fields, _rows_status,
-)  # fmt: skip
-REGRESSION = Kind(
-    "training", f"{'rows':>13} {'RMSE':>11} {'since last':>11} {'MAE':>11} {'updates':>13} {'rows/s':>12}",
-    _numbers_line, _numbers_fields, _numbers_status,
-)  # fmt: skip
 TOPICS = Kind(
     "training",
     f"{'documents':>13} {'words':>15} {'words/s':>13}",
@@ -233,8 +231,5 @@ class JsonLines(Lines):
 def validation_text(result: Mapping[str, Any]) -> str:
     """Return a validation as text."""
     best = "" if result.get("best") is None else ", the best so far" if result["best"] else ", no better"
-    if "rmse" in result:
-        measured = f"RMSE {digits(result['rmse'])}, MAE {digits(result['mae'])}"
-    else:
-        measured = f"error {result['error']:.4f}, log-loss {result['log_loss']:.5f}"
+    measured = ", ".join(f"{m.title} {m.exact(result[name])}" for name, m in MEASURES.items() if name in result)
     return f"validation after pass {result['pass']}: {measured} of {counted(result['rows'], 'row')}{best}"

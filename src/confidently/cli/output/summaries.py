@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ...covariances.settings import Settings
     from ...models.model import Model
     from ...topics.model import TopicModel
+    from .counts import Counts
 
 MAX_CLASSES_SHOWN = 12
 
@@ -32,50 +33,65 @@ def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
     return {"model": path, "model_bytes": os.path.getsize(path)}
 
 
+def training_facts(model: Model, first: Counts, passes: int, seconds: float) -> dict[str, Any]:
+    """Return a model and how it was predicted before training, in the first of so many passes, as plain data."""
+    learner = model.learner
+    if "rmse" in learner.task.measures:
+        measured, of_classes = {**target_facts(learner), "rmse": first.rmse, "mae": first.mae}, {}
+    else:
+        measured = {"mistakes": first.mistakes, "error": first.error, "log_loss": first.mean_log_loss}
+        of_classes = {"classes": class_names(model)}
+    return {
+        "rows": first.rows,
+        "rows_learned": first.learned,
+        "passes": passes,
+        **measured,
+        "updates": learner.updates,
+        **({"infeasible": counted_infeasible(learner)} if of_classes else {}),
+        "task": learner.task.name,
+        **of_classes,
+        "features": learner.n_features,
+        **learner_facts(learner),
+        "rows_seen": learner.n_seen,
+        "seconds": round(seconds, 6),
+    }
+
+
 def training_text(result: dict[str, Any]) -> str:
-    """Return the summary of a classifier's training."""
+    """Return the summary of a training of :func:`training_facts`."""
     rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
-    log_loss = "" if result["log_loss"] is None else f", log-loss {result['log_loss']:.4f}"
+    infeasible, members = [], []
+    if "classes" in result:
+        of_task = [f"{task_named(result['task']).nouns:10} {classes_text(result['classes'])}"]
+        log_loss = "" if result["log_loss"] is None else f", log-loss {result['log_loss']:.4f}"
+        error = f"progressive validation error {percent(result['error'])}"
+        measured = f"mistakes   {result['mistakes']:,} ({error}){log_loss}"
+        members = [f"           {member['weight']:+.2f} {member['name']}" for member in result.get("members", [])]
+        if result["infeasible"]:
+            infeasible = [
+                f"infeasible skipped {counted(result['infeasible'], 'example')} that no classifier in the ellipsoid "
+                "satisfies: the data are not separable with this margin; lower --gamma or use --rule iellip"
+            ]
+    else:
+        of_task = [f"target     {_target_text(result)}"]
+        errors = "not measured" if result["rmse"] is None else f"{_errors_text(result)} (progressive validation)"
+        measured = f"errors     {errors}"
+    learned = [f"learned    {result['rows_learned']:,} of them"] if result["rows_learned"] < result["rows"] else []
     lines = [
         f"rows       {_rows_text(result['rows'], result['passes'])}",
-        f"{task_named(result['task']).nouns:10} {classes_text(result['classes'])}",
+        *learned,
+        *of_task,
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
-        *(f"           {member['weight']:+.2f} {member['name']}" for member in result.get("members", [])),
-        f"mistakes   {result['mistakes']:,} (progressive validation error {percent(result['error'])}){log_loss}",
-        f"updates    {result['updates']:,}",
-        f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
-        *skipped_lines(result),
-    ]
-    lines += _cluster_lines(result)
-    if result["rows_learned"] < result["rows"]:
-        lines.insert(1, f"learned    {result['rows_learned']:,} of them")
-    lines += _validation_lines(result)
-    if result["infeasible"]:
-        lines.append(
-            f"infeasible skipped {counted(result['infeasible'], 'example')} that no classifier in the ellipsoid "
-            "satisfies: the data are not separable with this margin; lower --gamma or use --rule iellip"
-        )
-    return "\n".join([*lines, f"model      {_file_text(result)}"])
-
-
-def regression_text(result: dict[str, Any]) -> str:
-    """Return the summary of a regression's training."""
-    rate = result["rows"] * result["passes"] / max(result["seconds"], 1e-9)
-    lines = [
-        f"rows       {_rows_text(result['rows'], result['passes'])}",
-        f"target     offset {digits(result['target_offset'])}, standard deviation {digits(result['target_std'])}",
-        f"features   {result['features']:,}",
-        f"learner    {_learner_text(result)}",
-        f"errors     {_errors_text(result)}",
+        *members,
+        measured,
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
         *skipped_lines(result),
         *_cluster_lines(result),
+        *_validation_lines(result),
+        *infeasible,
     ]
-    if result["rows_learned"] < result["rows"]:
-        lines.insert(1, f"learned    {result['rows_learned']:,} of them")
-    lines += _validation_lines(result)
     return "\n".join([*lines, f"model      {_file_text(result)}"])
 
 
@@ -86,12 +102,6 @@ def _cluster_lines(result: dict[str, Any]) -> list[str]:
         f"cluster    {counted(result['partitions'], 'partition')} on {counted(result['workers'], 'worker')}, "
         f"{counted(result['rounds'], 'round')}, {result['bytes_moved']:,} bytes moved"
     ]
-
-
-def _errors_text(found: dict[str, Any]) -> str:
-    if found["rmse"] is None:
-        return "not measured"
-    return f"RMSE {digits(found['rmse'])}, MAE {digits(found['mae'])} (progressive validation)"
 
 
 def topic_training_text(result: dict[str, Any]) -> str:
@@ -209,7 +219,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
         "updates": learner.updates,
-        **(target_facts(learner) if model.learner.task.regression else of_classes),
+        **(target_facts(learner) if "rmse" in learner.task.measures else of_classes),
         "source": model.source,
         "estimator": model.estimator,
     }
@@ -246,17 +256,21 @@ def target_facts(learner: Any) -> dict[str, Any]:
 
 
 def _targets_rows(facts: dict[str, Any]) -> list[list[str]]:
-    several = isinstance(facts["rmse"], list)
-    shown = {
-        name: ", ".join(map(digits, facts[name])) if several else digits(facts[name])
-        for name in ("rmse", "mae", "target_offset", "target_std", "noise_std")
-        if name in facts
-    }
-    return [
-        ["errors", f"RMSE {shown['rmse']}, MAE {shown['mae']} before training on the rows"],
-        ["target", f"offset {shown['target_offset']}, standard deviation {shown['target_std']}"],
-        *([["noise", f"standard deviation {shown['noise_std']}"]] if "noise_std" in shown else []),
-    ]
+    noise = [["noise", f"standard deviation {_digits(facts['noise_std'])}"]] if "noise_std" in facts else []
+    errors = f"{_errors_text(facts)} before training on the rows"
+    return [["errors", errors], ["target", _target_text(facts)], *noise]
+
+
+def _target_text(facts: dict[str, Any]) -> str:
+    return f"offset {_digits(facts['target_offset'])}, standard deviation {_digits(facts['target_std'])}"
+
+
+def _errors_text(facts: dict[str, Any]) -> str:
+    return f"RMSE {_digits(facts['rmse'])}, MAE {_digits(facts['mae'])}"
+
+
+def _digits(numbers: float | list[float]) -> str:
+    return ", ".join(map(digits, numbers)) if isinstance(numbers, list) else digits(numbers)
 
 
 def _mistakes_rows(facts: dict[str, Any]) -> list[list[str]]:

@@ -6,6 +6,7 @@ The text of a batch is one pattern per row, filled with the values of all rows a
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -17,18 +18,17 @@ import numpy as np
 
 from ... import _core
 from ...data.formats.table import BY_SUFFIX
-from ...data.sources.whole_files import new_file
+from ...data.sources.whole_files import new_file, new_text_file
+from ...printable import printable
 from ...spreadsheets import harmless
 from ..inputs import open_for, reported
-from ..options.predictions import JSON_FORMAT, Requested
-from ..options.spreadsheets import check_csv_safe
-from .files import output
+from ..options.predictions import JSON_FORMAT, check_csv_safe
 from .predictions import ABSTAINED, Column, Named
-from .reading import reported_batches
+from .reporter import reported_batches
 from .text import ABSENT
 
 if TYPE_CHECKING:
-    from ...data import Batch
+    from .predictions import Predictions
 
 ABSTAIN_MARK = "-"
 DEFAULT_FOR_PREDICTIONS = "tsv"
@@ -41,20 +41,7 @@ class Writer(Protocol):
     def write(self, values: Sequence[Sequence[Any]]) -> None: ...
 
 
-class Tabulated(Protocol):
-    """Predictions of a model as columns."""
-
-    model: Any
-    requested: Requested
-    columns: list[Column]
-
-    @property
-    def names(self) -> Sequence[Any]: ...
-
-    def of(self, batch: Batch) -> list[Sequence[Any]]: ...
-
-
-def write_predictions(predictions: Tabulated, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
+def write_predictions(predictions: Predictions, data: Sequence[str], options: dict[str, Any], **opening: Any) -> None:
     """Write a model's predictions for data as the options of :mod:`confidently.cli.options.predictions` say.
 
     ``opening`` goes to :func:`confidently.cli.inputs.open_for`.
@@ -71,6 +58,26 @@ def write_predictions(predictions: Tabulated, data: Sequence[str], options: dict
             file.write(predictions.of(batch))
 
 
+class Terminal:
+    """Standard output where a person reads it: control characters of data are escaped; pipes and files get them."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file, self.flush = file, file.flush
+
+    def write(self, text: str) -> int:
+        return self.file.write(printable(text, keep="\n\t"))
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[TextIO]:
+    """Open standard output, or a file that appears under its name when all is written."""
+    if path is None:
+        yield cast(TextIO, Terminal(sys.stdout)) if sys.stdout.isatty() else sys.stdout
+        return
+    with new_text_file(path) as file:
+        yield file
+
+
 def format_of(path: str | None) -> str:
     """Return the format that a file's suffix names, if predictions can be written in it."""
     found = BY_SUFFIX.get(Path(path).suffix.lower()) if path else None
@@ -85,7 +92,7 @@ def writer(
 
     ``names`` are the names of the classes; ``safe``: a spreadsheet computes no text.
     """
-    with (SAFE if safe else WRITERS)[kind].opened(path, columns, names) as found:
+    with WRITERS[kind].opened(path, columns, names, safe) as found:
         yield found
 
 
@@ -94,18 +101,19 @@ class Lines:
 
     format: str
 
-    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False) -> None:
+    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False, safe: bool = False) -> None:
         self.file, self.columns, self.at_once = file, columns, at_once
+        self.plain = _harmless if safe else _plain
         self.memory: dict[Any, str] = {}
         self.pattern = self.line()
         self.header: str | None = None  # written with the first rows: without any row there is an error
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Lines]:
+    def opened(cls, path: str | None, columns: list[Column], names: Sequence[Any], safe: bool) -> Iterator[Lines]:
         """Open a writer to a file or to standard output."""
         with output(path) as file:
-            yield cls(file, columns, path is None)
+            yield cls(file, columns, path is None, safe)
 
     def line(self) -> str:
         """Return the pattern of a row, with one placeholder per column."""
@@ -146,8 +154,8 @@ class Tsv(Lines):
     format = DEFAULT_FOR_PREDICTIONS
     separator = "\t"
 
-    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False) -> None:
-        super().__init__(file, columns, at_once)
+    def __init__(self, file: TextIO, columns: list[Column], at_once: bool = False, safe: bool = False) -> None:
+        super().__init__(file, columns, at_once, safe)
         if self.has_header():
             self.header = self.separator.join(self.text(column.header) for column in columns) + "\n"
 
@@ -177,10 +185,6 @@ class Tsv(Lines):
     def text(self, value: Any) -> str:
         return " ".join(self.plain(value).splitlines()).replace("\t", " ")
 
-    def plain(self, value: Any) -> str:
-        """Return a value as text, which may need quotes."""
-        return _plain(value)
-
 
 class Csv(Tsv):
     """Columns separated by commas, with a header; quoted where necessary (RFC 4180)."""
@@ -194,20 +198,6 @@ class Csv(Tsv):
     def text(self, value: Any) -> str:
         text = self.plain(value)
         return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
-
-
-class SafeTsv(Tsv):
-    """Columns separated by tabs, of which a spreadsheet computes none."""
-
-    def plain(self, value: Any) -> str:
-        return _harmless(value)
-
-
-class SafeCsv(Csv):
-    """Columns separated by commas, of which a spreadsheet computes none."""
-
-    def plain(self, value: Any) -> str:
-        return _harmless(value)
 
 
 class JsonLines(Lines):
@@ -253,7 +243,7 @@ class Parquet:
 
     @staticmethod
     @contextmanager
-    def opened(path: str | None, columns: list[Column], names: Sequence[Any]) -> Iterator[Parquet]:
+    def opened(path: str | None, columns: list[Column], names: Sequence[Any], safe: bool) -> Iterator[Parquet]:
         """Open a writer to a file."""
         if path is None:
             raise click.UsageError("--output-format: Parquet cannot be written to standard output; use -o FILE")
@@ -305,4 +295,3 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
 
 
 WRITERS: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (Tsv, Csv, JsonLines, Parquet)}
-SAFE: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (SafeTsv, SafeCsv)}

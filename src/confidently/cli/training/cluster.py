@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...wording import counted
@@ -11,11 +12,11 @@ from ..inputs import BadInput
 from ..output.counts import Counts
 
 if TYPE_CHECKING:
-    from ...distributed.rounds import Round, Rounds
-    from .classifier import ClassifierTraining
+    from ...distributed.rounds import Rounds
+    from .learner import LearnerTraining
 
 
-def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes: int) -> dict[str, Any]:
+def train_on_cluster(training: LearnerTraining, paths: Sequence[str], passes: int) -> dict[str, Any]:
     """Train on a cluster; return the summary of the cluster.
 
     Raises
@@ -35,12 +36,12 @@ def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes:
         with connected(options["scheduler"], options["workers"]) as client:
             threads = n_threads(client)
             partitions = options["partitions"] or threads
-            labels = training.learner.learner.task.multilabel
             inferred = options["init_model"] is None and not options["multilabel"]
-            multilabel = None if inferred else options["multilabel"] or labels
-            how = {"targets": True} if training.targets else {}
-            found = surveyed(client, paths, training.reading, multilabel, options["on_error"], **how)
-            training.start_on_cluster(found)
+            multilabel = None if inferred else options["multilabel"] or training.task.multilabel
+            found = surveyed(client, paths, training.reading, multilabel, options["on_error"], targets=training.targets)
+            training.suit(found.multilabel)
+            if training.undecided:
+                training.decide(found.n_columns)
             rounds = _rounds(client, training, found, partitions, passes)
             training.report.note(
                 "cluster", f"{counted(partitions, 'partition')} on {counted(threads, 'worker')}, "
@@ -56,7 +57,7 @@ def train_on_cluster(training: ClassifierTraining, paths: Sequence[str], passes:
         raise BadInput(f"four workers in a row failed on one partition (out of memory?): {error}") from error
 
 
-def _rounds(client: Any, training: ClassifierTraining, found: Any, partitions: int, passes: int) -> Rounds:
+def _rounds(client: Any, training: LearnerTraining, found: Any, partitions: int, passes: int) -> Rounds:
     from ...distributed.training import DEFAULT_ROUNDS, training_on_files
 
     options = training.options
@@ -68,20 +69,25 @@ def _rounds(client: Any, training: ClassifierTraining, found: Any, partitions: i
     )  # fmt: skip
 
 
-def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int) -> int:
+def _train(training: LearnerTraining, rounds: Rounds, passes: int, size: int) -> int:
     """Train round by round; return the bytes moved."""
     position, report, moved = training.position, training.report, 0
     each, began = max(len(rounds) // passes, 1), time.monotonic()
     calibrated = training.calibrated
-    no_loss = None if training.targets else 0.0
     try:
         for number, result in enumerate(rounds):
             if number % each == 0:
-                position.now = Counts(log_loss=no_loss if calibrated and number == 0 else None)
+                position.now = Counts(log_loss=training.first_log_loss(calibrated and number == 0))
                 report.begin(position.passes + 1, passes, position.now, size)
-            position.now = _after(position.now, result, size * (number % each + 1) // each)
+            now, done = position.now, size * (number % each + 1) // each
+            log_loss = None if now.log_loss is None else now.log_loss + result.log_loss
+            position.now = Counts(
+                now.rows + result.rows, now.learned + result.learned, now.mistakes + result.mistakes,
+                now.updates + result.updates, log_loss, done, now.seconds + result.seconds,
+            )  # fmt: skip
             if number < each:
-                position.now = training.with_errors(position.now, rounds.model)
+                learner = rounds.model.learner
+                position.now = replace(position.now, **learner.task.progressive_errors(learner.state))
             moved += result.bytes_moved
             training.data.skipped += result.skipped if number < each else 0
             training.data.skipped_examples = (training.data.skipped_examples + result.skipped_examples)[:5]
@@ -93,13 +99,5 @@ def _train(training: ClassifierTraining, rounds: Rounds, passes: int, size: int)
         report.close()
         position.seconds = time.monotonic() - began
     training.learner = training.continued(rounds.model)
-    training.check_classes()
+    training.check_learned()
     return moved
-
-
-def _after(now: Counts, result: Round, done: int) -> Counts:
-    return Counts(
-        now.rows + result.rows, now.learned + result.learned, now.mistakes + result.mistakes,
-        now.updates + result.updates, None if now.log_loss is None else now.log_loss + result.log_loss, done,
-        now.seconds + result.seconds,
-    )  # fmt: skip

@@ -15,7 +15,7 @@ from ...data import Batch
 from ...data.cache.origin import Origin, fingerprints, is_cache
 from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
-from ...data.shuffling import shuffled
+from ...data.shuffling import DEFAULT_BUFFER, shuffled
 from ...data.sources.whole_files import WINDOWS
 from ..inputs import BadInput, open_data
 from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
@@ -60,21 +60,16 @@ class TrainingData:
     dtype : {"float64", "float32"}
     multilabel : bool, optional
         ``None``: inferred from the first rows.
-    on_error : "stop", "skip" or int
-    classes : sequence of str
-        All labels, if rows with others are to be skipped.
-    cache : str, optional
-        A cache to build or to reuse, and to keep.
-    beside : str, optional
-        The model file: temporary caches are files beside it, which stay if ``keep`` is set.
+    options : dict
+        Of the command: ``on_error``, ``passes``, and ``output_path``, the model file, beside which temporary caches are
+        files that stay if ``keep`` is set. Where the command has them, ``cache``, a cache to build or to reuse and to
+        keep; ``holdout``, the fraction of the rows to hold out of training; ``shuffle``, ``shuffle_buffer``, ``seed``.
+    classes : sequence
+        All labels, if there may be no others.
     caching : bool
-        Whether to use a cache even if ``cache`` names none.
-    holdout : Holdout, optional
-        The rows to hold out of training.
+        Whether several passes read a temporary cache.
     expected : ExpectedColumns, optional
         The columns that the model knows when training continues.
-    shuffle : Shuffle, optional
-        How to shuffle the rows of every pass.
     targets : bool
         Whether labels are numbers, for regression.
 
@@ -93,29 +88,31 @@ class TrainingData:
         reading: ReaderOptions,
         dtype: str,
         multilabel: bool | None,
+        options: dict[str, Any],
+        classes: Sequence[Any] = (),
         *,
-        on_error: str | int = "stop",
-        classes: Sequence[str] = (),
-        cache: str | None = None,
-        beside: str | None = None,
-        caching: bool = False,
-        holdout: Holdout | None = None,
+        caching: bool = True,
         expected: ExpectedColumns | None = None,
-        shuffle: Shuffle | None = None,
         targets: bool = False,
     ) -> None:
-        self.paths, self.reading, self.multilabel, self.holdout = list(paths), reading, multilabel, holdout
-        self.options: dict[str, Any] = {"on_error": on_error, "classes": list(classes), "expected": expected}
-        self.options["targets"] = targets
-        self.dtype, self.beside, self.keep, self.shuffle = dtype, beside, False, shuffle
+        on_error, holdout, shuffle = options["on_error"], options.get("holdout"), options.get("shuffle")
+        classes = [] if on_error == "stop" else [str(name) for name in classes]
+        self.paths, self.reading, self.multilabel = list(paths), reading, multilabel
+        self.options: dict[str, Any] = {
+            "on_error": on_error, "classes": classes, "expected": expected, "targets": targets
+        }  # fmt: skip
+        self.dtype, self.keep = dtype, False
+        self.beside: str | None = options["output_path"]
+        self.holdout = Holdout(holdout) if holdout else None
+        self.shuffle = Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if shuffle else None
         self.skipped, self.skipped_examples = 0, list[str]()
         self.folder: TemporaryDirectory[str] | None = None
         sources = fingerprints(paths)
-        self.origin = Origin(sources=sources, multilabel=multilabel, classes=list(classes), targets=targets)
-        cached_already = all(is_cache(path) for path in paths)
-        self.keeps_cache = cache is not None
-        self.cache = cache or (self._beside(TRAINING_CACHE) if caching and not cached_already else None)
-        self.held = self._beside(TRAINING_HOLDOUT) if holdout else None
+        self.origin = Origin(sources=sources, multilabel=multilabel, classes=classes, targets=targets)
+        caching = caching and options["passes"] > 1 and not all(is_cache(path) for path in paths)
+        self.keeps_cache = options.get("cache") is not None
+        self.cache = options.get("cache") or (self._beside(TRAINING_CACHE) if caching else None)
+        self.held = self._beside(TRAINING_HOLDOUT) if self.holdout else None
         self.cache_ready = self.cache is not None and self._is_current(self.cache, self.origin)
         self.held_ready = self.held is not None and self._is_current(self.held, self._held_origin())
 

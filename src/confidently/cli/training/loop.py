@@ -49,7 +49,7 @@ class TrainingLoop:
         Whether to omit the remaining passes.
     """
 
-    kind: ClassVar[Kind] = "linear"
+    kind: Kind
     rows_noun: ClassVar[str] = "rows"
     reading: ReaderOptions
     closed: bool

@@ -15,38 +15,17 @@ if TYPE_CHECKING:
     from ...topics.learner import TopicLearner
 
 
-Pass = TypedDict("Pass", {"pass": Count})  # a word of Python, which no attribute can be called
+_Measured = TypedDict("_Measured", {"pass": Count, "rows": Count})  # "pass", a word of Python, is no attribute
 
 
-class Measures(Pass):
-    """What is measured of a classifier after a pass."""
+class Validation(_Measured, total=False):
+    """The task's measures after a pass, and whether the model was the best so far."""
 
-    rows: Count
     error: float
     log_loss: float
-
-
-class ErrorMeasures(Pass):
-    """What is measured of a regression after a pass."""
-
-    rows: Count
     rmse: float
     mae: float
-
-
-class ClassifierValidation(Measures, total=False):
-    """These measures, and whether the model was the best so far."""
-
     best: bool
-
-
-class RegressionValidation(ErrorMeasures, total=False):
-    """The same of a regression."""
-
-    best: bool
-
-
-Validation = ClassifierValidation | RegressionValidation
 
 
 @dataclass
@@ -99,6 +78,9 @@ class Position:
         """Raise ``ValueError`` unless a checkpoint's learner and number of passes can be at this position."""
         if self.passes > passes:
             raise ValueError(f"{counted(self.passes, 'pass', 'passes')} of {passes} are completed")
+        for validation in (self.best, self.last):
+            if validation is not None and not validation.keys() >= {*learner.task.measures}:
+                raise ValueError(f"a validation has no {' and '.join(learner.task.measures)}")
         if not self.now.rows or not isinstance(learner, Posterior):
             return
         done = self.now.learned, self.now.mistakes, self.now.updates

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...data.sources.whole_files import WINDOWS
-from ..options.saving import NOT_IN_MODEL
+from ..options.training import NOT_IN_MODEL
 from ..output.text import say
 
 if TYPE_CHECKING:

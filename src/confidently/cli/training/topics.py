@@ -15,7 +15,7 @@ import numpy as np
 
 from ...arrays import predicted_numbers
 from ...data import Batch
-from ...data.classes import ClassTable, check_classes
+from ...data.classes import ClassTable
 from ...data.features import Features
 from ...data.selection import in_blocks
 from ...topics.documents import DocumentReader, Documents, block_size
@@ -23,7 +23,7 @@ from ...topics.inputs import DEFAULTS, chosen_settings
 from ...topics.learner import TopicLearner, collapse_message
 from ...topics.model import TopicModel
 from ...topics.settings import MAX_SEED, TopicSettings
-from ..inputs import BadInput
+from ..inputs import BadInput, Kind
 from ..options.learner import chosen_calibration, chosen_classes
 from ..options.reading import chosen_counting
 from ..output.counts import Counts
@@ -38,7 +38,8 @@ FIRST_DOCUMENTS = 512  # of a stream; their mean length is the default margin
 class TopicTraining(TrainingLoop):
     """One run of ``confidently topics train``."""
 
-    kind, rows_noun = "topics", "documents"
+    kind: Kind = "topics"
+    rows_noun = "documents"
     learner: TopicLearner | None = None
     documents: Documents | None = None  # all documents, unless training takes them as they arrive
 
@@ -57,12 +58,9 @@ class TopicTraining(TrainingLoop):
         self.reader = DocumentReader(table, model.features, self.stop_words)
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
-        options = self.options
-        skipping = options["on_error"] != "stop"
+        stream = self.options["stream"]
         return TrainingData(
-            self.paths, self.reading, "float64", multilabel, on_error=options["on_error"],
-            classes=[str(name) for name in self.names] if skipping else [], beside=options["output_path"],
-            caching=options["stream"] and options["passes"] > 1,
+            self.paths, self.reading, "float64", multilabel, self.options, self.names, caching=stream
         )  # fmt: skip
 
     def _stop_words(self) -> frozenset[str]:
@@ -162,7 +160,7 @@ class TopicTraining(TrainingLoop):
     def _new_learner(self, documents: Documents) -> TopicLearner:
         """Return an untrained learner for data that begin with these documents."""
         classes = self.reader.classes
-        check_classes(classes.names, classes.multilabel, "document")
+        classes.check("document")
         if not len(documents.bags.counts):
             raise BadInput(f"{', '.join(self.paths)}: no document has a word that is not a stop word")
         return TopicLearner(self._settings(documents), len(classes), 0)

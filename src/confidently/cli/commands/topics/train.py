@@ -13,7 +13,6 @@ from ...options.arguments import (
     NONNEGATIVE_INTEGER,
     POSITIVE_FLOAT,
     POSITIVE_INTEGER,
-    add_options,
     data_argument,
     json_option,
 )
@@ -21,8 +20,9 @@ from ...options.command import Command
 from ...options.files import INPUT
 from ...options.learner import calibration_option, classes_option
 from ...options.reading import counting_options, multilabel_option, on_error_option
-from ...options.saving import NOT_IN_MODEL, check_saving, saving_options
-from ...options.sections import in_section
+from ...options.sections import TOPICS as TOPIC_MODEL
+from ...options.sections import adding
+from ...options.training import NOT_IN_MODEL, check_saving, saving_options
 from ...output.progress import TOPICS
 from ...output.reporter import reporter
 from ...output.text import say
@@ -110,7 +110,8 @@ EXAMPLES = ("confidently topics train messages.jsonl --topics 5 -o topics.cw",)
 @click.command(cls=Command, examples=EXAMPLES)
 @data_argument
 @counting_options
-@lambda command: add_options(command, [*in_section("Topic model", _MODEL), *_WORK])
+@adding(_MODEL, TOPIC_MODEL)
+@adding(_WORK)
 @json_option
 @click.pass_context
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Options of commands that train: the model file, checkpoints and the model to begin with."""
+"""Options of commands that train: shuffling, the model file, checkpoints and the model to begin with."""
 
 from __future__ import annotations
 
@@ -7,11 +7,28 @@ from typing import Any
 
 import click
 
-from .arguments import POSITIVE_INTEGER, is_given, listed, quiet_option
+from .arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, Integer, is_given, listed, quiet_option
 from .files import INPUT, MODEL_OUTPUT
 
 # Options that change how to train but not the model: they may differ when training resumes.
 NOT_IN_MODEL = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume", "jobs")
+
+
+SHUFFLE = [
+    click.option("--shuffle", is_flag=True, help="Shuffle the rows, in a buffer; on a cluster, within each chunk."),
+    click.option(
+        "--shuffle-buffer",
+        type=Integer(2),
+        help="With --shuffle, draw each row from INTEGER rows in memory.  [default: 100,000]",
+    ),
+    click.option("--seed", type=NONNEGATIVE_INTEGER, default=0, help="Seed of --shuffle."),
+]
+
+
+def check_shuffle(ctx: click.Context, options: dict[str, Any]) -> None:
+    """Reject options of shuffling without ``--shuffle``."""
+    if not options["shuffle"] and (given := [name for name in ("shuffle_buffer", "seed") if is_given(ctx, name)]):
+        raise click.UsageError(f"{listed(given)}: needs --shuffle")
 
 
 def saving_options(rows_noun: str, init_model_help: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Training of classifiers, with validations between passes."""
+"""Training of learners of classes, labels or numbers, with validations between passes."""
 
 from __future__ import annotations
 
@@ -6,34 +6,28 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from ...data.classes import ClassTable, check_classes
+from ...covariances.names import AUTO
+from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
-from ...data.features import Features
-from ...data.selection import cut_at
-from ...data.shuffling import DEFAULT_BUFFER
+from ...data.selection import columns_of_first, cut_at
+from ...learner.recipe import ROWS_TO_CHOOSE, one_output
+from ...models.model import calibration_of
+from ...tasks.task import Task
 from ..inputs import BadInput
-from ..options.learner import (
-    chosen_calibration,
-    chosen_classes,
-    chosen_recipe,
-    new_stack,
-    new_stream_learner,
-)
+from ..options.learner import chosen_classes, estimator_entries, new_stream_learner
 from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
 from ..output.progress import next_line
-from ..output.summaries import counted_infeasible, learner_facts
-from ..output.text import class_names
-from .data import Holdout, Shuffle, TrainingData
+from ..output.summaries import training_facts
+from .data import TrainingData
 from .loop import TrainingLoop
 
 if TYPE_CHECKING:
     from ...data import Batch
-    from ...distributed.sources import Survey
     from ...learner.streams import StreamLearner
     from ...models.model import Model
     from ...views.view import View
@@ -42,18 +36,27 @@ if TYPE_CHECKING:
     from .position import Validation
 
 
-class ClassifierTraining(TrainingLoop):
-    """One run of ``confidently train``."""
+class LearnerTraining(TrainingLoop):
+    """One run of ``confidently train``.
 
-    measure: ClassVar[Literal["log_loss", "rmse"]] = "log_loss"  # of a validation, by which --early-stop chooses
-    targets: ClassVar[bool] = False
+    Attributes
+    ----------
+    targets : bool
+        Whether rows have numbers to predict instead of classes or labels.
+    undecided : bool
+        Whether the columns of the first rows will decide about the covariance.
+    """
+
     best: Model | None
     learner: StreamLearner
     expected: ExpectedColumns | None = None
+    undecided = False
 
     def __init__(
         self, paths: Sequence[str], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
     ) -> None:
+        self.targets = bool(options["regression"])
+        self.kind = "regression" if self.targets else "linear"
         super().__init__(paths, options, checkpoints, report)
         self.stopped = self._out_of_patience()
 
@@ -63,25 +66,25 @@ class ClassifierTraining(TrainingLoop):
             self.view: View | None = None  # the members have their own
             self.reading = chosen_raw_reading(options, self.paths)
         else:
-            self.view, self.reading, seen = chosen_view_and_reading(options, self.paths)
+            self.view, self.reading, seen = chosen_view_and_reading(options, self.paths, standardize=not self.targets)
             if seen:
                 self.report.note("view", seen, view=self.view.header() if self.view else [])
+            self.undecided = options["covariance"] == AUTO
         self.rule, self.classes = chosen_rule(options), chosen_classes(options["classes"])
         self.closed = bool(self.classes)
         self.start_learner(options["multilabel"])
-        self.estimator: dict[str, Any] = {"members": "auto"}
-        if not options["auto"]:
-            self.estimator = {"multiclass": self.learner.multiclass, "calibration": chosen_calibration(options)}
+        self.estimator: dict[str, Any] = estimator_entries(options)
 
-    def start_learner(self, multilabel: bool) -> None:
-        """Begin with an untrained learner, again if rows turn out to be multilabel."""
-        features = Features(bounded=not self.reading.vocabulary) if self.reading.named else None
-        if self.options["auto"]:
-            self.learner = new_stack(self.options, self.classes, multilabel, features, self.reading)
-        else:
-            table = ClassTable(self.classes, multilabel, closed=self.closed)
-            recipe = chosen_recipe(self.options, self.rule, self.view)
-            self.learner = new_stream_learner(recipe, table, features, self.reading)
+    def start_learner(self, multilabel: bool = False, n_columns: int = 0) -> None:
+        """Begin with an untrained learner."""
+        table = one_output() if self.targets else ClassTable(self.classes, multilabel, closed=self.closed)
+        self.learner = new_stream_learner(self.options, self.rule, self.view, table, self.reading, n_columns)
+
+    @property
+    def task(self) -> Task:
+        """What is predicted."""
+        task: Task = self.learner.learner.task
+        return task
 
     def resume(self, model: Model) -> None:
         self.learner = self.continued(model)
@@ -92,34 +95,30 @@ class ClassifierTraining(TrainingLoop):
 
     def continued(self, model: Model) -> StreamLearner:
         """Return the learner of a model, to continue its training."""
+        if self.targets and (n := model.learner.n_classes) > 1:
+            raise BadInput(f"the model predicts {n} numbers per row; continue its training in Python")
         return model.stream_learner()
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
-        options = self.options
-        skipping = options["on_error"] != "stop"
-        classes = [str(name) for name in self.learner.classes.names] if self.closed and skipping else []
+        learner, classes = self.learner.learner, self.learner.classes.names if self.closed else []
         return TrainingData(
-            self.paths, self.reading, self.learner.learner.dtype, multilabel, on_error=options["on_error"],
-            classes=classes, cache=options["cache"], beside=options["output_path"], caching=options["passes"] > 1,
-            holdout=Holdout(options["holdout"]) if options["holdout"] else None, expected=self.expected,
-            shuffle=self._shuffle(), targets=self.targets,
+            self.paths, self.reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
+            targets=self.targets,
         )  # fmt: skip
-
-    def _shuffle(self) -> Shuffle | None:
-        options = self.options
-        return Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if options["shuffle"] else None
 
     @contextmanager
     def open_pass(self) -> Iterator[Iterator[Counts]]:
         position = self.position
         rows = position.now.rows
         with self.data.one_pass(rows, self.learner.features, position.passes) as (stream, batches):
-            if stream.multilabel and not self.learner.learner.task.multilabel:
-                self.start_learner(multilabel=True)
+            self.suit(stream.multilabel)
             if not rows:
                 position.begin_pass(self.learner.learner)
                 self.learner.log_loss[0] = 0.0
-            batches = self.prepared(batches)
+            if self.undecided:
+                n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
+                self.decide(n_columns)
+                position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
             self.begin_report(self.data.total_bytes)
             batches = cut_at(batches, rows, self._next_cut)
@@ -134,9 +133,15 @@ class ClassifierTraining(TrainingLoop):
         if isinstance(self.learner.learner, Learner):
             self.learner.learner.undoes = False
 
-    def prepared(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Return the same batches, after what the learner needs to know of the first rows."""
-        return batches
+    def suit(self, multilabel: bool) -> None:
+        """Begin again if rows turn out to be multilabel."""
+        if multilabel and not self.task.multilabel:
+            self.start_learner(multilabel=True)
+
+    def decide(self, n_columns: int) -> None:
+        """Begin again with the covariance for rows with so many columns."""
+        self.start_learner(n_columns=n_columns)
+        self.undecided = False
 
     def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
         """Yield the same batches; say what the covariance costs before training on the first."""
@@ -156,19 +161,16 @@ class ClassifierTraining(TrainingLoop):
     def counts(self, rows: int, bytes_read: int, calibrate: bool) -> Counts:
         """Return the counts of the pass after so many rows and bytes."""
         learner, (seen, mistakes, updates) = self.learner.learner, self.position.began
-        log_loss = float(self.learner.log_loss[0]) if calibrate else None
+        log_loss = self.first_log_loss(calibrate, float(self.learner.log_loss[0]))
+        errors: dict[str, Any] = self.task.progressive_errors(learner.state) if calibrate else {}
         return Counts(
-            rows, learner.n_seen - seen, learner.mistakes - mistakes, learner.updates - updates, log_loss, bytes_read
-        )
+            rows, learner.n_seen - seen, learner.mistakes - mistakes, learner.updates - updates, log_loss, bytes_read,
+            **errors,
+        )  # fmt: skip
 
-    def with_errors(self, counts: Counts, model: Model) -> Counts:
-        """Return counts with the errors that a model keeps."""
-        return counts
-
-    def start_on_cluster(self, found: Survey) -> None:
-        """Begin with an untrained learner, again if the first rows ask for another one."""
-        if found.multilabel and not self.learner.learner.task.multilabel:
-            self.start_learner(multilabel=True)
+    def first_log_loss(self, calibrate: bool, so_far: float = 0.0) -> float | None:
+        """Return the sum of the log-loss of a pass, if it is the first one, of a task that has a log-loss."""
+        return so_far if calibrate and "log_loss" in self.task.measures else None
 
     def _next_cut(self, rows: int) -> int:
         line = next_line(rows)
@@ -176,7 +178,7 @@ class ClassifierTraining(TrainingLoop):
 
     def end_pass(self) -> None:
         """Complete a pass: check that there are classes to discriminate, and validate the model."""
-        self.check_classes()
+        self.check_learned()
         position, validation = self.position, self._validation()
         position.end_pass()
         if validation is not None:
@@ -188,26 +190,24 @@ class ClassifierTraining(TrainingLoop):
     @property
     def calibrated(self) -> bool:
         """Whether the first pass calibrates probabilities."""
-        return self.estimator.get("calibration", "progressive") is not None
+        return calibration_of(self.estimator) is not None
 
-    def check_classes(self) -> None:
-        """Reject data of one class, once they are read."""
-        check_classes(self.learner.classes.names, self.learner.classes.multilabel)
+    def check_learned(self) -> None:
+        """Reject data without a number to learn or of one class, once they are read."""
+        if self.targets and not self.learner.learner.n_seen:
+            raise BadInput("no row was learned: the data have none with a weight above 0")
+        self.learner.classes.check()
 
     def _validation(self) -> Validation | None:
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
         if not paths:
             return None
-        return cast("Validation", {"pass": self.position.passes + 1, **self.validate(paths)})
-
-    def validate(self, paths: Sequence[str]) -> dict[str, Any]:
-        """Return measures of the current model."""
         from ..output.measures import validate_model
 
         found = validate_model(self.model(), paths)
-        if found["log_loss"] is None:
+        if found[self.task.decisive] is None:
             raise BadInput("no validation row has a class that training has seen; validate on rows of these classes")
-        return found
+        return cast("Validation", {"pass": self.position.passes + 1, **found})
 
     def _judge(self, found: Validation) -> None:
         """Compare with the best validation so far; keep the model if it is better."""
@@ -216,7 +216,7 @@ class ClassifierTraining(TrainingLoop):
             position.last = found
             return
         best: dict[str, Any] | None = position.best and dict(position.best)
-        better = best is None or dict(found)[self.measure] < best[self.measure]
+        better = best is None or dict(found)[self.task.decisive] < best[self.task.decisive]
         position.last = cast("Validation", {**found, "best": better})
         position.waited = 0 if better else position.waited + 1
         if better:
@@ -228,8 +228,8 @@ class ClassifierTraining(TrainingLoop):
 
     @property
     def has_model(self) -> bool:
-        """Whether a class is known: a model without classes cannot be loaded."""
-        return len(self.learner.classes.names) > 0
+        """Whether a class is known, without which no model can be loaded, and what the learner is."""
+        return len(self.learner.classes.names) > 0 and not self.undecided
 
     def model(self) -> Model:
         from ...models.model import Model
@@ -243,29 +243,8 @@ class ClassifierTraining(TrainingLoop):
 
     def result(self) -> dict[str, Any]:
         """Return the summary of the run as plain data."""
-        model, position = self.final_model(), self.position
-        learner, first = model.learner, position.first or Counts()
-        return {
-            "rows": first.rows,
-            "rows_learned": first.learned,
-            "passes": position.passes,
-            "mistakes": first.mistakes,
-            "error": first.error,
-            "log_loss": first.mean_log_loss,
-            "updates": learner.updates,
-            "infeasible": counted_infeasible(learner),
-            "task": learner.task.name,
-            "classes": class_names(model),
-            "features": learner.n_features,
-            **learner_facts(learner),
-            "rows_seen": learner.n_seen,
-            "seconds": round(position.seconds, 6),
-            **self.further_results(),
-        }
-
-    def further_results(self) -> dict[str, Any]:
-        """Return the last validation and what was skipped."""
-        result, position = dict[str, Any](), self.position
+        position = self.position
+        result = training_facts(self.final_model(), position.first or Counts(), position.passes, position.seconds)
         if position.last is not None:
             result["validation"] = position.best if self.options["early_stop"] else position.last
             result["stopped_early"] = self.stopped
