@@ -17,7 +17,8 @@ import pytest
 from confidently import OnlineClassifier, OnlineRegressor
 from confidently.cli import cli
 from confidently.cli.commands.train import train
-from confidently.cli.options.regression import put_defaults
+from confidently.cli.options.regression import choose_task
+from confidently.cli.output.progress import Quiet
 from confidently.covariances.settings import ADDED_SETTINGS, NAMES_IN_FILES, Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.estimators.parameters import saved_training
@@ -136,13 +137,27 @@ def test_values_outside_a_range_are_rejected(name: str, value: Any) -> None:
 
 def test_the_command_line_has_the_settings_of_streams() -> None:
     parent = click.Context(cli, **cli.context_settings)  # a command keeps its first help option, which pages then show
-    options = train.make_context("train", ["rows.svm", "-o", "model.cw"], parent, resilient_parsing=True).params
-    put_defaults(options, regression=False)
+    arguments = ["rows.svm", "-o", "model.cw", "--classification"]
+    context = train.make_context("train", arguments, parent, resilient_parsing=True)
+    options = context.params
+    assert not choose_task(context, ["rows.svm"], options, Quiet())
     for name in SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule", "fit_intercept"}:
         assert options[name] == default_of(SETTINGS[name]), name
     assert make_rule(options["rule"]) == default_of(SETTINGS["rule"])
     assert bool(options["no_intercept"]) != default_of(SETTINGS["fit_intercept"])
     assert {"multiclass", "multilabel"} <= options.keys()
+
+
+def test_the_server_has_the_settings_of_streams() -> None:
+    pytest.importorskip("msgspec", reason="the server's packages are not installed")
+    from confidently.serve.settings import OF_LEARNERS, ModelSettings
+
+    served = ModelSettings()
+    assert OF_LEARNERS == SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule"}
+    for name in OF_LEARNERS:
+        assert getattr(served, name) == default_of(SETTINGS[name]), name
+    assert make_rule(served.rule) == default_of(SETTINGS["rule"])
+    assert {"multiclass", "multilabel", "view", "calibration"} <= set(ModelSettings.__struct_fields__)
 
 
 @pytest.mark.parametrize("rule", [*(rule() for rule in (RULES | REGRESSION_RULES).values()), Ridge(r=None)], ids=repr)
