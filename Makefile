@@ -2,24 +2,31 @@
 PYTHON ?= python3
 # Set in many containers, it makes each of the many processes that tests start compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
-# Tests of one cluster run in one process.
-PARALLEL := -n auto --dist loadgroup
 VENV := .venv
 BIN := $(VENV)/bin
+# Each process runs neighboring tests, which share servers and clusters. Its threads would only wait for the others'.
+PARALLEL := -n auto --dist worksteal
+ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-all test-lowest raises bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test short pages test-all test-lowest raises bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
 
-demo: $(VENV)/installed
+demo: $(VENV)/built
 	$(BIN)/confidently demo
 
-test: $(VENV)/installed lint
-	$(BIN)/python -m pytest $(PARALLEL) -q
-	$(BIN)/python -m pytest $(PARALLEL) -q -m browser tests/serve/page
+# Side by side, so that no processor waits while the last of one kind of checks ends.
+test: $(VENV)/installed
+	$(MAKE) --no-print-directory -j3 lint pages short
 
-# What make test leaves out: the tests marked as long.
+short: $(VENV)/installed
+	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q
+
+pages: $(VENV)/installed
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m browser tests/serve/page
+
+# What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed
-	$(BIN)/python -m pytest $(PARALLEL) -q -m long
+	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m long $(PART:%=--part %)
 
 # The tests of what other packages do for us, with the oldest versions of them that pyproject.toml promises to work with.
 LOWEST := $(VENV)-lowest
@@ -28,7 +35,7 @@ LOWEST_TESTS := $(addprefix tests/cli/test_,snapshots.py doctor.py refusals.py t
 	$(addprefix tests/estimators/test_,classifier.py sklearn_contract.py migrating_from_sklearn.py river.py) \
 	tests/models tests/plots tests/views/test_exported_views.py tests/evaluation tests/distributed/test_views.py
 test-lowest: $(LOWEST)/installed
-	$(LOWEST)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -W ignore::DeprecationWarning $(wildcard $(LOWEST_TESTS))
+	$(ONE_THREAD) $(LOWEST)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -W ignore::DeprecationWarning $(wildcard $(LOWEST_TESTS))
 
 # The tests, with a copy of the package that marks the raise statements that they reach; one that they do not is an error.
 RAISES := $(VENV)-raises
@@ -36,7 +43,7 @@ NO_PACKAGE := $(addprefix tests/test_,docs.py house.py import_law.py scripts.py 
 raises: $(VENV)/installed
 	test -x $(RAISES)/bin/python || $(BIN)/python -m venv --without-pip $(RAISES)
 	$(BIN)/python tests/raises.py install $(RAISES)/lib/python3*/site-packages
-	$(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -m "not browser" $(NO_PACKAGE:%=--ignore=%)
+	$(ONE_THREAD) $(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -m "not browser" $(NO_PACKAGE:%=--ignore=%)
 	$(BIN)/python tests/raises.py report $(RAISES)/lib/python3*/site-packages
 
 lint: $(VENV)/installed
@@ -113,16 +120,23 @@ KILLS ?= 200
 torture: $(VENV)/installed
 	nice $(BIN)/python -m tests.torture --kills $(KILLS) --servers $(KILLS)
 
-$(VENV)/installed: $(SOURCES)
+# The package and what its demo needs. Python compiles those modules of packages that are imported, instead of pip all.
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile
+$(VENV)/built: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; use make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja
-	$(BIN)/python -m pip install --quiet --no-build-isolation --editable ".[test]"
+	$(INSTALL) "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja
+	$(INSTALL) --no-build-isolation --editable ".[plots]"
+	touch $@
+
+# What the tests need too: the package is there, so that only those of its requirements are installed that are missing.
+$(VENV)/installed: $(VENV)/built
+	$(INSTALL) "confidently[test]"
 	touch $@
 
 $(VENV)/docs: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --group docs
+	$(INSTALL) --upgrade "pip>=25.1" # which knows groups
+	$(INSTALL) --group docs
 	touch $@
 
 $(LOWEST)/installed: $(SOURCES) $(shell find src -name "*.py") | $(VENV)/installed

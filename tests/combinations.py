@@ -36,7 +36,7 @@ def choice(cases: Sequence[tuple], together: int) -> set[int]:
     return chosen
 
 
-def sampled(checks: pytest.MarkDecorator, stride: int = 16) -> pytest.MarkDecorator:
+def sampled(checks: pytest.MarkDecorator, stride: int = 48) -> pytest.MarkDecorator:
     """Mark scikit-learn's checks as long, except those of the first estimator and a sample of those of the others.
 
     Parameters

@@ -1,6 +1,8 @@
 """Hypothesis without chance and without clocks, the same examples everywhere; common fixtures."""
 
+import gc
 import signal
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -12,9 +14,16 @@ from tests.command_line import rows
 from tests.stopping import Stop, stopping_after
 
 settings.register_profile(
-    "confidently", derandomize=True, deadline=None, print_blob=False, suppress_health_check=[HealthCheck.too_slow]
+    "confidently",
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    print_blob=False,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("confidently")
+
+gc.disable()  # until the thousands of tests are collected, which stay to the end
 
 # Under nohup or in the background of a script, signals are ignored, and so they are by the commands that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -22,9 +31,22 @@ if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_addoption(parser):
+    parser.addoption("--part", default="1/1", help="run one part of the tests, such as 2/3, the second of three")
+
+
 @pytest.hookimpl(tryfirst=True)  # before the choice of pytest -m
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     mark_long(items)
+    part, parts = map(int, config.getoption("--part").split("/"))
+    if not 1 <= part <= parts:
+        raise pytest.UsageError(f"--part {part}/{parts}: there is no such part")
+    items[:] = [item for item in items if crc32(item.nodeid.encode()) % parts == part - 1]
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture

@@ -68,8 +68,13 @@ def module_of(name: str) -> str | None:
     return short if short in modules() else package if package in modules() else None
 
 
-def imports_of(module: str) -> Iterator[Import]:
+@cache
+def imports_of(module: str) -> list[Import]:
     """The imports of a module: of the package's own modules by their short names, of others as they are written."""
+    return list(_imports_of(module))
+
+
+def _imports_of(module: str) -> Iterator[Import]:
     path = modules()[module]
     tree = ast.parse(path.read_text())
     lazy = {inner for node in ast.walk(tree) if isinstance(node, FUNCTIONS) for inner in ast.walk(node)}

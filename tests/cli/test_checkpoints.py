@@ -148,6 +148,7 @@ def stopped(stopped_after, data, tmp_path):
     return run
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("after", range(1, 9))
 @pytest.mark.parametrize("more", [
     (), ("--holdout", "0.2", "--early-stop"), ("--average", "--covariance", "full"),
@@ -161,6 +162,7 @@ def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, a
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     "command", [("train",), ("topics", "train"), ("topics", "train", "--stream", "--classes", "1,-1")]
 )

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tests.command_line import here
 from tests.command_line import process as confidently
 
 pytest.importorskip("distributed")
@@ -24,22 +25,20 @@ def texts(tmp_path):
 
 
 def test_workers_of_its_own(texts, tmp_path):
-    model = tmp_path / "m.cw"
+    first, model = tmp_path / "first.cw", tmp_path / "m.cw"
+    assert here("train", texts, "-q", "-o", first).returncode == 0
     done = confidently(
-        "train", texts, "--workers", 1, "--partitions", 3, "--rounds", 2, "--passes", 2, "-o", model, "--json"
-    )
+        "train", texts, "--workers", 1, "--partitions", 3, "--rounds", 2, "--passes", 2, "--init-model", first,
+        "-o", model, "--json",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     begun, *progress, result = map(json.loads, done.stdout.splitlines())
     assert begun["event"] == "cluster" and begun["partitions"] == 3 and begun["rounds"] == 4
     assert re.match("tcp://127", begun["scheduler"]) and begun["dashboard"]
     assert [line["rows"] for line in progress if line["event"] == "progress"] == [200, 200]
-    assert (result["rows"], result["rows_seen"], result["passes"]) == (200, 400, 2)
+    assert (result["rows"], result["rows_seen"], result["passes"]) == (200, 600, 2)
     assert result["bytes_moved"] > 0 and set(result["classes"]) == {"spam", "ham"}
-    went_on = confidently("train", texts, "--workers", 1, "--init-model", model, "-o", tmp_path / "more.cw", "-q")
-    assert went_on.returncode == 0, went_on.stderr
-    assert "1 partition on 1 worker, 16 rounds" in went_on.stdout
-    facts = json.loads(confidently("inspect", tmp_path / "more.cw", "--json").stdout)
-    assert facts["rows_seen"] == 600
+    assert json.loads(here("inspect", model, "--json").stdout)["rows_seen"] == 600
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,8 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
 
 
-def test_memory_does_not_grow_with_the_file(tmp_path):
+@pytest.mark.parametrize("pack", [pytest.param(open, marks=pytest.mark.long), gzip.open])
+def test_memory_does_not_grow_with_the_file(tmp_path, pack):
     code = (
         "import resource, sys; from confidently.cli import run; "
         "assert run(['train', sys.argv[1], '-q', '--json']) == 0; "
@@ -179,9 +180,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     )
     peaks = []
     block = rows(20_000, d=200)
-    for times, pack in ((4, open), (16, open), (16, gzip.open)):
+    for times, opened in ((4, open), (16, pack)):
         path = tmp_path / f"{times}.svm"
-        with pack(path, "wt") as file:
+        with opened(path, "wt") as file:
             for _ in range(times):
                 file.write(block)
         done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
@@ -222,24 +223,22 @@ def inputs(tmp_path_factory):
 @pytest.mark.parametrize(
     "commands",
     [
-        *(
-            [command]
-            for command in (
-                ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
-                ["train", "{table}", "-q", "-o", "{tmp}/m.cw", "--label", "label"],
-                ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
-                ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
-                ["train", "{cache}", "-q", "-o", "{tmp}/m.cw"],
-                ["train", "{several}", "-q", "-o", "{tmp}/m.cw"],
-                ["predict", "{model}", "{data}", "-q"],
-                ["predict", "{model}", "{data}", "--proba"],
-                ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
-                ["rules"],
-                ["--help"],
-            )
-        ),
-        [[name, "--help"] for name in COMMANDS],
+        [["--help"]],
+        [
+            ["rules"],
+            ["predict", "{model}", "{data}", "-q"],
+            ["predict", "{model}", "{data}", "--proba"],
+            ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
+            *([name, "--help"] for name in COMMANDS),
+            ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
+            ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
+            ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
+            ["train", "{cache}", "-q", "-o", "{tmp}/m.cw"],
+            ["train", "{several}", "-q", "-o", "{tmp}/m.cw"],
+        ],
+        [["train", "{table}", "-q", "-o", "{tmp}/m.cw", "--label", "label"]],
     ],
+    ids=["the first help", "all but tables", "tables"],
 )
 def test_heavy_libraries_stay_out(inputs, tmp_path, commands):
     """Of training from files, and of predicting classes and probabilities."""
@@ -284,6 +283,7 @@ def test_a_terminal_sees_a_live_bar(data, tmp_path):
     assert b"100 %" in shown and b"rows/s" in shown and b"60,000 rows" in shown and b"since last" not in shown
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(
     ("error", "said"),
     [

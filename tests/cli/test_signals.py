@@ -28,6 +28,7 @@ confidently.__main__.main()
 """
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize(
     "struck",
@@ -43,6 +44,7 @@ def test_a_signal_at_any_import_ends_in_one_line(data, tmp_path, number, struck)
     assert list(tmp_path.iterdir()) == [data]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("arguments", [["predict", "m.cw", "-", "-o", "new", "-q"], ["cache", "-", "-o", "new", "-q"]])
 def test_a_signal_leaves_no_temporary_file(ok, data, tmp_path, number, arguments):

@@ -33,6 +33,7 @@ def command(path, *options):
     return ["topics", "train", path, "--text", "text", "--topics", 4, "-q", *options]
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("options", MODES.values(), ids=MODES)
 @pytest.mark.parametrize("after", [1, 3, 4, 6])
 def test_every_checkpoint_leads_to_the_same_model(ok, tmp_path, stopped_after, options, after):
@@ -89,7 +90,9 @@ def test_kills_change_nothing(ok, tmp_path, most):
     assert [path.name for path in folder.iterdir()] == ["m"]
 
 
-@pytest.mark.parametrize("options", [(), STREAM], ids=["in memory", "as they come"])
+@pytest.mark.parametrize("options", [
+    pytest.param((), id="in memory", marks=pytest.mark.long), pytest.param(STREAM, id="as they come"),
+])  # fmt: skip
 def test_a_signal_leaves_a_checkpoint(ok, tmp_path, options):
     data, model, whole = (tmp_path / name for name in ("x.jsonl", "m", "whole"))
     written(data, CLASSES, n=400)

@@ -96,6 +96,7 @@ def test_core_equals_reference(rule, covariance, task):
         assert_twins_agree(tried, reference, 1e-8 if tried is learner else 1e-7)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
 def test_options_equal_reference(rule, task):
     """Weights, averaging, another prior, an order, sparse float32 input and no intercept, in several calls."""
@@ -127,6 +128,7 @@ def weighted_twins(rule, task, seed, n=80):
     return X, labels, weight, *twins(make_rule(rule), "diag", task, X.shape[1], **options)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))])
 @pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
 def test_core_equals_reference_up_to_the_first_tie(rule, task, seed):

@@ -24,7 +24,7 @@ from tests.covariances.test_core_equals_reference import (
 FORGETTING = [rule for rule in RULES if make_rule(rule).learns_precision]
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rule", "task"), [(rule, task) for rule, task in RULES_AND_TASKS if rule in FORGETTING])
 @pytest.mark.parametrize("forget", [0.01, 0.9])  # 0.9 is applied to the store about every hundred rows
 def test_equals_the_slow_twin(rule, task, forget):

@@ -21,7 +21,7 @@ from tests.covariances.test_core_equals_reference import N_CLASSES, RULES_AND_TA
 from tests.twins import kernel_budget as slow_budget
 
 
-@pytest.mark.few(2)
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("rule", "task"), RULES_AND_TASKS)
 def test_linear_kernel_is_full_covariance(rule, task):
     X, labels = noisy_rows(task, n=90, d=12, seed=3)

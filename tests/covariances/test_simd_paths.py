@@ -1,5 +1,7 @@
 """Every path of the processor learns the same numbers, to the last bit."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random_array
@@ -21,6 +23,7 @@ def rows(n=120, d=40, seed=0):
     return csr_matrix(X), (rng.random(n) < 0.5).astype(int)
 
 
+@cache
 def states():
     """Train in many ways; return all that was learned, as text."""
     X, y = rows()

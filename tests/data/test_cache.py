@@ -54,7 +54,7 @@ def test_the_file_does_not_depend_on_how_the_bytes_came(tmp_path):
             assert cached(file, tmp_path / "cache", chunk_bytes=size).read_bytes() == whole
 
 
-@pytest.mark.parametrize("name", ["a9a", "usps", "bibtex"])
+@pytest.mark.parametrize("name", [*(pytest.param(name, marks=pytest.mark.long) for name in ("a9a", "usps")), "bibtex"])
 def test_real_data(name, tmp_path):
     folder = shared_data(name)
     path = next(folder.glob("train.svm.gz"), folder / f"{name}.svm.gz")

@@ -36,7 +36,7 @@ def outcome(function, *arguments):
 
 
 @given(DETAILS, st.one_of(BLOCKS, st.just({})))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_the_quick_checks_of_an_index_find_what_the_types_do(details, blocks):
     assert repr(outcome(row_details, details)) == repr(outcome(conform, details, RowDetails, "details"))
     assert repr(outcome(_blocks, blocks)) == repr(outcome(conform, blocks, list[Block], "blocks"))

@@ -46,7 +46,7 @@ hows = st.fixed_dictionaries({
 
 
 @given(rows, hows, st.lists(st.integers(0, 2000), max_size=12), st.sampled_from([None, True, False]), st.booleans())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_the_number_of_parsers_does_not_matter(rows, how, cuts, frozen, multilabel):
     text = "\n".join(LINES[how["format"]](*row) for row in rows).encode()
     request = {"multilabel": multilabel, "skip_errors": True}

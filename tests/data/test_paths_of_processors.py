@@ -134,7 +134,7 @@ lines = st.tuples(
 )  # fmt: skip
 @example(b"1 1:1\n1 1:1 2:-0.5\n1 1:1 2:-\n", [], "any", False, False)
 @example(b"1 1:1\n1\0 1:1\n", [], "any", False, False)
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_paths_agree_on_any_lines(text, cuts, labels, zero_based, skip_errors):
     padded = text + b"1 1:1\n" * 20  # so that the last lines are not left to the plain parser
     check(text, cuts, labels=labels, zero_based=zero_based, skip_errors=skip_errors)
@@ -206,6 +206,7 @@ def test_paths_sort_columns_of_any_size(n, largest):
         assert np.frombuffer(batches[0]["values"], "f8")[a:b].tolist() == list(sums.values())
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("bits", [EXACT, 4, 22])
 @pytest.mark.parametrize("l2", [False, True])
@@ -283,7 +284,7 @@ vw_tokens = st.tuples(vw_names, numbers).map(":".join) | vw_names | st.sampled_f
     st.sampled_from([" ", "  ", "\t"]), st.sampled_from(["\n", "\r\n", " \n"]), st.booleans(),
     st.sampled_from([EXACT, 4, 22]),
 )  # fmt: skip
-@settings(max_examples=150)
+@settings(max_examples=50)
 def test_paths_agree_on_any_lines_of_vw(rows, between, end, skip_errors, bits):
     text = "".join(row.replace(" ", between, row.count(" ") // 2) + end for row in rows).encode()
     padded = text + b"1 | a:1 b c:0.5 d\n" * 20

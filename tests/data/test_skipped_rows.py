@@ -56,7 +56,7 @@ def test_skipped_rows_leave_no_trace(tmp_path_factory, kind):
     folder = tmp_path_factory.mktemp(kind)
     lines = st.lists(st.sampled_from(GOOD[kind]) | st.sampled_from(BAD[kind]), max_size=25)
 
-    @settings(max_examples=40)
+    @settings(max_examples=15)
     @given(lines)
     def check(mixed):
         mixed = GOOD[kind][:2] + mixed

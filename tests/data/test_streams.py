@@ -102,7 +102,7 @@ def test_results_do_not_depend_on_where_the_bytes_are_cut(tmp_path, rule, task, 
         assert_same(whole, trained(file, rule, size, multiclass=multiclass, average=True))
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("rule", RULES)
@@ -140,16 +140,16 @@ def test_features_that_come_late_are_scaled_like_all_others(tmp_path, rule, dtyp
 
 
 @pytest.mark.few(1)
+@pytest.mark.parametrize("average", [False, True])
 @pytest.mark.parametrize("multiclass", [None, "joint"])
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
-def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance, multiclass):
+def test_a_third_class_finds_the_same_learner_wherever_the_bytes_are_cut(tmp_path, covariance, multiclass, average):
     file = tmp_path / "rows.svm"
     file.write_bytes(text_of(TASKS["five classes"]()))
-    for average in (False, True):
-        options = {"covariance": covariance, "average": average, "prior_variance": 0.3, "multiclass": multiclass}
-        whole = trained(file, **options)
-        for size in SIZES:
-            assert_same(whole, trained(file, chunk_bytes=size, **options))
+    options = {"covariance": covariance, "average": average, "prior_variance": 0.3, "multiclass": multiclass}
+    whole = trained(file, **options)
+    for size in SIZES:
+        assert_same(whole, trained(file, chunk_bytes=size, **options))
 
 
 def test_a_class_exists_from_its_first_row_on(tmp_path):

@@ -39,7 +39,9 @@ def write_parquet(path, times):
             writer.write_table(table)
 
 
-@pytest.mark.parametrize(("suffix", "write"), [("csv", write_csv), ("parquet", write_parquet)])
+@pytest.mark.parametrize(
+    ("suffix", "write"), [("csv", write_csv), pytest.param("parquet", write_parquet, marks=pytest.mark.long)]
+)
 def test_memory_is_flat_in_the_size_of_the_file(tmp_path, suffix, write):
     small, large = tmp_path / f"small.{suffix}", tmp_path / f"large.{suffix}"
     write(small, 4)

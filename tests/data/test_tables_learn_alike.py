@@ -99,7 +99,9 @@ def learned(path, **how):
     return learner.learner, np.concatenate(margins)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", [
+    *(pytest.param(name, marks=pytest.mark.long) for name in ("a9a", "elec2")), "criteo_sample", "avazu_sample",
+])  # fmt: skip
 def test_every_format_teaches_the_same(tmp_path, name):
     rows, categories = SETS[name]
     write_all(rows(), categories, tmp_path)

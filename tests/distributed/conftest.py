@@ -1,20 +1,28 @@
 """One cluster for all tests that need no other one."""
 
+from contextlib import ExitStack
+from functools import cache
+
 import pytest
 
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Let all tests that use the cluster run in one process of pytest -n, so that there is one."""
-    for item in items:
-        if "client" in getattr(item, "fixturenames", ()) and "distributed" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("cluster"))
+cluster = ExitStack()
 
 
-@pytest.fixture(scope="session")
-def client():
-    """Two worker processes; tests leave as many behind."""
+def pytest_runtest_teardown(item, nextitem):
+    """Stop the cluster after the last test here, since it takes processor time as long as it waits."""
+    if nextitem is None or nextitem.path.parent != item.path.parent:
+        cluster.close()
+        started.cache_clear()
+
+
+@cache
+def started():
     from confidently.distributed.cluster import connected
 
-    with connected(workers=2) as client:
-        yield client
+    return cluster.enter_context(connected(workers=2))
+
+
+@pytest.fixture
+def client():
+    """Of two worker processes; tests leave as many behind."""
+    return started()

@@ -33,6 +33,7 @@ def assert_alike(found, expected):
     assert found.n_seen_ == expected.n_seen_
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rounds", [1, 5])
 @pytest.mark.parametrize("parameters", [{}, {"covariance": "shared"}, {"fit_intercept": False}])
 def test_ridge_is_that_of_one_pass(parameters, rounds, client):

@@ -51,7 +51,7 @@ def real_rows(name, n, columns):
     return X, list(np.searchsorted(classes, y[:n])), len(classes)
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("name", "task", "covariance"), SIZES)
 def test_core_equals_reference_on_real_data(name, task, covariance, rule):

@@ -45,13 +45,15 @@ class Labelled:
 
 
 @pytest.mark.parametrize("settings", [
-    *(SETTINGS[k] for k in (1, 4)), *(pytest.param(SETTINGS[k], marks=pytest.mark.long) for k in (0, 7, 9)),
+    SETTINGS[4], *(pytest.param(SETTINGS[k], marks=pytest.mark.long) for k in (0, 1, 7, 9)),
 ])  # fmt: skip
 def test_rivers_checks(settings):
     checks.check_estimator(OnlineClassifier(**settings))
 
 
-@pytest.mark.parametrize("settings", [{}, {"covariance": "full"}, {"calibration": None}])
+@pytest.mark.parametrize("settings", [
+    {}, *(pytest.param(given, marks=pytest.mark.long) for given in ({"covariance": "full"}, {"calibration": None})),
+])  # fmt: skip
 def test_rivers_checks_of_multilabel_classifiers(settings, monkeypatch):
     monkeypatch.setattr(datasets, "Music", Labelled)
     model = OnlineMultiLabelClassifier(**settings)
@@ -318,6 +320,7 @@ DENSE = [
 ]  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("settings", DENSE)
 def test_matrices_are_learned_in_compiled_code_as_in_products(settings, n_classes, monkeypatch):

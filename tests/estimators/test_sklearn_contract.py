@@ -1,7 +1,7 @@
 """scikit-learn's own checks, on every rule and covariance. Each exception has its reason.
 
 `make test` runs every check of the default classifier, and of the others a sample that has each estimator and each
-check several times; `make test-all` runs the rest.
+check at least once; `make test-all` runs the rest.
 """
 
 import pytest

@@ -51,6 +51,7 @@ def assert_same(one, other):
         np.testing.assert_array_equal(array, other[name], err_msg=name)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("others", [False, True])
 @pytest.mark.parametrize(
     "settings", [{}, {"hash_bits": 5}, {"hash_bits": 20}, {"dtype": "float32", "rule": "pa1"}, {"view": "standard"}]

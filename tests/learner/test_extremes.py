@@ -25,6 +25,7 @@ from confidently.river import OnlineMultiLabelClassifier as RiverMultiLabelClass
 from tests.covariance_cases import has_task, serves
 from tests.tables.tasks import MULTILABEL
 
+SHORT = 12
 SEEDS = range(int(os.environ.get("SEARCH_SEEDS", "40")))
 TASKS = ("binary", "joint", "one-vs-rest", "softmax", *MULTILABEL)
 LARGEST = {"float64": 1e100, "float32": 1e10}
@@ -129,7 +130,9 @@ def most(X, settings, weights):
     return 2.001 * (margin / lengths[(lengths > 0) & (weights > 0)]).sum()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [*SEEDS[:SHORT], *(pytest.param(seed, marks=pytest.mark.long) for seed in SEEDS[SHORT:])]
+)
 def test_nothing_that_is_not_finite_is_kept_reported_or_saved(seed, tmp_path):
     rng = np.random.default_rng(seed)
     for number in range(4):

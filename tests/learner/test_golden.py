@@ -62,7 +62,7 @@ def test_golden_file_is_complete():
     assert set(golden_lines()) == lines, "run python -m tests.learner.test_golden"
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(("name", "covariance"), RUNS)
 def test_decisions_are_golden(name, covariance, rule):

@@ -17,7 +17,7 @@ HARD = ["pa", "cw_stdev", "cw_var", "cellip", "iellip", "iellip_margin"]
 SOFT = [name for name, rule in RULES.items() if rule.loss is not None]
 
 
-def law_of(names, *more, examples=40):
+def law_of(names, *more, examples=25):
     """A law of the named rules: a function of the name, the parameters, a situation and anything else that is drawn."""
 
     def decorate(law):
@@ -44,7 +44,7 @@ def test_the_tables_of_rules_are_complete():
         assert drawn == set(RULES[name]().get_params()), f"the parameters of {name} in tests/tables/rule_cases.py"
 
 
-@law_of(list(CASES), examples=100)
+@law_of(list(CASES), examples=50)
 def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation):
     acts = CASES[name].acts(*situation, p)
     answer = step(name, *situation, **p)
@@ -63,7 +63,7 @@ def test_acts_only_short_of_its_margin_and_the_step_is_finite(name, p, situation
         assert zeta == 0 or RULES[name].learns_precision
 
 
-@law_of([name for name, case in CASES.items() if case.after], examples=100)
+@law_of([name for name, case in CASES.items() if case.after], examples=50)
 def test_what_holds_after_the_step(name, p, situation):
     # alpha and zeta each carry a few roundings: 1e-14, relative. m' inherits that of alpha v, hence measured in
     # |m| + |m'|; v'/v inherits that of zeta.
@@ -179,7 +179,7 @@ TARGETS = {
 }
 
 
-@law_of(list(TARGETS), log_uniform(-9, 9), examples=100)
+@law_of(list(TARGETS), log_uniform(-9, 9), examples=50)
 def test_no_weight_overshoots(name, p, situation, w):
     """A hard constraint is met at most with equality, and a hinge is not left behind."""
     answer = step(name, *situation, weight=w, **p)
@@ -195,7 +195,7 @@ def test_no_weight_exceeds_the_slope_of_the_loss(name, p, situation, w):
     assert answer is None or answer[0] <= 2 * w * p["c"] * (1 + 1e-14)
 
 
-@law_of(["logistic", "probit"], log_uniform(-9, 9), examples=100)
+@law_of(["logistic", "probit"], log_uniform(-9, 9), examples=50)
 def test_a_weighted_step_is_implicit(name, p, situation, w):
     """It grows with the weight, less than in proportion, and a little more weight makes a little longer step."""
     one, answer = step(name, *situation, **p), step(name, *situation, weight=w, **p)
@@ -227,7 +227,7 @@ def test_the_perceptron_multiplies_its_step_by_the_weight(situation, w):
     assert step("perceptron", *situation, weight=w) == ((w, 0.0, 1.0) if situation[0] <= 0 else None)
 
 
-@law_of(list(CASES), examples=30)
+@law_of(list(CASES), examples=20)
 def test_a_tiny_weight_gives_a_tiny_step(name, p, situation):
     answer = step(name, *situation, weight=1e-200, **p)
     if answer is not None:

@@ -32,10 +32,10 @@ def assert_exact(rule, m, v, **parameters):
 @pytest.mark.few
 @pytest.mark.parametrize("d", [-20, -12.1, -5, -0.5, 0, 0.3, 2, 11.9, 30, 700, 1e5])
 @pytest.mark.parametrize("k", [1e-6, 0.3, 2.0, 12.5, 40.0, 1e4, 1e6])
-def test_exact_gibbs_has_the_posteriors_moments(k, d):
+@pytest.mark.parametrize("v", [1e-12, 1.0, 1e8])
+def test_exact_gibbs_has_the_posteriors_moments(k, d, v):
     """k: steepness of the loss, d: distance below the margin, both in standard deviations."""
-    for v in (1e-12, 1.0, 1e8):
-        assert_exact("gibbs_pa_exact", 1.0 - d * v**0.5, v, c=k / (2 * v**0.5), epsilon=1.0)
+    assert_exact("gibbs_pa_exact", 1.0 - d * v**0.5, v, c=k / (2 * v**0.5), epsilon=1.0)
 
 
 @pytest.mark.parametrize("d", [-36, -40, -60])
@@ -43,17 +43,19 @@ def test_exact_gibbs_fades(d):
     assert_exact("gibbs_pa_exact", -float(d), 1.0, c=1.0, epsilon=0.0)
 
 
+@pytest.mark.few
+@pytest.mark.parametrize("v", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("noise", [1e-6, 0.1, 1.0, 1e3])
 @pytest.mark.parametrize("t", [-1e6, -1e3, -40, -25, -12.1, -11.9, -3, 0, 1, 8, 30])
-def test_probit_has_the_posteriors_moments(t, noise):
-    for v in (1e-6, 1.0, 1e6):
-        assert_exact("probit", t * (noise**2 + v) ** 0.5, v, noise=noise)
+def test_probit_has_the_posteriors_moments(t, noise, v):
+    assert_exact("probit", t * (noise**2 + v) ** 0.5, v, noise=noise)
 
 
+@pytest.mark.few(1)
+@pytest.mark.parametrize("v", [1e-6, 0.3, 1.0, 30.0, 1e6])
 @pytest.mark.parametrize("t", [-1e6, -1e3, -40, -25, -12.1, -3, -1.1, 0, 1, 8, 30])
-def test_logistic_has_the_moments_of_its_mixture(t):
-    for v in (1e-6, 0.3, 1.0, 30.0, 1e6):
-        assert_exact("logistic", t * (2.0 + v) ** 0.5, v)
+def test_logistic_has_the_moments_of_its_mixture(t, v):
+    assert_exact("logistic", t * (2.0 + v) ** 0.5, v)
 
 
 @pytest.mark.few(1)

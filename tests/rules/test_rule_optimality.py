@@ -127,6 +127,7 @@ OBJECTIVES = [
 ]
 
 
+@pytest.mark.few
 @pytest.mark.parametrize("margin", [-1.5, -0.2, 0.3])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("name", "p"), OBJECTIVES)

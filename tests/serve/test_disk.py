@@ -28,6 +28,7 @@ from tests.serve.running import not_served, wait_until
 
 # What fails while SQLite closes a file is told to nobody but Python.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+EVERY_OR_SOME = pytest.mark.parametrize("stride", [3, pytest.param(1, marks=pytest.mark.long)])  # of calls
 SETTINGS = ModelSettings(view="none")
 ROWS = made(30, "mixed", seed=2)
 
@@ -164,14 +165,15 @@ def stored_ids(folder):
         engine.stop()
 
 
+@EVERY_OR_SOME
 @pytest.mark.parametrize("call", CALLS)
-def test_after_an_error_of_the_disk_nothing_is_acknowledged_and_nothing_acknowledged_is_lost(tmp_path, call):
+def test_after_an_error_of_the_disk_nothing_is_acknowledged_and_nothing_acknowledged_is_lost(tmp_path, call, stride):
     with FailingDisk("counting", call) as disk:
         acknowledged, problems, _ = session(tmp_path / "whole", "counting")
         calls = disk.seen
     assert len(acknowledged) == 10 and not problems
     failed = 0
-    for nth in range(1, calls + 1):
+    for nth in range(1, calls + 1, stride):
         folder = tmp_path / str(nth)
         with FailingDisk(f"failing-{nth}", call, nth, times=10**9) as disk:
             acknowledged, problems, reason = session(folder, disk.name)
@@ -188,13 +190,14 @@ def test_after_an_error_of_the_disk_nothing_is_acknowledged_and_nothing_acknowle
     assert failed > 0 or call not in ("write", "sync")
 
 
+@EVERY_OR_SOME
 @pytest.mark.parametrize("call", ["write", "sync", "truncate"])
-def test_one_error_of_the_disk_is_as_final_as_many(tmp_path, call):
+def test_one_error_of_the_disk_is_as_final_as_many(tmp_path, call, stride):
     """A disk that says after an error that all is well may have lost what it could not write."""
     with FailingDisk("once", call) as disk:
         session(tmp_path / "whole", "once")
         calls = disk.seen
-    for nth in range(1, calls + 1):
+    for nth in range(1, calls + 1, stride):
         folder = tmp_path / str(nth)
         with FailingDisk(f"once-{nth}", call, nth) as disk:
             acknowledged, _, reason = session(folder, disk.name)
@@ -306,11 +309,12 @@ def test_rows_beside_a_request_with_a_fault_are_learned_once(tmp_path):
     engine.stop()
 
 
-def test_a_full_disk_at_every_write(tmp_path):
+@EVERY_OR_SOME
+def test_a_full_disk_at_every_write(tmp_path, stride):
     with FailingDisk("room", "write", error=apsw.FullError) as disk:
         session(tmp_path / "whole", "room")
         calls = disk.seen
-    for nth in range(1, calls + 1):
+    for nth in range(1, calls + 1, stride):
         folder = tmp_path / str(nth)
         with FailingDisk(f"full-{nth}", "write", nth, error=apsw.FullError) as disk:
             acknowledged, problems, reason = session(folder, disk.name)

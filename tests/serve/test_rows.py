@@ -169,8 +169,8 @@ def test_a_row_that_cannot_be_read_is_refused_with_its_reason(spam, body, kind, 
 @pytest.mark.parametrize(
     "features",
     [
-        {f"{k}": 1 for k in range(50_000)},
-        pytest.param({f"{k}": 1 for k in range(1_000_000)}, marks=pytest.mark.long),
+        50_000,
+        pytest.param(1_000_000, marks=pytest.mark.long),
         {"text": "w " * 1_000_000},
         {"<script>alert(1)</script>": "<img src=x onerror=alert(1)>"},
         {"": 1, " ": 2, "é\u2028": "\u202e"},
@@ -179,6 +179,8 @@ def test_a_row_that_cannot_be_read_is_refused_with_its_reason(spam, body, kind, 
     ids=["features", "many features", "text", "html", "odd", "empty"],
 )
 def test_a_row_of_any_size_within_the_limit_is_kept_as_it_is(spam, features):
+    if isinstance(features, int):
+        features = {f"{k}": 1 for k in range(features)}
     assert spam("POST", "/learn?wait=learned", row("m", **{}) | {"features": features}).status_code == 200
     [(_, found, _, _)] = exported(spam)
     assert found == features

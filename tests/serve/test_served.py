@@ -233,7 +233,7 @@ def test_a_row_that_the_learner_refuses_is_set_aside(tmp_path, together):
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 
-@pytest.mark.few
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("name", "wider"), [("none", 0), ("full", 0), ("full", 100), ("shared", 100)])
 @pytest.mark.parametrize("n", [40, 700, 1300])
 def test_a_row_that_is_set_aside_leaves_no_trace(tmp_path, name, wider, n):

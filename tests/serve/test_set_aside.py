@@ -102,6 +102,7 @@ USES = {
 }  # fmt: skip
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize(
     "value",

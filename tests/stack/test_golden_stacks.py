@@ -68,7 +68,9 @@ def test_the_file_is_complete():
     assert list(golden()) == list(RUNS), "run python -m tests.stack.test_golden_stacks"
 
 
-@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize("run", [
+    pytest.param(run, marks=pytest.mark.long) if run.startswith(("usps", "newsgroups")) else run for run in RUNS
+])  # fmt: skip
 def test_stacks_are_golden(run):
     found, expected = numbers(run), golden()[run]
     assert list(found) == list(expected)  # the same members in the same order
