@@ -73,6 +73,7 @@ def test_learner_is_the_plain_loop():
     for first in range(0, 200, 70):
         parts.partial_fit(X[first : first + 70], y[first : first + 70], classes=range(4))
     np.testing.assert_array_equal(parts.coef_, model.coef_)
+    assert (parts.mistakes_, parts.updates_, parts.n_seen_) == (mistakes, updates, 200)
 
 
 def test_a_class_may_come_late():

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from confidently import OnlineRegressor, make_rule, step
-from confidently.tasks.targets import BINS_PER_UNIT, Targets
+from confidently.tasks.targets import BINS_PER_UNIT, PRIOR_ERRORS, Targets
 from tests.twins.regression import Twin
 
 RULES = [
@@ -116,3 +117,17 @@ def test_dense_and_sparse_rows_and_orders_are_alike():
         np.testing.assert_allclose(
             shuffled.predict(X), OnlineRegressor(covariance=covariance).fit(X[order], y[order]).predict(X), rtol=1e-8
         )
+
+
+def test_quantiles_are_those_of_a_few_normal_errors_and_those_counted():
+    p, model = np.array([0.025, 0.1, 0.25, 0.4]), OnlineRegressor().partial_fit(np.eye(3), [1.0, 2.0, 4.0])
+    targets = Targets.of(model.learner_.state["calibration"])
+    n = targets.bins.shape[1]
+    none = np.zeros((1, n))
+    np.testing.assert_allclose(targets._replace(bins=none).error_quantiles(p)[0], norm.ppf(p), atol=1e-3)
+    counted = none.copy()
+    place = int(np.arcsinh(2.0) * BINS_PER_UNIT)
+    counted[0, n // 2 + place] = PRIOR_ERRORS
+    found = targets._replace(bins=counted).error_quantiles(np.append(p, 0.7))[0]
+    np.testing.assert_allclose(found[:-1], norm.ppf(2 * p), atol=1e-3)  # half of the errors are larger
+    assert int(np.arcsinh(found[-1]) * BINS_PER_UNIT) == place

@@ -82,6 +82,20 @@ def test_exact_resume_in_a_new_process(tmp_path):
             assert array.tobytes() == resumed.learner_.state[array_name].tobytes(), (name, array_name)
 
 
+@pytest.mark.parametrize(("covariance", "multiclass"), [("shared", "joint"), ("full", "one-vs-rest")])
+def test_a_block_that_later_rows_continue_is_kept(tmp_path, covariance, multiclass):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 200)), np.arange(30) % 3
+    whole = OnlineClassifier("arow", covariance, multiclass=multiclass, view=None).fit(X[:20], y[:20])
+    assert whole.learner_.state["block.updates"].min() > 0
+    whole.save(tmp_path / "m.cw")
+    resumed = load(tmp_path / "m.cw")
+    for model in (whole, resumed):
+        model.partial_fit(X[20:], y[20:])
+    for name, array in whole.learner_.state.items():
+        assert array.tobytes() == resumed.learner_.state[name].tobytes(), name
+
+
 def test_settings_and_names_are_restored(tmp_path):
     import pandas as pd
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from confidently.cli import run
 from confidently.learner.learner import Learner
+from confidently.learner.tables import MIN_PRESENT, ROWS_TO_INFER
 from confidently.models.model import Model
 from confidently.rules import RULES
 from confidently.serve.problems import Problem
@@ -65,6 +66,18 @@ def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, settings):
     rows = made(1500, kind, seed=1)
     model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(kind), 700)
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+
+
+def test_so_many_first_rows_decide_and_no_others(tmp_path):
+    """They have just enough numbers for a table; those that come with the last of them have none."""
+    least = int(MIN_PRESENT * ROWS_TO_INFER)
+    rows = [
+        ({"a": k % 7} if k < least else {"word": "x"}, "spam" if k % 2 else "ham") for k in range(ROWS_TO_INFER + 5)
+    ]
+    given, model = examples(rows), ServedModel(ModelSettings())
+    model.learn(given[: ROWS_TO_INFER - 5])
+    model.learn(given[ROWS_TO_INFER - 5 :])
+    assert saved(model, tmp_path) == trained(tmp_path, rows)
 
 
 @given(data=st.data())

@@ -11,6 +11,7 @@ import confidently
 from confidently import OnlineClassifier
 from confidently.data import DataError, features, open_stream
 from confidently.views.columns import MARKS, MISSING, PLAIN, Columns
+from confidently.views.pairs import column_of
 from confidently.views.table import make_view
 from tests.command_line import here
 
@@ -49,6 +50,13 @@ def trained(path, view="standard", **options):
 def kinds(model):
     names = list(model.features_.names)
     return dict(zip(names, model.learner_.state["standard.kind"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(("feature", "column"), [
+    ("town=Rome", "town"), ("a:b=c", "a"), ("note^red", "note"), ("age", "age"), ("=x", ""), ("^a", ""),
+])  # fmt: skip
+def test_the_column_of_a_feature(feature, column):
+    assert column_of(feature) == column
 
 
 def test_a_large_column_is_no_longer_decisive(tmp_path):
