@@ -9,7 +9,7 @@ from confidently import _core
 from tests.cuts import Case, same
 from tests.simd_paths import printed
 
-FEW, MANY, TOGETHER = 40, 1000, 96
+FEW, MANY, TOGETHER = 20, 980, 96
 OF_PATHS = """
 import hashlib, tempfile, warnings
 from pathlib import Path

@@ -50,14 +50,17 @@ def test_lower_case_of_a_sigma_beside_every_character():
 
 
 @needs_same_unicode
-def test_every_character_is_in_pythons_lower_case():
-    check("{0}", lambda text: [c for c in text.lower() if not c.isspace() and c > " "], analyzer="char", ngrams=(1, 1))
+@pytest.mark.parametrize("codes", SOME)
+def test_every_character_is_in_pythons_lower_case(codes):
+    how = {"analyzer": "char", "ngrams": (1, 1)}
+    check("{0}", lambda text: [c for c in text.lower() if not c.isspace() and c > " "], codes, **how)
 
 
 @needs_same_unicode
-def test_words_are_pythons_but_for_marks_and_what_stands_alone():
+@pytest.mark.parametrize("codes", SOME)
+def test_words_are_pythons_but_for_marks_and_what_stands_alone(codes):
     """Letters are the word characters of ``re``, which scikit-learn's users know, apart from the stated differences."""
-    for code in CODES:
+    for code in codes:
         kind, character = kind_of(chr(code)), chr(code)
         if kind in ("letter", "alone") and unicodedata.category(character)[0] not in "SC":
             assert character.isalnum() or character == "_", hex(code)

@@ -253,9 +253,10 @@ def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
 def test_a_row_from_standard_input_and_plots(data, tmp_path):
     model, line = tmp_path / "m.cw", data.read_text().splitlines()[0] + "\n"
     here("train", data, "-q", "-o", model)
-    done = process("inspect", model, "--row", "-", "--plot", tmp_path / "row.png", input=line)
-    assert done.returncode == 0 and f"Plot: {tmp_path / 'row.png'}" in done.stdout
-    assert done.stdout.split("\n\nPlot")[0] + "\n" == here("inspect", model, "--row", line).stdout
+    done = process("inspect", model, "--row", "-", input=line)
+    drawn = here("inspect", model, "--row", line, "--plot", tmp_path / "row.png")
+    assert done.returncode == 0 and f"Plot: {tmp_path / 'row.png'}" in drawn.stdout
+    assert drawn.stdout.split("\n\nPlot")[0] + "\n" == done.stdout
     assert here("inspect", model, "--plot", tmp_path / "m.png").returncode == 0
     assert all((tmp_path / name).read_bytes().startswith(b"\x89PNG") for name in ("row.png", "m.png"))
 

@@ -63,8 +63,8 @@ def test_same_bytes_as_train(tmp_path, kind, n, settings):
 @pytest.mark.parametrize("settings", ["default", "full", "auto"])
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, settings):
     made_of, options = SETTINGS[settings]
-    rows = made(1500, kind, seed=1)
-    model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(kind), 700)
+    rows = made(1100, kind, seed=1)
+    model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(kind), 500)
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 

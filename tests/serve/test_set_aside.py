@@ -49,11 +49,17 @@ def trained(folder, lines, *options):
 @pytest.mark.parametrize(
     ("settings", "labels"),
     [
-        ({"multilabel": True}, "sets"), ({"multilabel": True, "classes": ["a", "b", "1"]}, "sets"),
-        ({"multilabel": True, "auto": False, "view": "standard"}, "sets"), ({}, "scalars"), ({}, "numbers"),
-        ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"), ({"auto": True}, "numbers"),
+        ({"multilabel": True, "classes": ["a", "b", "1"]}, "sets"), ({}, "scalars"), ({"auto": True}, "numbers"),
         ({"covariance": "full"}, "scalars"), ({"multiclass": "one-vs-rest"}, "scalars"),
-        ({"dtype": "float32"}, "numbers"), ({"classes": ["0", 1, "7"]}, "numbers"),
+        ({"classes": ["0", 1, "7"]}, "numbers"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in [
+                ({"multilabel": True}, "sets"), ({"multilabel": True, "auto": False, "view": "standard"}, "sets"),
+                ({}, "numbers"), ({"classes": ["a", "b", "c"]}, "scalars"), ({"auto": True}, "scalars"),
+                ({"dtype": "float32"}, "numbers"),
+            ]
+        ),
     ],
     ids=str,
 )  # fmt: skip
