@@ -153,7 +153,7 @@ def test_the_server_has_the_settings_of_streams() -> None:
     from confidently.serve.settings import OF_LEARNERS, ModelSettings
 
     served = ModelSettings()
-    assert OF_LEARNERS == SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule"}
+    assert SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule"} == OF_LEARNERS
     for name in OF_LEARNERS:
         assert getattr(served, name) == default_of(SETTINGS[name]), name
     assert make_rule(served.rule) == default_of(SETTINGS["rule"])
