@@ -1,13 +1,17 @@
 // The views for Python: rows in, rows out.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner.hpp"
 #include "bindings/state_arrays.hpp"
+#include "rules/normal.hpp"
 #include "views/table.hpp"
 
 namespace confidently::python {
@@ -64,6 +68,7 @@ PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const
     return python_rows(std::move(rows));
 }
 
+// Views of first values replace their sample in the state.
 PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix,
                  Optional<std::int64_t> order, std::int64_t first, Input<std::int32_t, 1> labels,
                  Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
@@ -80,8 +85,12 @@ PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, con
     open_view(name, unit_norm, state, undo, matrix, order, first, n, [&](auto& view) {
         if constexpr (requires { view.n_classes; })
             require(view.n_classes == n_classes, "the statistics do not match the classes");
-        const ReleasedLock released(matrix.stored > kManyEntries);
-        rows = made(view, *matrix.rows, values_of(matrix, n), data_or_null(order), first, n, &counted);
+        {
+            const ReleasedLock released(matrix.stored > kManyEntries);
+            rows = made(view, *matrix.rows, values_of(matrix, n), data_or_null(order), first, n, &counted);
+        }
+        if constexpr (requires { view.first; })
+            if (view.first.has_changed()) state[view.first.sample_name.c_str()] = array_of(view.first.sample());
     });
     return python_rows(std::move(rows));
 }
@@ -111,6 +120,17 @@ std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t
     return n;
 }
 
+// The quotients by which normal quantiles are computed, for exported graphs: numerators and denominators of the center
+// and of what is near it.
+using Polynomial = std::vector<double>;
+std::vector<std::pair<Polynomial, Polynomial>> normal_quotients() {
+    std::vector<std::pair<Polynomial, Polynomial>> found;
+    for (const Quotient& each : {NormalQuantile::center, NormalQuantile::near})
+        found.push_back(
+            {Polynomial(each.numerator, each.numerator + 8), Polynomial(each.denominator, each.denominator + 8)});
+    return found;
+}
+
 void index(const Dict& state) {
     require_writable(state);
     PairTable::open(StateArrays{state}).index();
@@ -120,6 +140,8 @@ void index(const Dict& state) {
 
 void bind_views(nb::module_& m) {
     m.def("view_names", &view_names);
+    m.def("normal_quantile", &normal_quantile, "p"_a);
+    m.def("normal_quotients", &normal_quotients);
     m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a, "limit"_a = -1);
     m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(),
           "first"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rows.hpp"
+#include "views/columns.hpp"
 #include "views/made_rows.hpp"
-#include "views/standard.hpp"
 #include "views/statistics.hpp"
 
 namespace confidently {
@@ -65,7 +65,7 @@ struct Center {
         const auto n = static_cast<std::int32_t>(present.size());
         for (std::int32_t j = 0; j < n; ++j) {
             const auto at = static_cast<std::size_t>(j);
-            if (is_present[at] || kind[j] != Standard::missing) f(j, present[at]);
+            if (is_present[at] || kind[j] != Kind::missing) f(j, present[at]);
             present[at] = 0.0;
             is_present[at] = 0;
         }

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "processor.hpp"
 #include "rows.hpp"
+#include "views/columns.hpp"
 #include "views/made_rows.hpp"
 #include "views/standard_avx2.hpp"
 #include "views/statistics.hpp"
@@ -20,14 +20,9 @@ struct Standard {
     static constexpr double kLargest = 1e3;       // absolute value of a standardized value
     static constexpr double kLargestAlone = 5.0;  // the same where rows are not scaled, which bounds a row's influence
 
-    // What a column is, and what its absence from a row means.
-    enum Kind : std::int8_t { plain = 0, missing = 1, zero = 2 };  // plain: it stays as it is
-
     const std::int8_t* kind;
-    std::int64_t n;                         // columns
     Statistics rows, count, mean, squares;  // weight of all rows; by column: weight, mean, sum of squared deviations
-    std::vector<std::int32_t> zeros;        // the columns that are 0 where they are absent
-    RowBuffer buffer;
+    FilledRows filled;
     bool unit_norm = true;
 
     template <class State>
@@ -36,17 +31,13 @@ struct Standard {
         const auto statistics = [&](const char* name, std::int64_t size) {
             return Statistics{state.template array<double>(name, size), undo};
         };
-        Standard view{state.template array<std::int8_t>("standard.kind", n),
-                      n,
-                      statistics("standard.rows", 1),
-                      statistics("standard.count", n),
-                      statistics("standard.mean", n),
-                      statistics("standard.squares", n),
-                      {},
-                      {}};
-        for (std::int32_t j = 0; j < n; ++j)
-            if (view.kind[j] == zero) view.zeros.push_back(j);
-        return view;
+        const std::int8_t* kind = state.template array<std::int8_t>("standard.kind", n);
+        return {kind,
+                statistics("standard.rows", 1),
+                statistics("standard.count", n),
+                statistics("standard.mean", n),
+                statistics("standard.squares", n),
+                FilledRows(kind, n)};
     }
 
     template <class State>
@@ -65,7 +56,7 @@ struct Standard {
   private:
     template <bool learns>
     void pass(const Row& bare, double w, MadeRows& out) {
-        const Row row = with_zeros(bare);
+        const Row row = filled(bare);
 #if CONFIDENTLY_X86
         if (usual_simd() >= Simd::avx2)
             each_avx2<learns>(row, w, out);
@@ -78,31 +69,12 @@ struct Standard {
             out.end_row();
     }
 
-    // The row with the columns that are absent and therefore 0.
-    Row with_zeros(const Row& row) {
-        if (zeros.empty() || row.size == n) return row;
-        buffer.hold(static_cast<std::size_t>(row.size) + zeros.size());
-        std::int32_t size = 0;
-        const auto add = [&](std::int32_t j, double x) {
-            buffer.column[static_cast<std::size_t>(size)] = j;
-            buffer.value[static_cast<std::size_t>(size++)] = x;
-        };
-        auto next = zeros.begin();
-        for (std::int32_t i = 0; i < row.size; ++i) {
-            for (; next != zeros.end() && *next < row.column[i]; ++next) add(*next, 0.0);
-            next += next != zeros.end() && *next == row.column[i];
-            add(row.column[i], row.value[i]);
-        }
-        for (; next != zeros.end(); ++next) add(*next, 0.0);
-        return {buffer.column.data(), buffer.value.data(), size, row.intercept};
-    }
-
     // Sees the i-th entry of a row, and then counts it in if the view learns.
     template <bool learns>
     void one(const Row& row, std::int32_t i, double w, MadeRows& out) {
         const std::int32_t j = row.column[i];
         const double x = row.value[i];
-        if (kind[j] == plain) return out.add(j, x);
+        if (kind[j] == Kind::plain) return out.add(j, x);
         out.add(j, standardized(j, x));
         if (learns) count_in(j, x, w);
     }
@@ -114,8 +86,8 @@ struct Standard {
         std::int32_t i = 0;
         for (; i + 4 <= row.size; i += 4) {
             const std::int32_t j = row.column[i];
-            if (are_neighbors(row.column + i) && kind[j] != plain && kind[j + 1] != plain && kind[j + 2] != plain &&
-                kind[j + 3] != plain)
+            if (are_neighbors(row.column + i) && kind[j] != Kind::plain && kind[j + 1] != Kind::plain &&
+                kind[j + 2] != Kind::plain && kind[j + 3] != Kind::plain)
                 out.add_four(j, standardized.template operator()<learns>(j, _mm256_loadu_pd(row.value + i), w));
             else
                 for (std::int32_t k = i; k < i + 4; ++k) one<learns>(row, k, w, out);

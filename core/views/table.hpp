@@ -8,6 +8,7 @@
 //   learn(row, w) or learn(row, label, label_end, w)
 //                      counts in a row of weight w after it was seen; missing in a view without statistics. Instead a
 //                      view may have see_and_learn(row, w, out), which does both
+//   first              only if it has FirstValues, whose sample replaces the state's after learning
 //   takes_zeros        only if it tells a 0 from an absent value: it is given the zeros of dense rows
 #pragma once
 
@@ -18,18 +19,20 @@
 #include <vector>
 
 #include "tasks/task.hpp"
+#include "views/bins.hpp"
 #include "views/center.hpp"
 #include "views/cosines.hpp"
 #include "views/first.hpp"
 #include "views/idf.hpp"
 #include "views/naive_bayes.hpp"
 #include "views/pairs.hpp"
+#include "views/ranks.hpp"
 #include "views/standard.hpp"
 #include "views/unit.hpp"
 
 namespace confidently {
 
-using Views = std::tuple<Unit, Standard, Center, Idf, NaiveBayesScale, Pairs, Cosines, First>;
+using Views = std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {

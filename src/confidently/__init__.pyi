@@ -38,12 +38,14 @@ from .rules.table import RULES as RULES
 from .rules.table import make_rule as make_rule
 from .rules.table import step as step
 from .topics.estimator import OnlineMedLDA as OnlineMedLDA
+from .views.bins import Bins as Bins
 from .views.center import Center as Center
 from .views.cosines import Cosines as Cosines
 from .views.first import First as First
 from .views.idf import Idf as Idf
 from .views.naive_bayes import NaiveBayesScale as NaiveBayesScale
 from .views.pairs import Pairs as Pairs
+from .views.ranks import Ranks as Ranks
 from .views.standard import Standard as Standard
 from .views.table import VIEWS as VIEWS
 from .views.table import make_view as make_view

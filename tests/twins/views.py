@@ -6,9 +6,11 @@ A row is a dict of values by column. ``see`` returns the row that a learner sees
 from __future__ import annotations
 
 from fractions import Fraction
-from math import cos, log, pi, sqrt
+from itertools import pairwise
+from math import cos, floor, log, pi, sqrt
 
 import numpy as np
+from scipy.special import ndtri
 
 
 def unit(row, wanted=True):
@@ -79,6 +81,84 @@ class Center:
     def learn(self, row, labels, w):
         for j, x in self.whole(row).items():
             self.values[j].append((Fraction(w), Fraction(x)))
+
+
+class FirstValues:
+    """The first 1,000 values of every number; ``known`` are those when there were last 1, 2, 4, ..., 512 or 1,000."""
+
+    def __init__(self, kinds, unit_norm=True):
+        self.kinds, self.unit_norm = kinds, unit_norm
+        self.values = {j: [] for j, kind in kinds.items() if kind != "plain"}
+        self.known = {j: [] for j in self.values}
+
+    def whole(self, row):
+        return row | {j: 0.0 for j, kind in self.kinds.items() if kind == "zero" and j not in row}
+
+    def learn(self, row, labels, w):
+        for j, x in self.whole(row).items():
+            if j in self.values and len(self.values[j]) < 1000:
+                self.values[j].append(x)
+                if len(self.values[j]) in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000):
+                    self.known[j] = sorted(self.values[j])
+
+
+def quantile(values, p):
+    place = p * (len(values) - 1)
+    low = Fraction(values[floor(place)])
+    return float(low + (place - floor(place)) * (Fraction(values[-floor(-place)]) - low))
+
+
+class Ranks(FirstValues):
+    def see(self, row):
+        return unit({j: self.score(j, x) if j in self.known else x for j, x in self.whole(row).items()}, self.unit_norm)
+
+    def score(self, j, x):
+        if not self.known[j]:
+            return 0.0
+        knots = [quantile(self.known[j], Fraction(i, 64)) for i in range(65)]
+        passed = [
+            min(max((x - a) / (b - a), 0.0), 1.0) if a < b else ((x > a) + (x >= a)) / 2 for a, b in pairwise(knots)
+        ]
+        rarest = 0.5 / (len(self.known[j]) + 1)
+        limit = min(3.0, -ndtri(rarest))
+        return max(-limit, min(limit, ndtri(sum(passed) / 64)))
+
+
+class Bins(FirstValues):
+    """The row's columns are (j, k) for bin k of a number, (j, "missing"), and j for others."""
+
+    def __init__(self, kinds, n=16, unit_norm=True):
+        super().__init__(kinds, unit_norm)
+        self.n = n
+
+    def see(self, row):
+        seen = {(j, "missing"): 1.0 for j, kind in self.kinds.items() if kind == "missing" and j not in row}
+        for j, x in self.whole(row).items():
+            if j not in self.known:
+                seen[j] = x
+            elif self.known[j]:
+                seen[j, sum(edge < x for edge in self.edges(self.known[j]))] = 1.0
+        return unit(seen, self.unit_norm)
+
+    def edges(self, values):
+        distinct = sorted(set(values))
+        if len(distinct) <= self.n:
+            return self.edges_of_few(values, distinct)
+        edges = [quantile(values, Fraction(k, self.n)) for k in range(1, self.n)]
+        for value in {edge for edge in edges if edges.count(edge) > 1} - {distinct[0]}:
+            below = max(v for v in distinct if v < value)
+            if not any(below <= edge < value for edge in edges):
+                edges[edges.index(value)] = (below + value) / 2
+        return edges
+
+    def edges_of_few(self, values, distinct):
+        edges, number = [], 0
+        for i, (low, high) in enumerate(pairwise(distinct), 1):
+            quantile_bin = self.n * sum(v < high for v in values) // len(values)
+            next_number = max(number + 1, min(quantile_bin, self.n - len(distinct) + i))
+            edges += [(low + high) / 2] * (next_number - number)
+            number = next_number
+        return edges + [distinct[-1]] * (self.n - 1 - number)
 
 
 def present(row):

@@ -26,7 +26,8 @@ from tests.twins import views as twins
 KINDS = {"plain": PLAIN, "missing": MISSING, "zero": ZERO}
 N, D, K = 40, 8, 4
 EVERY = [*VIEWS, "standard,pairs", "idf,pairs"]
-NUMBERS = [name for name in EVERY if "cosines" not in name]  # in which columns may have any order
+APART = [name for name in EVERY if name not in ("ranks", "bins")]  # whose statistics have no need of a common base
+NUMBERS = [name for name in APART if "cosines" not in name]  # in which columns may have any order
 
 
 # --- statistics, against the twins -------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def test_weights_are_merged_by_the_names_of_columns(name, tmp_path):
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize("covariance", ["diag", "full"])
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", APART)
 def test_a_merged_model_is_saved_predicts_and_continues(name, covariance, tmp_path):
     settings = {"rule": AROW(r=0.3), "covariance": covariance}
     models = [trained(table(tmp_path / f"{k}.csv", "abcd", seed=k), name, **settings) for k in range(3)]
@@ -271,7 +272,7 @@ MERGED = [
 
 @pytest.mark.few
 @pytest.mark.parametrize(("covariance", "task", "settings"), MERGED)
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", APART)
 def test_weights_are_merged_as_those_of_the_rows_that_views_make(name, covariance, task, settings):
     """Where the columns of the views have the same order: of rows without zeros."""
     rule, others = settings.get("rule", "arow"), {k: v for k, v in settings.items() if k != "rule"}

@@ -8,9 +8,11 @@ from scipy.sparse import csr_array
 
 from confidently import _core
 from confidently.data.memory.matrix import as_matrix
+from confidently.views.bins import Bins
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.cosines import DIRECTION, PHASE, Cosines
 from confidently.views.pairs import Pairs
+from confidently.views.ranks import Ranks
 from confidently.views.standard import Standard
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
@@ -20,6 +22,8 @@ KINDS = {"plain": PLAIN, "missing": MISSING, "zero": ZERO}
 N, D, K = 60, 9, 3
 PLAIN_NORM = {  # views without unit norm
     "standard of any norm": Standard(unit_norm=False),
+    "ranks of any norm": Ranks(unit_norm=False),
+    "bins of any norm": Bins(n=5, unit_norm=False),
     "pairs of any norm": Pairs(unit_norm=False),
     "cosines of any norm": Cosines(n=20, scale=1e-9, unit_norm=False),
 }
@@ -68,6 +72,10 @@ def twin_of(view, kinds, arrays):
         return twins.Standard(kinds, view.unit_norm)
     if view.name == "center":
         return twins.Center(kinds)
+    if view.name == "ranks":
+        return twins.Ranks(kinds, view.unit_norm)
+    if view.name == "bins":
+        return twins.Bins(kinds, view.n, view.unit_norm)
     if view.name == "idf":
         return twins.Idf()
     if view.name == "nb":
@@ -81,6 +89,8 @@ def twin_of(view, kinds, arrays):
 
 def names_of(view, arrays):
     """What a column of the rows of a view is called in those of its twin."""
+    if view.name == "bins":
+        return bins_of(view, arrays["bins.kind"]).__getitem__
     if view.name != "pairs":
         return lambda j: j
     first, second = view.terms(arrays)
@@ -91,6 +101,15 @@ def names_of(view, arrays):
         return (int(first[j]),) if second[j] < 0 else (int(first[j]), int(second[j]))
 
     return name
+
+
+def bins_of(view, kinds):
+    """The columns of the rows of the view "bins", in their order."""
+    found = []
+    for j, kind in enumerate(kinds):
+        found += [j] if kind == PLAIN else [(j, k) for k in range(view.n)]
+        found += [(j, "missing")] if kind == MISSING else []
+    return found
 
 
 def grown(view, kinds):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from .view import Arrays, Labelled, Placed, SeenRows, Shapes, View
 class Chain(View):
     """Views applied in order: each takes the row that the one before has made.
 
-    Only the last may make other columns than it is given (``pairs``, ``cosines``), and none occurs twice.
+    Only the last may make columns that depend on the rows (``pairs``, ``cosines``, ``first``), only the first may be
+    one that tells 0 from a missing value (``ranks``, ``bins``), and none occurs twice.
     """
 
     name = "chain"
@@ -31,9 +33,15 @@ class Chain(View):
         if len(set(names)) < len(names):
             raise ValueError(f"a view may occur once, got {', '.join(names)}")
         for view in self.parts[:-1]:
-            if not view.keeps_columns:
+            if view.comes_last:
                 raise ValueError(
                     f"the view {view.name} makes columns of its own, so it must be the last, got {', '.join(names)}"
+                )
+
+        for view in self.parts[1:]:
+            if view.comes_first:
+                raise ValueError(
+                    f"the view {view.name} takes values as they are, so it must be the first, got {', '.join(names)}"
                 )
 
     @property
@@ -75,14 +83,18 @@ class Chain(View):
         return _joined(view.new_arrays(n_classes) for view in self.parts)
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
-        return _joined(view.grown(state, new, n_classes) for view in self.parts)
+        grown: Arrays = {}
+        for view in self.parts:
+            grown |= view.grown(state, new, n_classes)
+            new = view.made_columns(new, view.n_known(state))
+        return grown
 
     def n_known(self, state: Arrays) -> int:
         return self.parts[0].n_known(state)
 
     @property
     def keeps_columns(self) -> bool:  # type: ignore[override]
-        return self.parts[-1].keeps_columns
+        return all(view.keeps_columns for view in self.parts)
 
     @property
     def takes_values(self) -> bool:  # type: ignore[override]
@@ -93,25 +105,38 @@ class Chain(View):
         return any(view.takes_names for view in self.parts)
 
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
+        for view in self.parts[:-1]:
+            name_of = partial(view.column_name, state, name_of=name_of)
         return self.parts[-1].column_name(state, column, name_of)
 
     def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
-        return self.parts[-1].by_feature(state, sizes)
+        for view in reversed(self.parts):
+            sizes = view.by_feature(state, sizes)
+        return sizes
 
     def n_columns(self, state: Arrays, n_features: int) -> int:
-        return self.parts[-1].n_columns(state, n_features)
+        for view in self.parts:
+            n_features = view.n_columns(state, n_features)
+        return n_features
 
     def packed(self, state: Arrays, n_features: int) -> Arrays:
-        return _joined(view.packed(state, n_features) for view in self.parts)
+        return _joined(view.packed(state, n) for view, n in self._widths(state, n_features))
 
     def unpacked(self, packed: Arrays, n_features: int) -> Arrays:
-        return _joined(view.unpacked(view.arrays(packed), n_features) for view in self.parts)
+        return _joined(view.unpacked(view.arrays(packed), n) for view, n in self._widths(packed, n_features))
 
     def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
         found: Shapes = {}
-        for view in self.parts:
-            found |= view.shapes(packed, n_features, n_classes)
+        for view, n in self._widths(packed, n_features):
+            found |= view.shapes(packed, n, n_classes)
         return found
+
+    def _widths(self, arrays: Arrays, n_features: int) -> Iterator[tuple[View, int]]:
+        """Yield the views and how many columns the rows that each is given have."""
+        for view in self.parts[:-1]:
+            yield view, n_features
+            n_features = view.n_columns(arrays, n_features)
+        yield self.parts[-1], n_features
 
     def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
         for view in self.parts:
@@ -120,23 +145,32 @@ class Chain(View):
     # --- merging --------------------------------------------------------------------------------------------------
 
     def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
-        return _joined(view.merged(parts, base, n_features, n_classes) for view in self.parts)
+        merged: Arrays = {}
+        for view in self.parts[:-1]:
+            merged |= view.merged(parts, base, n_features, n_classes)
+            *parts, base = (one._replace(features=view.columns_in(merged, one)) for one in (*parts, base))
+            n_features = view.n_columns(merged, n_features)
+        return merged | self.parts[-1].merged(parts, base, n_features, n_classes)
 
     def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
+        for view in self.parts[:-1]:
+            part = part._replace(features=view.columns_in(merged, part))
         return self.parts[-1].columns_in(merged, part)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
     def see(self, state: Arrays, X: _core.Matrix, first: int, n: int) -> SeenRows:
-        seen = self.parts[0].see(state, X, first, n)
-        for view in self.parts[1:]:
-            seen = view.see(state, seen.matrix(self.n_known(state)), 0, n)
+        view, *others = self.parts
+        seen = view.see(state, X, first, n)
+        for other in others:
+            seen = other.see(state, seen.matrix(other.n_known(state)), 0, n)
         return seen
 
     def learn(self, state: Arrays, rows: Labelled, undo: _core.UndoLog | None) -> tuple[Arrays, SeenRows]:
-        arrays, seen = self.parts[0].learn(state, rows, undo)
-        for view in self.parts[1:]:
-            changed, seen = view.learn(state | arrays, rows.of(seen.matrix(self.n_known(state))), undo)
+        view, *others = self.parts
+        arrays, seen = view.learn(state, rows, undo)
+        for other in others:
+            changed, seen = other.learn(state | arrays, rows.of(seen.matrix(other.n_known(state))), undo)
             arrays |= changed
         return arrays, seen
 

@@ -47,6 +47,7 @@ class Cosines(View):
     name = "cosines"
     formula = "sqrt(2/n) cos(w_c'x + b_c) of x with unit L2 norm, with w_c and b_c random"
     keeps_columns = False
+    comes_last = True
     mixes_columns = True
 
     n: int = parameter(Range(1, 2**20, closed_low=True, closed_high=True), "number of cosines", default=1000)

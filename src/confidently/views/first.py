@@ -35,6 +35,7 @@ class First(View):
     name = "first"
     formula = "the first n columns of x"
     keeps_columns = False
+    comes_last = True
 
     n: int = parameter(Range(1, 2**30, closed_low=True, closed_high=True), "number of columns", default=128)
 

@@ -59,6 +59,7 @@ class Pairs(View):
     name = "pairs"
     formula = "[x_i; x_i^2; sqrt(2) x_i x_j] of x with unit L2 norm, then unit L2 norm"
     keeps_columns = False
+    comes_last = True
 
     columns: Any = parameter(None, "pairs of columns to multiply; by default all", default=None)
     max_terms: int = parameter(

@@ -14,7 +14,6 @@ from .graph import Graph, unit_rows
 from .view import (
     COUNTED,
     KIND,
-    MAX_FILLED,
     MAX_MEAN,
     REAL,
     Arrays,
@@ -22,6 +21,7 @@ from .view import (
     Shapes,
     View,
     appended,
+    check_filled,
     column_kinds,
     gained,
     spread,
@@ -73,12 +73,7 @@ class Standard(View):
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
         added = count_of(new.kind, ZERO)
-        filled = count_of(state[KINDS], ZERO) + added
-        if filled > MAX_FILLED:
-            raise ValueError(
-                f"standardizing makes sparse rows dense: all {filled:,} columns of a row would differ from 0, at most "
-                f"{MAX_FILLED:,} are allowed; use another view, such as idf, or none"
-            )
+        check_filled("standardizing", count_of(state[KINDS], ZERO) + added)
         grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN, SQUARES)}
         if added:  # a column that is 0 where it is absent has been 0 so far
             grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == ZERO, state[ROWS][0], 0.0)

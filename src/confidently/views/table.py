@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..rules.ranges import UnknownChoice
+from .bins import Bins
 from .center import Center
 from .chain import Chain
 from .cosines import Cosines
@@ -13,13 +14,14 @@ from .first import First
 from .idf import Idf
 from .naive_bayes import NaiveBayesScale
 from .pairs import Pairs
+from .ranks import Ranks
 from .standard import Standard
 from .unit import Unit
 from .view import View
 
 # In the order of core/views/table.hpp.
 VIEWS: dict[str, type[View]] = {
-    cls.name: cls for cls in (Unit, Standard, Center, Idf, NaiveBayesScale, Pairs, Cosines, First)
+    cls.name: cls for cls in (Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First)
 }
 NONE = "none"
 AUTO = "auto"  # instead of a view: the first rows choose it

@@ -112,6 +112,9 @@ class View(Parametric):
         Whether every column of its rows is made of all columns of the rows given.
     takes_values : bool
         Whether the values of rows must not have been scaled before, and zeros count.
+    comes_first, comes_last : bool
+        Whether no view may come before it, because it tells 0 from a missing value, or after it, because its columns
+        depend on rows.
     """
 
     name: ClassVar[str]
@@ -119,6 +122,8 @@ class View(Parametric):
     keeps_columns: ClassVar[bool] = True
     mixes_columns: ClassVar[bool] = False
     takes_values: ClassVar[bool] = False
+    comes_first: ClassVar[bool] = False
+    comes_last: ClassVar[bool] = False
 
     @property
     def takes_names(self) -> bool:
@@ -162,6 +167,10 @@ class View(Parametric):
     def n_columns(self, state: Arrays, n_features: int) -> int:
         """Return the number of columns of the rows that the view makes."""
         return n_features
+
+    def made_columns(self, new: Columns, first: int) -> Columns:
+        """Return the columns that the view makes of new ones, of which the first has this number."""
+        return new
 
     def packed(self, state: Arrays, n_features: int) -> Arrays:
         """Return the arrays for a model file, without what :meth:`unpacked` can restore."""
@@ -245,6 +254,15 @@ def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
     if value:
         whole[len(array) :] = value
     return whole
+
+
+def check_filled(what: str, filled: int) -> None:
+    """Raise ``ValueError`` if too many columns of a row would differ from 0."""
+    if filled > MAX_FILLED:
+        raise ValueError(
+            f"{what} makes sparse rows dense: all {filled:,} columns of a row would differ from 0, at most "
+            f"{MAX_FILLED:,} are allowed; use another view, such as idf, or none"
+        )
 
 
 def spread(own: np.ndarray, shape: tuple[int, ...], *at: np.ndarray) -> np.ndarray:
