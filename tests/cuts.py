@@ -77,13 +77,12 @@ class Case:
             options["covariance"] = choose(["diag", "full"])
         options["average"] = self.random.random() < 0.2
         options["dtype"] = choose(["float64", "float32"], [0.8, 0.2])
-        options["view"] = choose(["none", "unit", "standard", "idf", "nb", "pairs", "cosines", "first"], [
-            0.44, 0.08, 0.08, 0.08, 0.08, 0.08, 0.08, 0.08,
-        ])  # fmt: skip
+        views = ["none", "unit", "standard", "idf", "nb", "pairs", "cosines", "first", "ranks", "bins"]
+        options["view"] = choose(views, [0.36, *7 * [0.08], 0.04, 0.04])
         if self.task == "numbers" and options["view"] in ("nb", "pairs"):
             options["view"] = "standard"
         if options["covariance"] != "diag":  # matrices that are not too large for many cases
-            self.d = min(self.d, 12) if options["view"] == "pairs" else self.d
+            self.d = min(self.d, 12) if options["view"] in ("pairs", "bins") else self.d
             if options["view"] == "cosines" and self.task in ("three", "late", "labels"):
                 options["view"] = "standard"
         if options["covariance"] == "diag" and self.random.random() < 0.3 and options["rule"] in ("arow", "probit"):

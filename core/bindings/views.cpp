@@ -1,12 +1,9 @@
 // The views for Python: rows in, rows out.
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner.hpp"
@@ -120,17 +117,6 @@ std::int64_t meet(const Dict& state, const Matrix& matrix, Optional<std::int64_t
     return n;
 }
 
-// The quotients by which normal quantiles are computed, for exported graphs: numerators and denominators of the center
-// and of what is near it.
-using Polynomial = std::vector<double>;
-std::vector<std::pair<Polynomial, Polynomial>> normal_quotients() {
-    std::vector<std::pair<Polynomial, Polynomial>> found;
-    for (const Quotient& each : {NormalQuantile::center, NormalQuantile::near})
-        found.push_back(
-            {Polynomial(each.numerator, each.numerator + 8), Polynomial(each.denominator, each.denominator + 8)});
-    return found;
-}
-
 void index(const Dict& state) {
     require_writable(state);
     PairTable::open(StateArrays{state}).index();
@@ -141,7 +127,6 @@ void index(const Dict& state) {
 void bind_views(nb::module_& m) {
     m.def("view_names", &view_names);
     m.def("normal_quantile", &normal_quantile, "p"_a);
-    m.def("normal_quotients", &normal_quotients);
     m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a, "limit"_a = -1);
     m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(),
           "first"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),

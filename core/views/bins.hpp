@@ -40,18 +40,23 @@ struct Bins {
         return FirstValues::n_features(state, name);
     }
 
-    // A number is in the bin from an edge, excluded, to the next, included; without a value so far there is no bin.
+    // A number is in the bin from an edge, excluded, to the next, included. A column has no bins before its first
+    // value, nor a bin for 0 while it is 0 where it is absent and 0 at all quantiles: it does not matter since when it
+    // is known.
     void see(const Row& bare, MadeRows& out) {
         const Row row = first.filled(bare);
         auto next = missing.begin();
-        const auto add_missing = [&] { out.add(at(*next++) + static_cast<std::int32_t>(n), 1.0); };
+        const auto add_missing = [&] {
+            if (first.seen(*next) > 0) out.add(at(*next) + static_cast<std::int32_t>(n), 1.0);
+            ++next;
+        };
         for (std::int32_t i = 0; i < row.size; ++i) {
             const std::int32_t j = row.column[i];
             while (next != missing.end() && *next < j) add_missing();
             next += next != missing.end() && *next == j;
             if (first.kind[j] == Kind::plain)
                 out.add(at(j), row.value[i]);
-            else if (first.seen(j) > 0)
+            else if (first.seen(j) > 0 && !is_absent(j, row.value[i]))
                 out.add(at(j) + static_cast<std::int32_t>(count_below(first.knots(j), n - 1, row.value[i])), 1.0);
         }
         while (next != missing.end()) add_missing();
@@ -72,6 +77,11 @@ struct Bins {
     };
 
     std::int32_t at(std::int32_t j) const { return start[static_cast<std::size_t>(j)]; }
+
+    bool is_absent(std::int32_t j, double x) const {
+        const double* edges = first.knots(j);
+        return x == 0.0 && first.kind[j] == Kind::zero && edges[0] == 0.0 && edges[n - 2] == 0.0;
+    }
 
     void set_edges(const std::vector<double>& sorted, double* edges) const {
         std::vector<Value> distinct;

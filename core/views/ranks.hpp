@@ -52,26 +52,36 @@ struct Ranks {
     }
 
   private:
+    // Linear from knot to knot; where knots are equal, the score of their middle.
     double score(std::int32_t j, double x) const {
         const std::int64_t seen = first.seen(j);
         if (seen == 0) return 0.0;
         const double limit = limit_of(seen);
-        return std::clamp(normal_quantile(position(first.knots(j), x)), -limit, limit);
-    }
-
-    // The fraction of the values below x: from knot to knot it is linear, and where knots are equal, their middle.
-    static double position(const double* knots, double x) {
+        const auto at = [&](std::int64_t halves) {
+            return std::clamp(scores()[static_cast<std::size_t>(halves)], -limit, limit);
+        };
+        const double* knots = first.knots(j);
         const std::int64_t below = count_below(knots, kKnots, x);
-        if (below == kKnots) return 1.0;
-        double place = static_cast<double>(below);
+        if (below == kKnots) return limit;
         if (knots[below] == x) {
             std::int64_t last = below;
             while (last + 1 < kKnots && knots[last + 1] == x) ++last;
-            place += 0.5 * static_cast<double>(last - below);
-        } else if (below > 0) {
-            place -= (knots[below] - x) / (knots[below] - knots[below - 1]);
+            return at(below + last);
         }
-        return place / static_cast<double>(kKnots - 1);
+        if (below == 0) return -limit;
+        const double high = at(2 * below), low = at(2 * below - 2);
+        return high - (high - low) * ((knots[below] - x) / (knots[below] - knots[below - 1]));
+    }
+
+    // Phi^-1 of 0, 1/128, 2/128, ..., 1: of the knots and of the middle between neighbors.
+    static const double* scores() {
+        static const std::array<double, 2 * kKnots - 1> found = [] {
+            std::array<double, 2 * kKnots - 1> all;
+            for (std::size_t i = 0; i < all.size(); ++i)
+                all[i] = normal_quantile(static_cast<double>(i) / static_cast<double>(all.size() - 1));
+            return all;
+        }();
+        return found.data();
     }
 
     // The score of a value beyond n others, which leaves 1/(n + 1) of all values on its side, itself in their middle.

@@ -115,13 +115,15 @@ class Ranks(FirstValues):
     def score(self, j, x):
         if not self.known[j]:
             return 0.0
+        limit = min(3.0, -ndtri(0.5 / (len(self.known[j]) + 1)))
+
+        def limited(p):
+            return max(-limit, min(limit, ndtri(p)))
+
         knots = [quantile(self.known[j], Fraction(i, 64)) for i in range(65)]
-        passed = [
-            min(max((x - a) / (b - a), 0.0), 1.0) if a < b else ((x > a) + (x >= a)) / 2 for a, b in pairwise(knots)
-        ]
-        rarest = 0.5 / (len(self.known[j]) + 1)
-        limit = min(3.0, -ndtri(rarest))
-        return max(-limit, min(limit, ndtri(sum(passed) / 64)))
+        if x in knots:
+            return limited((knots.index(x) + knots.index(x) + knots.count(x) - 1) / 128)
+        return float(np.interp(x, knots, [limited(i / 64) for i in range(65)]))
 
 
 class Bins(FirstValues):
@@ -132,12 +134,15 @@ class Bins(FirstValues):
         self.n = n
 
     def see(self, row):
-        seen = {(j, "missing"): 1.0 for j, kind in self.kinds.items() if kind == "missing" and j not in row}
+        absent = [j for j, kind in self.kinds.items() if kind == "missing" and j not in row]
+        seen = {(j, "missing"): 1.0 for j in absent if self.known[j]}
         for j, x in self.whole(row).items():
             if j not in self.known:
                 seen[j] = x
             elif self.known[j]:
-                seen[j, sum(edge < x for edge in self.edges(self.known[j]))] = 1.0
+                edges = self.edges(self.known[j])
+                if x or any(edges) or self.kinds[j] == "missing":
+                    seen[j, sum(edge < x for edge in edges)] = 1.0
         return unit(seen, self.unit_norm)
 
     def edges(self, values):

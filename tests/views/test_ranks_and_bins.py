@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import numpy as np
 import pytest
@@ -13,14 +14,19 @@ from sklearn.preprocessing import KBinsDiscretizer, QuantileTransformer
 import confidently
 from confidently import Bins, OnlineClassifier, Ranks, _core, merge
 from confidently.covariances.settings import Settings
+from confidently.data import open_stream
+from confidently.data.class_order import ClassOrder
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.file import ModelFileError
+from confidently.models.linear_form import linear_form
 from confidently.models.merging import MergeError
+from confidently.models.onnx_export import to_onnx
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.first_values import FIRST
 from confidently.views.table import make_view
 from confidently.views.view import Labelled
+from tests.command_line import here
 from tests.model_files import contents_of, write_contents
 from tests.views.test_views_against_twins import D, as_dicts, bins_of, close, matrix_of, twin_of
 
@@ -72,14 +78,24 @@ def test_normal_quantiles_are_those_of_scipy():
 
 @pytest.mark.parametrize("n", [FIRST, 512, 128])
 def test_ranks_are_those_of_scikit_learn(n):
-    """Without ties: those of the normal quantile transformation of the first rows, limited."""
+    """Without ties: of the first rows, at their quantiles, and near those in between, where scores are not linear."""
     X = columns(n + 500)[:, :3]
     view = Ranks(unit_norm=False)
     arrays, _ = learned(view, X[:n])
     transformer = QuantileTransformer(n_quantiles=65, output_distribution="normal").fit(X[:n])
     limit = min(3.0, -ndtri(0.5 / (n + 1)))
+    quantiles = np.quantile(X[:n], np.arange(1, 64) / 64, axis=0)
+    assert seen_as(view, arrays, quantiles) == pytest.approx(transformer.transform(quantiles), abs=1e-9)
     expected = np.clip(transformer.transform(X), -limit, limit)
-    assert seen_as(view, arrays, X) == pytest.approx(expected, abs=1e-9)
+    far = np.abs(seen_as(view, arrays, X) - expected)
+    for at in (0, 1, 2, 20, 31):  # by how much Phi^-1 differs from a line between two quantiles
+        low, high = at / 64, (at + 1) / 64
+        p = np.linspace(low, high, 10_000)
+        ends = np.clip(ndtri([low, high]), -limit, limit)
+        largest = np.abs(np.interp(p, [low, high], ends) - np.clip(ndtri(p), -limit, limit)).max()
+        there = (np.abs(expected) >= np.abs(ends).min()) & (np.abs(expected) <= np.abs(ends).max())
+        assert 0.0 < far[there].max() <= largest + 1e-9
+        assert largest < (0.17 if at == 0 else 0.022)
     beyond = np.array([[1e9, 1e50, 1e9], [-1e9, -1e50, -1e9]])
     assert seen_as(view, arrays, beyond) == pytest.approx(np.outer([limit, -limit], np.ones(3)), rel=1e-14)
 
@@ -121,6 +137,73 @@ def test_more_than_a_thousand_rows_are_those_of_the_twin(view, kind):
         arrays, seen = view.learn(arrays, Labelled(X, None, first, labels, None, None, None, 2), None)
         found += as_dicts(seen, name_of)
     close([found[i] for i in expected], list(expected.values()))
+
+
+def test_an_exported_graph_makes_the_same_rows(tmp_path):
+    """After all and after few values, at ties and edges, with missing values and words between numbers."""
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    generator = np.random.default_rng(5)
+    for n in (1, 40, 1500):
+        X = columns(1600)
+        X[::7, 3] = 0.0
+        rows = [dict(enumerate(x)) | {6: float(x[0] > 0.2)} for x in X.tolist()]
+        absent = generator.random((len(X), 7)) < 0.1
+        rows = [{j: x for j, x in row.items() if not gone[j]} for row, gone in zip(rows, absent, strict=True)]
+        kinds = np.array([ZERO, MISSING, ZERO, MISSING, ZERO, MISSING, PLAIN, ZERO, PLAIN], np.int8)
+        labels = (X[:, 0] > 0.2).astype(np.int32)
+        dense = np.zeros((len(X), D))
+        dense[:, kinds == MISSING] = np.nan
+        for i, row in enumerate(rows):
+            dense[i, list(row)] = list(row.values())
+        for chain in ("ranks", "bins", "ranks,pairs", "bins,pairs"):
+            learner = Learner(Settings("arow"), 2, D, view=make_view(chain), columns=Columns(kinds))
+            learner.learn(matrix_of(rows[:n]), labels[:n])
+            graph = to_onnx(learner, linear_form(learner, ClassOrder([0, 1]), "progressive"), dtype="float64")
+            session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+            _, p = session.run(["label", "probabilities"], {"X": dense})
+            assert p == pytest.approx(learner.probabilities(matrix_of(rows)), rel=1e-9, abs=1e-12)
+
+
+def test_dicts_are_learned_as_the_rows_of_a_file(tmp_path):
+    """None is a missing value, 0 is none; words and categories are columns of their own."""
+    river = pytest.importorskip("confidently.river", reason="River is not installed")
+    X = columns(1100)[:, :2].tolist()
+    for name in ("ranks", "bins"):
+        model, lines = river.OnlineClassifier(view=name), []
+        for i, (a, _) in enumerate(X):
+            row = {"a": a, "b": None if i % 5 == 0 else float(i % 3), "town": "pq"[i % 2]}
+            model.learn_one(row, a > 0.5)
+            lines.append(json.dumps(row | {"label": int(a > 0.5)}) + "\n")
+        (tmp_path / "rows.jsonl").write_text("".join(lines))
+        stream = open_stream(tmp_path / "rows.jsonl", vocabulary=True, normalize="none", zeros=True)
+        other = OnlineClassifier(view=name).fit_stream(stream)
+        (tmp_path / "row.jsonl").write_text(json.dumps({"a": 0.4, "b": None, "town": "q"}) + "\n")
+        expected = next(iter(other.predict_stream(tmp_path / "row.jsonl", "predict_proba")))[0]
+        found = model.predict_proba_one({"a": 0.4, "b": None, "town": "q"})
+        assert sorted(found.values()) == pytest.approx(sorted(expected.tolist()))
+
+
+def test_explanations_and_inspection_name_bins(tmp_path):
+    x = np.random.default_rng(0).permutation(np.arange(2000.0))
+    lines = ["income,town,label", *(f"{v:.0f},{'pq'[i % 2]},{int(700 < v < 1300)}" for i, v in enumerate(x))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    done = here("train", "--view", "bins", tmp_path / "rows.csv", "--vocabulary", "-o", tmp_path / "model", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1])["error"] < 0.1
+    model = confidently.load(tmp_path / "model")
+    learner, names = model.learner_, list(model.features_.names)
+    called = [learner.view.column_name(learner.state, j, names.__getitem__) for j in range(learner.width)]
+    edges = learner.state["bins.knots"][0]
+    shown = here("inspect", tmp_path / "model", "--row", "income,town\n1000,p\n", "--top", "50", "--json")
+    assert shown.returncode == 0, shown.stderr
+    explained = [one["feature"] for one in json.loads(shown.stdout)["contributions"]]
+    expected = called[int(np.searchsorted(edges, 1000.0))]
+    assert expected.startswith("income in ") and " to " in expected
+    assert {expected, "town=p"} <= set(explained)
+    missing = here("inspect", tmp_path / "model", "--row", "income,town\n,p\n", "--top", "50", "--json")
+    assert "income missing" in [one["feature"] for one in json.loads(missing.stdout)["contributions"]]
+    assert "income above" in here("inspect", tmp_path / "model", "--top", "50").stdout
 
 
 # --- ties, few values, equal values -----------------------------------------------------------------------------------
@@ -179,7 +262,7 @@ def test_a_frequent_value_has_a_bin_of_its_own(heavy):
 def test_missing_values_have_a_bin_and_the_median_rank():
     X = csr_array(([1.0, 2.0, 3.0, 4.0], ([0, 1, 2, 3], [0, 0, 0, 0])), shape=(5, 2))
     arrays, seen = learned(Bins(n=4, unit_norm=False), X, MISSING)
-    assert [sorted(row) for row in as_dicts(seen)] == [[9], [3, 9], [3, 9], [3, 9], [4, 9]]
+    assert [sorted(row) for row in as_dicts(seen)] == [[], [3], [3], [3], [4]]  # the second has had no value
     assert [Bins(n=4).column_name(arrays, j, "ab".__getitem__) for j in (4, 9)] == ["a missing", "b missing"]
     _, seen = learned(Ranks(unit_norm=False), X, MISSING)
     assert [sorted(row) for row in as_dicts(seen)] == [[], [0], [0], [0], []]
@@ -187,7 +270,8 @@ def test_missing_values_have_a_bin_and_the_median_rank():
 
 def test_a_column_that_was_always_0_shows_what_is_above():
     arrays, _ = learned(VIEWS[1], np.zeros((FIRST, 1)))
-    assert seen_as(VIEWS[1], arrays, [[-1.0], [0.0], [1e-9]]).argmax(axis=1).tolist() == [0, 0, 6]
+    found = seen_as(VIEWS[1], arrays, [[-1.0], [0.0], [1e-9]])
+    assert np.array_equal(found, np.eye(7)[[0, 0, 6]] * [[1.0], [0.0], [1.0]])
     assert [VIEWS[1].column_name(arrays, j, lambda _: "x") for j in (0, 6)] == ["x up to 0", "x above 0"]
 
 

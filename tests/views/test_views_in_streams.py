@@ -120,7 +120,7 @@ def test_the_numbers_of_every_table_are_the_same(name, tmp_path):
     assert kinds(one) == kinds(two)
 
 
-@pytest.mark.parametrize("view", ["standard", "idf", "nb", "pairs", "standard,pairs"])
+@pytest.mark.parametrize("view", ["standard", "ranks", "bins", "idf", "nb", "pairs", "standard,pairs", "bins,pairs"])
 def test_the_division_into_batches_and_files_does_not_matter(view, tmp_path):
     path = table(tmp_path)
     whole = trained(path, view)
@@ -170,6 +170,25 @@ def test_numbered_features_are_0_where_they_are_absent(tmp_path):
     one = OnlineClassifier(view="standard").fit_stream(open_stream(path, chunk_bytes=100))
     other = OnlineClassifier(view="standard").partial_fit(X, y, classes=[0, 1])
     assert np.array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize("view", ["ranks", "bins", "bins,pairs"])
+def test_it_does_not_matter_when_a_numbered_feature_is_known(view, tmp_path):
+    """Its values so far were 0, and while all are, it makes no column that differs from 0."""
+    generator = np.random.default_rng(0)
+    X = np.round(generator.normal(size=(1300, 5)), 2) * (generator.random((1300, 5)) < 0.5)
+    for first, column in ((7, 3), (600, 4)):
+        X[:first, column] = 0.0
+    y = (X[:, 0] > X[:, 1]).astype(int)
+    y[:2] = 0, 1
+    path = tmp_path / "rows.svm"
+    rows = (" ".join(f"{j + 1}:{x}" for j, x in enumerate(row) if x) for row in X)
+    path.write_text("".join(f"{label} {row}\n" for label, row in zip(y, rows, strict=True)))
+    models = [OnlineClassifier(view=view).fit_stream(open_stream(path, chunk_bytes=n)) for n in (100, 3000, 1 << 20)]
+    models.append(OnlineClassifier(view=view).partial_fit(X, y, classes=[0, 1]))
+    for model in models[1:]:
+        assert np.array_equal(model.coef_, models[0].coef_)
+        assert np.array_equal(model.predict_proba(X), models[0].predict_proba(X))
 
 
 def test_the_columns_of_features_are_told_by_their_names():

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
-from .columns import MISSING, PLAIN, Columns
+from .columns import MISSING, PLAIN, ZERO, Columns
 from .first_values import FirstValues, Learned
 from .graph import Graph, unit_rows
 from .view import Arrays, Placed
@@ -20,14 +20,15 @@ class Bins(FirstValues):
     Column j becomes n indicators, of which the k-th is 1 where e_k-1 < x_j <= e_k: the edges e_k are the quantiles k/n
     of the first 1,000 values of the column (of those so far, if there were fewer), by linear interpolation; e_0 and e_n
     are infinite. Then rows are scaled to unit L2 norm. A missing value has a further bin. Words and categories stay as
-    they are.
+    they are. Before its first value a column has no bins. A column that is 0 where it is absent has no bin for 0 while
+    all its edges are 0, so that sparse rows stay sparse.
 
     If a column has had at most n different values, each has a bin of its own, up to the middle between it and the next;
     a value that fills several bins has one of its own, too. Where edges are equal, the bins between them stay empty, so
     that the number of a bin means the same quantile from the first renewal of the edges to the last.
 
-    The edges are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and stay the same from then on.
-    Before its first value a column has no bin. Weights of rows do not matter, unless they are 0.
+    The edges are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and then stay the same. Weights of
+    rows do not matter, unless they are 0.
 
     Parameters
     ----------
@@ -121,10 +122,13 @@ class Bins(FirstValues):
         bin_number = graph.add("ReduceSum", above, graph.constant([2], np.int64), keepdims=1)
         is_bin = graph.cast(graph.add("Equal", bin_number, graph.constant(np.arange(self.n))))
         missing = graph.cast(graph.add("IsNaN", each))
-        there = graph.add(
-            "Mul", graph.add("Sub", graph.constant(1.0), missing), graph.constant(own.counts[:, None] > 0)
-        )
+        there = graph.add("Sub", graph.constant(1.0), missing)
+        without_0 = (own.kind[numbers] == ZERO) & ~own.knots.any(axis=1)
+        if without_0.any():
+            is_0 = graph.cast(graph.add("Equal", each, graph.constant(0.0, wide)))
+            there = graph.add("Sub", there, graph.add("Mul", is_0, graph.constant(without_0[:, None])))
         bins = graph.add("Concat", graph.add("Mul", is_bin, there), missing, axis=2)
+        bins = graph.add("Mul", bins, graph.constant(own.counts[:, None] > 0))
         flat = graph.add("Reshape", bins, graph.constant([-1, len(numbers) * (self.n + 1)], np.int64))
         rest = graph.add("Gather", x, graph.constant(plain, np.int64), axis=1)
         joined = graph.add("Concat", flat, rest, axis=1)

@@ -18,17 +18,17 @@ MAX_SCORE = 3.0
 class Ranks(FirstValues):
     """Numeric columns as normal scores of their ranks, and rows of unit L2 norm: a few huge values do no harm.
 
-    z_j = Phi^-1(p), limited to [-3, 3], where p is the fraction of the first 1,000 values of column j (of those so far,
-    if there were fewer) below x_j; then z/||z||. p is linear between the quantiles 0, 1/64, ..., 1 of these values
-    (where several quantiles are x_j, their middle), 0 below the smallest and 1 above the largest. So a column of equal
-    values is 0. After n values the limit is Phi^-1((n + 1/2)/(n + 1)), if that is less than 3: a value beyond all n is
-    no rarer than that. A column is 0 until it has had a value. Words and categories stay as they are, and missing
-    values are 0: the median.
+    The score of the quantile p of the first 1,000 values of a column, or of those so far if there were fewer, is
+    Phi^-1(p), limited to [-3, 3]. z_j is linear in x_j between the quantiles 0, 1/64, 2/64, ..., 1, and -3 or 3 beyond
+    them; where several of them are x_j, it is the score of their middle, so that a column of equal values is 0. Then
+    z/||z||. After n values the limit is Phi^-1((n + 1/2)/(n + 1)), if that is less than 3: a value beyond all n is no
+    rarer than that. A column is 0 until it has had a value. Words and categories stay as they are. Missing values are
+    0, as the median.
 
-    No increasing transformation of a column matters, except for interpolation. The quantiles are renewed when a column
-    has had 1, 2, 4, ..., 512 and 1,000 values, and stay the same from then on. Weights of rows do not matter, unless
-    they are 0. Except for the limit and values equal to the extremes, the scores are those of scikit-learn's
-    ``QuantileTransformer(n_quantiles=65, output_distribution="normal")``. Phi^-1 is that of Wichura (Applied Statistics
+    No factor and no shift of a column matters, and no other increasing function of it, except for what is between
+    quantiles. These are renewed when a column has had 1, 2, 4, ..., 512 and 1,000 values, and then stay the same.
+    Weights of rows do not matter, unless they are 0. At the quantiles, the scores are those of scikit-learn's
+    ``QuantileTransformer(n_quantiles=65, output_distribution="normal")``; Phi^-1 is that of Wichura (Applied Statistics
     37, 1988).
 
     Parameters
@@ -61,66 +61,46 @@ class Ranks(FirstValues):
         return count_of(kind, ZERO)
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
-        """Add scores, computed in double precision; NaN is a missing value.
-
-        The position of x is the sum over neighboring knots of how far x is from one to the other, from 0 to 1; where
-        they are equal, of 0, 1/2 and 1 for an x below, at and above them.
-        """
+        """Add scores, computed in double precision; NaN is a missing value."""
         own, wide, whole = self.learned(state), np.float64, graph.cast(x, np.float64)
         numeric = own.kind != PLAIN
-        knots = np.zeros((len(numeric), KNOTS))
-        knots[numeric] = own.knots
-        step = np.diff(knots)
-        rest = graph.add(
-            "Sub", graph.add("Unsqueeze", whole, graph.constant([2], np.int64)), graph.constant(knots[:, :-1], wide)
+        counts, knots = np.zeros(len(numeric)), np.zeros((len(numeric), KNOTS))
+        counts[numeric], knots[numeric] = own.counts, own.knots
+        limit = _limits(counts)[:, None]
+        scores = np.array([_core.normal_quantile(i / (2 * KNOTS - 2)) for i in range(2 * KNOTS - 1)])
+        each = graph.add("Unsqueeze", whole, graph.constant([2], np.int64))
+        # between knots: the sum over those passed, the last one in part
+        at_knots, length = np.clip(scores[::2], -limit, limit), np.diff(knots)
+        rest = graph.add("Sub", each, graph.constant(knots[:, :-1], wide))
+        part = graph.add("Div", rest, graph.constant(np.where(length > 0.0, length, 1e-300), wide))
+        part = graph.add("Clip", part, graph.constant(0.0, wide), graph.constant(1.0, wide))
+        passed = _sum(graph, graph.add("Mul", part, graph.constant(np.diff(at_knots), wide)))
+        between = graph.add("Add", passed, graph.constant(at_knots[:, 0], wide))
+        # at knots: the middle of those that are equal
+        all_knots, number = graph.constant(knots, wide), np.int64
+        below, up_to = (
+            _sum(graph, graph.cast(graph.add(operator, each, all_knots), number))
+            for operator in ("Greater", "GreaterOrEqual")
         )
-        length = graph.constant(np.where(step > 0.0, step, 1.0), wide)
-        ramp = graph.add("Clip", graph.add("Div", rest, length), graph.constant(0.0, wide), graph.constant(1.0, wide))
-        half, one = graph.constant(0.5, wide), graph.constant(1.0, wide)
-        jump = graph.add("Mul", graph.add("Add", graph.add("Sign", rest), one), half)
-        parts = graph.add("Where", graph.constant(step > 0.0, bool), ramp, jump)
-        total = graph.add("ReduceSum", parts, graph.constant([2], np.int64), keepdims=0)
-        p = graph.add("Div", total, graph.constant(float(KNOTS - 1), wide))
-        count = np.zeros(len(numeric))
-        count[numeric] = own.counts
-        found = graph.add("Mul", _quantile(graph, p, _limits(count)), graph.constant(count > 0, wide))
+        middle = graph.add("Sub", graph.add("Add", below, up_to), graph.constant(1, number))
+        middle = graph.add("Clip", middle, graph.constant(0, number), graph.constant(2 * KNOTS - 2, number))
+        tied = graph.add("Gather", graph.constant(scores, wide), middle)
+        highest, lowest = (graph.constant(sign * limit[:, 0], wide) for sign in (1.0, -1.0))
+        tied = graph.add("Max", graph.add("Min", tied, highest), lowest)
+        found = graph.add("Where", graph.add("Equal", below, up_to), between, tied)
+        found = graph.add("Where", graph.constant(counts > 0, bool), found, graph.constant(0.0, wide))
         if (own.kind == MISSING).any():
             found = graph.add("Where", graph.add("IsNaN", whole), graph.constant(0.0, wide), found)
         found = graph.add("Where", graph.constant(numeric, bool), found, whole)
         return unit_rows(graph, graph.cast(found)) if self.unit_norm else graph.cast(found)
 
 
-def _limits(count: np.ndarray) -> np.ndarray:
+def _limits(counts: np.ndarray) -> np.ndarray:
     """Return the largest score after these numbers of values: of the last ones at which quantiles were renewed."""
-    seen = np.where(count < FIRST, np.exp2(np.floor(np.log2(np.maximum(count, 1.0)))), FIRST)
+    seen = np.where(counts < FIRST, np.exp2(np.floor(np.log2(np.maximum(counts, 1.0)))), FIRST)
     return np.array([min(MAX_SCORE, -_core.normal_quantile(0.5 / (n + 1.0))) for n in seen.tolist()])
 
 
-def _quantile(graph: Graph, p: str, limit: np.ndarray) -> str:
-    """Add normal quantiles between -limit and limit, as core/rules/normal.hpp computes them."""
-    wide = np.float64
-    center, near = _core.normal_quotients()
-    q = graph.add("Sub", p, graph.constant(0.5, wide))
-    square = graph.add("Sub", graph.constant(0.180625, wide), graph.add("Mul", q, q))
-    inner = graph.add("Mul", q, _quotient(graph, square, center))
-    tail = graph.add(
-        "Max", graph.add("Sub", graph.constant(0.5, wide), graph.add("Abs", q)), graph.constant(1e-4, wide)
-    )  # beyond the limit
-    root = graph.add("Sqrt", graph.add("Neg", graph.add("Log", tail)))
-    outer = _quotient(graph, graph.add("Sub", root, graph.constant(1.6, wide)), near)
-    outer = graph.add("Mul", graph.add("Sign", q), outer)
-    is_inner = graph.add("LessOrEqual", graph.add("Abs", q), graph.constant(0.425, wide))
-    found = graph.add("Where", is_inner, inner, outer)
-    return graph.add("Max", graph.add("Min", found, graph.constant(limit, wide)), graph.constant(-limit, wide))
-
-
-def _quotient(graph: Graph, x: str, polynomials: tuple[list[float], list[float]]) -> str:
-    return graph.add("Div", *(_polynomial(graph, x, coefficients) for coefficients in polynomials))
-
-
-def _polynomial(graph: Graph, x: str, coefficients: list[float]) -> str:
-    """Add a polynomial, given from the constant term on."""
-    found = graph.constant(coefficients[-1], np.float64)
-    for coefficient in reversed(coefficients[:-1]):
-        found = graph.add("Add", graph.add("Mul", found, x), graph.constant(coefficient, np.float64))
-    return found
+def _sum(graph: Graph, x: str) -> str:
+    """Add the sums over the knots."""
+    return graph.add("ReduceSum", x, graph.constant([2], np.int64), keepdims=0)
