@@ -153,7 +153,7 @@ def _makes_columns(path: Path) -> bool:
     """Return whether a file is of a stack, or of a view that makes columns; the promise excepts them."""
     with safe_open(path, framework="numpy") as file:
         header = file.metadata()[model_file.KEY]
-    return any(name in header for name in ('"members"', '"pairs"', '"cosines"', '"first"'))
+    return any(name in header for name in ('"members"', '"bins"', '"pairs"', '"cosines"', '"first"'))
 
 
 def _looked_at(path: Path) -> Model | TopicModel:

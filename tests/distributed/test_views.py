@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +28,8 @@ from confidently.views.table import VIEWS
 from tests.command_line import process
 
 N = 480
-EVERY = [*VIEWS, "standard,pairs"]
+OF_FIRST_VALUES = ["ranks", "bins", "bins,pairs"]  # which need a common base
+EVERY = [*(view for view in VIEWS if view not in OF_FIRST_VALUES), "standard,pairs"]
 NUMBERS = [view for view in EVERY if "cosines" not in view]  # in which columns may have any order
 
 
@@ -126,6 +127,23 @@ def test_merging_changes_is_merging_models(path, view):
     assert list(tree.features.names) == list(whole.features.names)
     for one, other in zip(*(by_column(model) for model in (tree, whole)), strict=True):
         assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("view", OF_FIRST_VALUES)
+def test_a_model_of_a_thousand_rows_continues_in_partitions(client, path, view):
+    """Its quantiles are those of all partitions. Without it each has its own."""
+    with pytest.raises(ValueError, match=r"values of \d columns differ between the models"):
+        distributed.fit(OnlineClassifier(view=view), path, client=client, partitions=2, rounds=2, **READING)
+    base = OnlineClassifier(view=view).fit_stream(open_stream(path, **READING))
+    for _ in range(2):
+        base.partial_fit_stream(path)
+    found = distributed.partial_fit(deepcopy(base), path, client=client, partitions=3, rounds=2)
+    one = base.partial_fit_stream(path)
+    assert found.n_seen_ == one.n_seen_ == 4 * N
+    for key in [key for key in one.learner_.state if key.startswith(("ranks.", "bins."))]:
+        assert np.array_equal(found.learner_.state[key], one.learner_.state[key]), key
+    errors = [np.mean(np.concatenate(list(model.predict_stream(path))) != Y) for model in (found, one)]
+    assert errors[0] < errors[1] + 0.05
 
 
 def by_column(model):

@@ -45,7 +45,7 @@ class Ranks(FirstValues):
     >>> for view in ("standard", Ranks()):
     ...     OnlineClassifier(view=view).fit(X[:1000], y[:1000]).score(X[1000:], y[1000:])
     0.612
-    0.975
+    0.976
     """
 
     name = "ranks"
