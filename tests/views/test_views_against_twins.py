@@ -84,6 +84,7 @@ def twin_of(view, kinds, arrays):
         return twins.Pairs(unit_norm=view.unit_norm)
     if view.name == "first":
         return twins.First(view.n)
+    assert view.name == "cosines", f"choose a twin of {view.name} here"
     return twins.Cosines(arrays[DIRECTION], arrays[PHASE], view.unit_norm)
 
 

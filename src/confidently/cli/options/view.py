@@ -20,8 +20,8 @@ VIEW_OPTIONS = [
     click.option(
         "--view",
         metavar="NAME,...",
-        help="Transform rows by these views, or none: unit, standard, ranks, bins, idf, nb, pairs, cosines, "
-        "first.  [default: standard for numbers]",
+        help="Transform rows: none, unit, standard, ranks, bins, idf, nb, pairs, cosines, first.  "
+        "[default: standard for numbers]",
     ),
     click.option(
         "--pairs",
