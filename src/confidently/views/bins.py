@@ -8,7 +8,7 @@ import numpy as np
 
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
-from .columns import MISSING, PLAIN, ZERO, Columns
+from .columns import MISSING, PLAIN, ZERO, Columns, count_of
 from .first_values import FirstValues, Learned
 from .graph import Graph, unit_rows
 from .view import Arrays, Placed
@@ -79,7 +79,9 @@ class Bins(FirstValues):
         return np.concatenate([[0], np.cumsum(self._sizes(kind))])
 
     def n_columns(self, state: Arrays, n_features: int) -> int:
-        return int(self._sizes(self.learned(state).kind).sum())
+        kind = state["bins.kind"]
+        missing = count_of(kind, MISSING)
+        return len(kind) + (self.n - 1) * (missing + count_of(kind, ZERO)) + missing
 
     def made_columns(self, new: Columns, first: int) -> Columns:
         names = list[str]()
