@@ -48,6 +48,7 @@ class FirstValues {
           sample_name(view + ".sample"), width_(width), filled_(kind, n_features(state, view)) {
         const std::int64_t n = n_features(state, view);
         std::int32_t numbers = 0;
+        number_.reserve(static_cast<std::size_t>(n));
         for (std::int64_t j = 0; j < n; ++j) number_.push_back(kind[j] == Kind::plain ? -1 : numbers++);
         rows_ = {state.template array<double>((view + ".rows").c_str(), 1), undo};
         count_ = {state.template array<double>((view + ".counts").c_str(), numbers), undo};

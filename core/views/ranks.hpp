@@ -86,8 +86,8 @@ struct Ranks {
 
     // The score of a value beyond n others, which leaves 1/(n + 1) of all values on its side, itself in their middle.
     static double limit_of(std::int64_t n) {
-        static const std::array<double, 11> limits = [] {
-            std::array<double, 11> found;
+        static const std::array<double, 10> limits = [] {
+            std::array<double, 10> found;
             for (std::size_t k = 0; k < found.size(); ++k)
                 found[k] = std::min(kLargest, -normal_quantile(0.5 / (static_cast<double>(1 << k) + 1.0)));
             return found;
