@@ -63,7 +63,10 @@ def of_table(name: str) -> dict[str, float]:
         "raw rows": progressive(OnlineClassifier(AROW_01, view=None), X, y),
         "standardized before": progressive(OnlineClassifier(AROW_01, view=None), standard, y),
         "`standard`": progressive(OnlineClassifier(AROW_01, view="standard"), X, y),
+        "`ranks`": progressive(OnlineClassifier(AROW_01, view="ranks"), X, y),
+        "`bins`": progressive(OnlineClassifier(AROW_01, view="bins"), X, y),
         "`standard,pairs`": progressive(OnlineClassifier(AROW_01, view="standard,pairs"), X, y),
+        "`ranks,pairs`": progressive(OnlineClassifier(AROW_01, view="ranks,pairs"), X, y),
         "`standard,pairs`, logistic": progressive(
             OnlineClassifier(Logistic(), prior_variance=30.0, view="standard,pairs"), X, y
         ),
