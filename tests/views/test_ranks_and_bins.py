@@ -159,7 +159,7 @@ def test_an_exported_graph_makes_the_same_rows(tmp_path):
         for chain in ("ranks", "bins", "ranks,pairs", "bins,pairs"):
             learner = Learner(Settings("arow"), 2, D, view=make_view(chain), columns=Columns(kinds))
             learner.learn(matrix_of(rows[:n]), labels[:n])
-            graph = to_onnx(learner, linear_form(learner, ClassOrder([0, 1]), "progressive"), dtype="float64")
+            graph = to_onnx(learner, linear_form(learner, "progressive", ClassOrder([0, 1])), dtype="float64")
             session = runtime.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
             _, p = session.run(["label", "probabilities"], {"X": dense})
             assert p == pytest.approx(learner.probabilities(matrix_of(rows)), rel=1e-9, abs=1e-12)
