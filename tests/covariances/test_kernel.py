@@ -115,7 +115,8 @@ def test_the_posterior_after_dropping_is_that_of_the_kept_rows():
 @pytest.mark.parametrize(
     ("rule", "task", "options"),
     [
-        ("arow", "binary", {}), ("cw_stdev", "joint", {}), ("iellip", "one-vs-rest", {"average": True}),
+        ("arow", "binary", {}), ("cw_stdev", "joint", {"prior_variance": 0.3}),
+        ("iellip", "one-vs-rest", {"average": True, "prior_variance": 0.3}),
         ("pa1", "joint", {}), ("logistic", "softmax", {}), ("arow", "multilabel", {}),
         ("arow", "joint", {"kernel": "linear"}),
         ("arow", "binary", {"kernel": "poly", "kernel_params": {"degree": 2}}),
