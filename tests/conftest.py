@@ -41,6 +41,8 @@ def pytest_collection_modifyitems(config, items):
     part, parts = map(int, config.getoption("--part").split("/"))
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"--part {part}/{parts}: there is no such part")
+    others = [item for item in items if crc32(item.nodeid.encode()) % parts != part - 1]
+    config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if crc32(item.nodeid.encode()) % parts == part - 1]
 
 
