@@ -1,5 +1,8 @@
 """Policies: propensities against quadrature of their definition, and choices against propensities."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -7,9 +10,24 @@ from scipy.special import ndtr
 from scipy.stats import binom, chisquare, norm
 
 from confidently import OnlineRegressor, Ridge
-from confidently.bandits import POLICIES, ContextualBandit, EpsilonGreedy, Greedy, LinTS, LinUCB, make_policy
+from confidently.bandits import POLICIES, ContextualBandit, EpsilonGreedy, Greedy, LinTS, LinUCB, make_policy, policies
 
 FACTOR = 1 / np.sqrt(2 * np.pi)
+PAGE = Path(__file__).parents[2] / "docs" / "bandits.md"
+EVERY_POLICY = pytest.mark.parametrize(
+    "policy", [*(kind() for kind in POLICIES.values()), LinTS(alpha=0.3), EpsilonGreedy(0.5)], ids=repr
+)
+
+
+def test_every_policy_is_in_the_table():
+    defined = {kind for kind in vars(policies).values() if isinstance(kind, type) and issubclass(kind, policies.Policy)}
+    assert defined - {policies.Policy} == set(POLICIES.values()), "complete POLICIES in bandits/policies.py"
+
+
+def test_the_documentation_lists_every_policy():
+    _, _, section = PAGE.read_text(encoding="utf-8").partition("## Policies\n")
+    listed = re.findall(r"^\| `(\w+\(.*?\))` \|", section.partition("\n## ")[0], flags=re.M)
+    assert sorted(listed) == sorted(repr(kind()) for kind in POLICIES.values())
 
 
 def best_of_gaussians(mean, deviation, arm):
@@ -65,7 +83,7 @@ def test_one_certain_arm_among_uncertain_ones():
     np.testing.assert_allclose(found, [0.25, 0.375, 0.375], atol=1e-7)
 
 
-@pytest.mark.parametrize("policy", [LinTS(), LinTS(alpha=0.3), LinUCB(), EpsilonGreedy(), EpsilonGreedy(0.5), Greedy()])
+@EVERY_POLICY
 def test_laws_of_all_policies(policy):
     random = np.random.default_rng(0)
     mean, variance = random.normal(size=(40, 6)), random.exponential(size=(40, 6))
@@ -81,7 +99,7 @@ def test_laws_of_all_policies(policy):
     np.testing.assert_allclose(policy.propensities(mean[7], variance[7]), found[7], atol=1e-12)
 
 
-@pytest.mark.parametrize("policy", [LinTS(alpha=0.8), LinUCB(), EpsilonGreedy(0.3), Greedy()])
+@EVERY_POLICY
 def test_choices_have_the_propensities(policy):
     mean, variance = np.array([0.1, 0.4, 0.3, 0.4]), np.array([0.3, 0.1, 0.5, 0.1])
     n, random = 40_000, np.random.default_rng(1)
@@ -103,9 +121,7 @@ def test_lin_ucb_takes_the_largest_bound():
 def test_policies_are_made_by_name():
     assert {name: make_policy(name).name for name in POLICIES} == {name: name for name in POLICIES}
     assert make_policy(LinUCB(), alpha=2.0) == LinUCB(alpha=2.0)
-    with pytest.raises(
-        ValueError, match="unknown policy 'ucb'; expected one of lin_ts, lin_ucb, epsilon_greedy, greedy"
-    ):
+    with pytest.raises(ValueError, match=f"unknown policy 'ucb'; expected one of {', '.join(POLICIES)}"):
         make_policy("ucb")
     with pytest.raises(TypeError, match="expected a policy"):
         make_policy(LinTS)
