@@ -1,5 +1,6 @@
 """Policies: propensities against quadrature of their definition, and choices against propensities."""
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -22,6 +23,13 @@ EVERY_POLICY = pytest.mark.parametrize(
 def test_every_policy_is_in_the_table():
     defined = {kind for kind in vars(policies).values() if isinstance(kind, type) and issubclass(kind, policies.Policy)}
     assert defined - {policies.Policy} == set(POLICIES.values()), "complete POLICIES in bandits/policies.py"
+
+
+@pytest.mark.parametrize("kind", POLICIES.values())
+def test_every_policy_names_its_source_and_what_its_parameters_mean(kind):
+    assert {"name", "source"} <= vars(kind).keys(), f"{kind.__name__} lacks its name or its source"
+    for field in dataclasses.fields(kind):
+        assert field.metadata["range"] and field.metadata["meaning"], f"{kind.__name__}: {field.name}"
 
 
 def test_the_documentation_lists_every_policy():
