@@ -6,7 +6,9 @@ import shlex
 import subprocess
 import sys
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import click
 import pytest
@@ -40,6 +42,12 @@ def commands():
 @pytest.mark.parametrize("arguments", [[], *(list(name) for name, _ in commands())])
 def test_help_works_everywhere(ok, arguments):
     assert "Usage: confidently" in ok(*arguments, "--help")
+
+
+def test_every_module_of_commands_is_in_the_list():
+    for group in (cli, cli.get_command(None, "topics")):
+        modules = {module.name for module in iter_modules(import_module(group.package).__path__)}
+        assert modules == set(group.about), f"complete the list of {group.package}"
 
 
 def test_lists_of_commands_repeat_the_commands_help():
