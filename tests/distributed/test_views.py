@@ -30,7 +30,6 @@ from tests.command_line import process
 N = 480
 OF_FIRST_VALUES = ["ranks", "bins", "bins,pairs"]  # which need a common base
 EVERY = [*(view for view in VIEWS if view not in OF_FIRST_VALUES), "standard,pairs"]
-NUMBERS = [view for view in EVERY if "cosines" not in view]  # in which columns may have any order
 
 
 def rows():
@@ -100,7 +99,7 @@ def copied(model):
     return replace(model, learner=learner)
 
 
-@pytest.mark.parametrize("view", NUMBERS)
+@pytest.mark.parametrize("view", EVERY)
 def test_rounds_of_files_give_the_statistics_of_one_pass(client, path, view):
     found = distributed.fit(OnlineClassifier(view=view), path, client=client, partitions=3, rounds=4, **READING)
     one = OnlineClassifier(view=view).fit_stream(open_stream(path, **READING))
@@ -113,7 +112,7 @@ def test_rounds_of_files_give_the_statistics_of_one_pass(client, path, view):
     assert errors[0] < errors[1] + 0.05
 
 
-@pytest.mark.parametrize("view", NUMBERS)
+@pytest.mark.parametrize("view", EVERY)
 def test_merging_changes_is_merging_models(path, view):
     """In a tree, from a base that has seen some of the features."""
     size = path.stat().st_size
@@ -194,11 +193,6 @@ def test_the_command_line_trains_on_a_cluster(path, tmp_path):
 
 
 # --- what does not go together --------------------------------------------------------------------------------------
-
-
-def test_cosines_of_columns_that_partitions_number_differently_are_refused(client, path):
-    with pytest.raises(ValueError, match="the models number their columns differently"):
-        distributed.fit(OnlineClassifier(view="cosines"), path, client=client, partitions=3, rounds=4, **READING)
 
 
 def test_values_that_were_scaled_are_refused(client, path):

@@ -17,6 +17,7 @@ from confidently.learner.learner import Learner
 from confidently.models.merging import MergeError, merge_models
 from confidently.models.model import Model
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
+from confidently.views.cosines import DIRECTION
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled, Placed
 from tests.command_line import here
@@ -27,7 +28,6 @@ KINDS = {"plain": PLAIN, "missing": MISSING, "zero": ZERO}
 N, D, K = 40, 8, 4
 EVERY = [*VIEWS, "standard,pairs", "idf,pairs"]
 APART = [name for name in EVERY if name not in ("ranks", "bins")]  # whose statistics have no need of a common base
-NUMBERS = [name for name in APART if "cosines" not in name]  # in which columns may have any order
 
 
 # --- statistics, against the twins -------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def gaussian(model):
     return dict(zip([*called, "intercept"], zip(mean, precision, strict=True), strict=True))
 
 
-@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("name", APART)
 def test_weights_are_merged_by_the_names_of_columns(name, tmp_path):
     """The precisions of each column's weight are added, wherever the models have the column."""
     one = trained(table(tmp_path / "one.csv", "abc"), name)
@@ -365,15 +365,22 @@ def test_different_views_are_not_merged(one, two, message):
         merge(models)
 
 
-def test_cosines_of_columns_in_another_order_are_not_merged(tmp_path):
-    one, two = (trained(table(tmp_path / f"{columns}.csv", columns), "cosines") for columns in ("abc", "bac"))
-    with pytest.raises(MergeError, match="the models number their columns differently; train them on rows whose"):
-        merge([one, two])
-    for columns in ("abc", "bac"):
-        run("train", "--view", "cosines", "--vocabulary", tmp_path / f"{columns}.csv", "-o", tmp_path / columns)
-    done = run("merge", tmp_path / "abc", tmp_path / "bac", "-o", tmp_path / "model", status=2)
-    assert "the models number their columns differently" in done.stderr
-    assert not (tmp_path / "model").exists()
+def test_directions_of_cosines_follow_from_names():
+    """Whatever the order of columns, and whether they came at once; without names they follow from numbers."""
+    view = make_view("cosines", n=5)
+    abc = view.grown(view.new_arrays(2), Columns.named("abc"), 2)
+    late = view.grown(view.grown(view.new_arrays(2), Columns.named("ca"), 2), Columns.named("b"), 2)
+    np.testing.assert_array_equal(late[DIRECTION], abc[DIRECTION][[2, 0, 1]])
+    assert len(np.unique(abc[DIRECTION])) == 15
+    kept = view.unpacked(view.packed(late, 3), 3)
+    np.testing.assert_array_equal(kept[DIRECTION], late[DIRECTION])
+    unnamed = view.grown(view.new_arrays(2), Columns.alike(3), 2)
+    assert view.packed(unnamed, 3) == {}
+    placed = [Placed({}, np.array(own), np.arange(2)) for own in ([0, 1], [1, 0])]
+    none = Placed({}, np.arange(0), np.arange(2))
+    assert view.merged(placed[:1], none, 2, 2) == {}
+    with pytest.raises(ValueError, match="the models number their columns differently; train them on rows whose"):
+        view.merged(placed, none, 2, 2)
 
 
 @pytest.mark.parametrize("name", ["standard", "idf", "nb"])

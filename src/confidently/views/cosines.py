@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
 
 import numpy as np
 
 from ..memory import require_memory
 from ..rules.parametric import parameter
 from ..rules.ranges import POSITIVE, Range, check_integer
-from .columns import Columns
+from .columns import ZERO, Columns
 from .graph import Graph, unit_rows
-from .view import Arrays, Placed, Shapes, View
+from .view import COUNT, Arrays, Placed, Shapes, View, appended
 
-DIRECTION, PHASE = "cosines.direction", "cosines.phase"
+DIRECTION, PHASE, KEY = "cosines.direction", "cosines.phase", "cosines.key"
 WHOLE = Range(0, 2**63, closed_low=True)
+BY_NUMBER = 0  # the key of a column whose number decides
 
 
 class Cosines(View):
@@ -22,7 +24,8 @@ class Cosines(View):
 
     sqrt(2/n) cos(w_c'x/||x|| + b_c) for c = 1 to n, with w_c ~ N(0, scale I) and b_c uniform in [0, 2 pi): the product
     of two rows tends to exp(-scale ||x - z||^2/2) for rows of unit L2 norm as n grows (Rahimi & Recht, NIPS 2007).
-    Nothing is learned; the directions follow from the seed and are not saved.
+    Nothing is learned. The directions of a table's columns that are read from files follow from the seed and their
+    names, whatever their order, and those of others from the seed and their numbers. They are not saved.
 
     Parameters
     ----------
@@ -61,17 +64,41 @@ class Cosines(View):
         check_integer("Cosines", "seed", self.seed, 0)
 
     def new_arrays(self, n_classes: int) -> Arrays:
-        return self._drawn(0)
+        return self._drawn(np.zeros(0, COUNT))
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
-        return self._drawn(len(state[DIRECTION]) + len(new)) if len(new) else self.arrays(state)
+        if not len(new):
+            return self.arrays(state)
+        own = np.full(len(new), BY_NUMBER)
+        if new.names is not None and (new.kind != ZERO).any():
+            own = np.where(new.kind == ZERO, BY_NUMBER, [_key_of(name) for name in new.given_names(0)])
+        keys = np.concatenate([state[KEY], own])
+        if (keys == BY_NUMBER).any():
+            return self._drawn(keys)
+        self._require_memory(len(keys))
+        directions = appended(state[DIRECTION], len(own))
+        directions[len(state[DIRECTION]) :] = [self._direction(key) for key in own.tolist()]
+        return {PHASE: state[PHASE], KEY: keys, DIRECTION: directions}
 
-    def _drawn(self, n_features: int) -> Arrays:
-        """Return phases and directions, which do not depend on how many columns there are."""
-        require_memory(8 * self.n * n_features, "the directions of the cosines", "use fewer of them, or another view")
+    def _drawn(self, keys: np.ndarray) -> Arrays:
+        """Return phases and directions, of which each depends on the seed and its key or number only."""
+        self._require_memory(len(keys))
         generator = np.random.default_rng(self.seed)
         phase = generator.uniform(0.0, 2.0 * np.pi, self.n)
-        return {PHASE: phase, DIRECTION: np.sqrt(self.scale) * generator.standard_normal((n_features, self.n))}
+        by_number = int((keys == BY_NUMBER).any()) * len(keys)
+        directions = np.zeros((len(keys), self.n))
+        directions[:by_number] = np.sqrt(self.scale) * generator.standard_normal((by_number, self.n))
+        for j in np.flatnonzero(keys != BY_NUMBER):
+            directions[j] = self._direction(int(keys[j]))
+        return {PHASE: phase, KEY: keys, DIRECTION: directions}
+
+    def _direction(self, key: int) -> np.ndarray:
+        """Return the direction of a column with a name: a normal number for each cosine."""
+        found: np.ndarray = np.sqrt(self.scale) * np.random.default_rng([self.seed, key]).standard_normal(self.n)
+        return found
+
+    def _require_memory(self, n_features: int) -> None:
+        require_memory(8 * self.n * n_features, "the directions of the cosines", "use fewer of them, or another view")
 
     def n_known(self, state: Arrays) -> int:
         return len(state[DIRECTION])
@@ -86,21 +113,29 @@ class Cosines(View):
         return self.n
 
     def packed(self, state: Arrays, n_features: int) -> Arrays:
-        return {}
+        return {KEY: state[KEY]} if (state[KEY] != BY_NUMBER).any() else {}
 
     def unpacked(self, packed: Arrays, n_features: int) -> Arrays:
-        return self._drawn(n_features)
+        return self._drawn(packed.get(KEY, np.full(n_features, BY_NUMBER)))
 
     def shapes(self, packed: Arrays, n_features: int, n_classes: int) -> Shapes:
-        return {}
+        return {KEY: ((n_features,), COUNT)} if KEY in packed else {}
+
+    def values(self, packed: Arrays) -> Iterator[tuple[str, np.ndarray, Range]]:
+        if KEY in packed:
+            yield KEY, packed[KEY], WHOLE
 
     def merged(self, parts: Sequence[Placed], base: Placed, n_features: int, n_classes: int) -> Arrays:
-        if any((part.features != np.arange(len(part.features))).any() for part in (*parts, base)):
-            raise ValueError(
-                "the cosines of a column depend on its number, and the models number their columns differently; train "
-                "them on rows whose columns come in the same order"
-            )
-        return {}
+        keys = np.full(n_features, BY_NUMBER)
+        for part in (*parts, base):
+            own = part.arrays.get(KEY, np.full(len(part.features), BY_NUMBER))
+            if ((own == BY_NUMBER) & (part.features != np.arange(len(own)))).any():
+                raise ValueError(
+                    "the cosines of a column depend on its number, and the models number their columns differently; "
+                    "train them on rows whose columns come in the same order, or on tables in files"
+                )
+            keys[part.features] = np.maximum(keys[part.features], own)
+        return {KEY: keys} if (keys != BY_NUMBER).any() else {}
 
     def columns_in(self, merged: Arrays, part: Placed) -> np.ndarray:
         return np.arange(self.n)
@@ -110,3 +145,8 @@ class Cosines(View):
         product = graph.add("MatMul", x, graph.constant(state[DIRECTION]))
         cosine = graph.add("Cos", graph.add("Add", product, graph.constant(state[PHASE])))
         return graph.add("Mul", cosine, graph.constant(np.sqrt(2.0 / self.n)))
+
+
+def _key_of(name: str) -> int:
+    """Return a number for the name of a column, > 0 and below 2^63."""
+    return (int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1) or 1
