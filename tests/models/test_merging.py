@@ -258,6 +258,41 @@ def test_base_is_counted_once(rule, covariance):
     assert (merged.n_seen_, merged.updates_) == (90, model.updates_)
 
 
+@pytest.mark.parametrize(("classes", "rule"), [(("a", "b"), "arow"), (("a", "b", "c"), "logistic")])
+def test_forgetting_leaves_less_of_the_base(classes, rule):
+    """What all rows have left of it, and what each part has gained beyond what its own rows have left."""
+    settings, f, (X, y) = {"rule": rule, "view": None, "forget": 0.02}, 0.02, rows(100, classes=classes, noise=0.1)
+
+    def trained(*parts):
+        model = OnlineClassifier(**settings).fit(X[:40], y[:40])
+        return model.partial_fit(X[parts[0] : parts[1]], y[parts[0] : parts[1]]) if parts else model
+
+    base, models, n = trained(), [trained(40, 60), trained(60, 100)], (20, 40)
+    (mean, variance), found = gaussian(base), gaussian(merge(models, base=base))
+    left = [(1 - f) ** k / variance + 1 - (1 - f) ** k for k in (60, *n)]
+    precision, shift = left[0].copy(), left[0] * mean
+    for model, of_base in zip(models, left[1:], strict=True):
+        own_mean, own = gaussian(model)
+        assert (1 / own - of_base >= -1e-9).all()
+        precision += 1 / own - of_base
+        shift += own_mean / own - of_base * mean
+    assert_allclose(found[1], 1 / precision, rtol=1e-9)
+    assert_allclose(found[0], shift / precision, rtol=1e-9, atol=1e-12)
+    assert_same_gaussian(merge([base, models[0], base], base=base), models[0])
+
+
+def test_rows_of_weight_that_forget_more_gain_no_less_than_nothing():
+    X, y = rows(300, noise=0.1)
+    base = OnlineClassifier(view=None, forget=0.05).fit(X[:100], y[:100])
+    parts = []
+    for first in (100, 200):
+        part = OnlineClassifier(view=None, forget=0.05).fit(X[:100], y[:100])
+        parts.append(part.partial_fit(X[first : first + 100], y[first : first + 100], sample_weight=np.full(100, 5.0)))
+    merged = merge(parts, base=base)
+    assert (gaussian(merged)[1] > 0).all()
+    assert merged.score(X, y) > 0.75
+
+
 def test_average():
     """The mean used to predict, an average over rows, is merged like the last mean, and training continues from it."""
     parts = [learned(seed=seed, average=True) for seed in range(2)]

@@ -60,14 +60,20 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
 def _merged(
     parts: Sequence[Part], base: Part, mean: Callable[[Part], np.ndarray], how: str, power: float
 ) -> tuple[Gaussian, np.ndarray]:
-    """Return the merged Gaussian and mean: the base times each part divided by its base, raised to ``power``."""
+    """Return the merged Gaussian and mean: the base times each part divided by its base, raised to ``power``.
+
+    With forgetting, a part has begun with what its rows have left of the base, and all rows leave less of it.
+    """
     start = posterior(base, mean)
     splits = [_on_diagonal(part.learner.covariance.grouped(part.split_prior(base)), start) for part in parts]
-    total = Gaussian(start.precision + reduce(np.maximum, splits), start.shift)
+    left = _forgotten(start, base, sum(_rows_since(base, part) for part in parts))
+    total = Gaussian(left.precision + reduce(np.maximum, splits), left.shift)
     in_round, gained = how == HOW_ROUNDS and not start.dense, list[np.ndarray]()
     for part, split in zip(parts, splits, strict=True):
-        before = started(part, base, start, mean)
+        before = _forgotten(started(part, base, start, mean), base, _rows_since(base, part))
         since = posterior(part, mean) - Gaussian(before.precision + split, before.shift)
+        if base.space.settings.forget:  # rows of more weight than 1 have left less of the base
+            since = _gained(since, part, mean)
         total = total + since * power
         if in_round:
             gained.append(np.maximum(since.precision, 0.0))
@@ -76,6 +82,33 @@ def _merged(
     if in_round:
         return total, _mean_of_round(parts, base, mean, gained)
     return total, total.mean.reshape(base.space.columns, base.space.rows)
+
+
+def _forgotten(gaussian: Gaussian, base: Part, rows: int) -> Gaussian:
+    """Return what so many rows have left of a Gaussian: its precision on the way to the prior's, and its mean."""
+    settings = base.space.settings
+    if not settings.forget:
+        return gaussian
+    keep, shape = (1.0 - settings.forget) ** rows, (base.space.columns, base.space.rows)
+    prior = base.learner.covariance.grouped(np.broadcast_to(_prior_precision(base), shape))
+    return Gaussian.with_precision(gaussian.mean, keep * gaussian.precision + (1.0 - keep) * prior)
+
+
+def _gained(since: Gaussian, part: Part, mean: Callable[[Part], np.ndarray]) -> Gaussian:
+    """Return what a part has gained, where its mean has moved by as much and its precision has not fallen."""
+    precision = np.maximum(since.precision, 0.0)
+    return Gaussian(precision, since.shift + (precision - since.precision) * posterior(part, mean).mean)
+
+
+def _prior_precision(base: Part) -> np.ndarray:
+    """Return the precision of a weight that has not been learned, by column."""
+    space = base.space
+    found: np.ndarray = np.exp(-base.log_scale) / space.settings.prior_variance
+    return found[:, None] if space.settings.independent else found[:1, None]
+
+
+def _rows_since(base: Part, part: Part) -> int:
+    return int(part.counters[0] - base.counters[0])
 
 
 def _mean_of_round(
@@ -136,7 +169,7 @@ def check_continued(base: Part, parts: Sequence[Part]) -> None:
 
 def _is_as_certain(base: Part, part: Part) -> bool:
     before, after = (_variances(p.sigma()) for p in (base, part))
-    return bool((after <= before * (1.0 + MAX_EXCESS[base.space.settings.dtype])).all())
+    return bool((after <= before * (1.0 + MAX_EXCESS[base.space.settings.dtype])).all() or base.space.settings.forget)
 
 
 def _variances(sigma: np.ndarray) -> np.ndarray:
