@@ -1,18 +1,22 @@
 """AutoClassifier in one pass, compared with one AROW and with batch learners whose C is tuned; nothing of it is tuned.
 
 Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers cw2008``). Tables: eleven sets of
-pixels, measurements, categories and text. More: eleven others. AROW has its default r = 0.1; LogisticRegression and
-LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most 20,000 training rows, and are then trained on
-all; HistGradientBoostingClassifier, a ceiling for tables, has its defaults. AutoClassifier and AROW see the rows in the
-same order, that of the set. Rows are those of ``tests/data_sets.py``: the batch learners get tables standardized and
-rows of unit norm.
+pixels, measurements, categories and text. More: eleven others. Drift: streams that move, each row predicted before it
+is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. AROW has its
+default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most
+20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for tables, has its
+defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of
+``tests/data_sets.py``: the batch learners get tables standardized and rows of unit norm.
 """
 
 from __future__ import annotations
 
+import csv
+import gzip
 import time
 import warnings
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -25,13 +29,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.svm import LinearSVC
 
-from confidently import AutoClassifier, OnlineClassifier
+from confidently import AutoClassifier, OnlineClassifier, progressive_validation
 from papers.experiments.text import TEXT_TASKS, rows_of
 
 TABLES = ("a9a", "w8a", "phishing", "spambase", "letter", "usps", "shuttle", "mnist", "newsgroups", "enron1", "books")
 MORE = ("imdb", "phishing_urls", "stackoverflow", "ag_news", "skin", "elec2", "avazu", "criteo", "tweet_emoji",
         "goemotions", "ssa_names")  # fmt: skip
 FOLDS, GRID, TUNING_ROWS = 10, (0.1, 1.0, 10.0, 100.0), 20_000
+GENERATED = 20_000  # rows
 BATCH = {"LogisticRegression": LogisticRegression(max_iter=200), "LinearSVC": LinearSVC()}
 MAX_BOOSTED = 800  # columns
 
@@ -55,6 +60,60 @@ def sets(names: tuple[str, ...]) -> Iterator[tuple[str, Rows]]:
     """Yield name and rows of every set."""
     for name in names:
         yield name, load(name)
+
+
+def drifting() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield name, rows and labels of streams that move, in the order of time."""
+    for name in ("elec2/elec2", "drift/keystroke", "drift/outdoor", "drift/2CDT"):
+        with gzip.open(FOLDER / f"{name}.csv.gz", "rt") as file:
+            rows = list(csv.reader(file))[1:]
+        yield name.split("/")[1], np.array([row[:-1] for row in rows], dtype=float), np.array([row[-1] for row in rows])
+    for name, rows in generated().items():
+        pairs = list(rows)
+        yield name, np.array([list(x.values()) for x, _ in pairs], dtype=float), np.array([int(y) for _, y in pairs])
+
+
+def generated() -> dict[str, Any]:
+    """Return streams of River's generators, of GENERATED rows each, whose concepts change."""
+    from river.datasets import synth
+
+    part = GENERATED // 4
+    return {
+        "SEA, 4 concepts": chain(*(synth.SEA(variant=k, seed=k + 1, noise=0.1).take(part) for k in range(4))),
+        "moving hyperplane": synth.Hyperplane(
+            seed=1, n_features=10, n_drift_features=5, mag_change=0.001, noise_percentage=0.05
+        ).take(GENERATED),
+        "moving centers": synth.RandomRBFDrift(
+            seed_model=1, seed_sample=2, n_classes=4, n_features=10, n_centroids=30, change_speed=0.0005,
+            n_drift_centroids=10,
+        ).take(GENERATED),
+        "Agrawal, 4 concepts": chain(
+            *(synth.Agrawal(classification_function=k, seed=k).take(part) for k in (0, 2, 4, 6))
+        ),
+        "Mixed, labels turned": chain(
+            *(synth.Mixed(classification_function=k, seed=k + 1).take(2 * part) for k in range(2))
+        ),
+        "Sine, 4 concepts": chain(*(synth.Sine(classification_function=k, seed=k + 1).take(part) for k in range(4))),
+    }  # fmt: skip
+
+
+def followed(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float | None, float]]:
+    """Return progressive error, log-loss and seconds of every learner on a stream."""
+    from river import forest
+
+    found = {}
+    for name, model in (("AROW", OnlineClassifier()), ("AutoClassifier", AutoClassifier())):
+        start = time.perf_counter()
+        curve = progressive_validation(model, X, y, at=len(y))
+        seconds = time.perf_counter() - start
+        found[name] = (float(curve.mistakes[0, -1]) / len(y), float(curve.log_loss[0, -1]) / len(y), seconds)
+    trees, wrong, start = forest.ARFClassifier(seed=1), 0, time.perf_counter()
+    for row, label in zip(X.tolist(), y.tolist(), strict=True):
+        x = dict(enumerate(row))
+        wrong += trees.predict_one(x) != label
+        trees.learn_one(x, label)
+    found["adaptive random forest"] = (wrong / len(y), None, time.perf_counter() - start)
+    return found
 
 
 def tuned(estimator: Any, X: Any, y: np.ndarray) -> Any:
@@ -95,7 +154,7 @@ def judged(rows: Rows, batch: bool) -> dict[str, tuple[float, float | None, floa
 def main() -> None:
     options = arguments(
         __doc__ or "",
-        ("--part", {"choices": ["text", "tables", "more"], "help": "only this part"}),
+        ("--part", {"choices": ["text", "tables", "more", "drift"], "help": "only this part"}),
         ("--only", {"metavar": "NAMES", "help": "only these tasks or sets, separated by commas"}),
         ("--folds", {"type": int, "default": FOLDS, "help": "of the text tasks, only the first so many of ten"}),
         ("--no-batch", {"action": "store_true", "help": "without the batch learners, which take most of the time"}),
@@ -121,6 +180,11 @@ def main() -> None:
         result[part] = {name: _means(found) for name, found in by_set.items()}
         report = _report(result[part])
         print(f"\n{part}", table(*report), markdown(*report), sep="\n\n", flush=True)
+    if options.part in (None, "drift"):
+        result["drift"] = {n: followed(X, y) for n, X, y in drifting() if only is None or n in only}
+        print("\ndrift", table(*(report := _report(result["drift"]))), markdown(*report), sep="\n\n", flush=True)
+        shown = ((n, *(f"{of_set[learner][2]:.1f}" for learner in of_set)) for n, of_set in result["drift"].items())
+        print("\nseconds", *("  ".join(line) for line in shown), sep="\n")
     write_json(options.json, result)
 
 
