@@ -91,13 +91,16 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
 
 // Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
 // mistakes.
-void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<double, 1> rows,
-                   Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
+void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 2> own, Array<double, 3> hessian,
+                   Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
                    Optional<double> weight, std::optional<Array<double, 1>> log_loss) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
-    require(members >= 1 && members < (1 << 10) && hessian.shape(0) == members && hessian.shape(1) == members &&
-                logits.shape(0) == members,
+    const std::size_t windows = Mixture::windows;
+    require(members >= 1 && members < (1 << 10) && own.shape(1) == members && hessian.shape(1) == members &&
+                hessian.shape(2) == members && logits.shape(0) == members,
             "the arrays do not match the members");
+    require(share.shape(0) == windows && own.shape(0) == windows && hessian.shape(0) == windows,
+            "the arrays do not match the windows");
     require(rows.shape(0) == 1 && rows.data()[0] >= 0.0, "rows must be one number, not negative");
     require(counters.shape(0) == 2, "there must be two counters");
     require(columns >= 1 && columns < (std::size_t(1) << 31), "there must be a column");
@@ -106,7 +109,7 @@ void mixture_learn(Array<double, 1> weights, Array<double, 2> hessian, Array<dou
     require_below(labels.data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(columns, 2)),
                   "labels out of range");
     nb::gil_scoped_release release;
-    Mixture mixture(int(members), weights.data(), hessian.data(), rows.data());
+    Mixture mixture(int(members), weights.data(), share.data(), own.data(), hessian.data(), rows.data());
     std::vector<double> mixed(columns);
     for (std::size_t i = 0; i < n; ++i) {
         const double w = weight ? weight->data()[i] : 1.0;
@@ -160,10 +163,11 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 2> products, A
 void bind_stack(nb::module_& m) {
     m.attr("max_logit") = kMaxLogit;
     m.attr("weight_precision") = kWeightPrecision;
+    m.attr("windows") = nb::make_tuple(kWindows[0], kWindows[1], kWindows[2]);
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
-    m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(),
-          "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(),
+    m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),
+          "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(),
           "weight"_a.noconvert().none() = nb::none(), "log_loss"_a.noconvert().none() = nb::none());
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "products"_a.noconvert(),
           "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(), "predictions"_a.noconvert(),

@@ -1,7 +1,9 @@
-// The mixture of several members' calibrated scores: weights by an online Newton method on the log-loss of the sum.
+// The mixture of several members' calibrated scores: weights by an online Newton method on the log-loss of the sum, once
+// for each of several windows of rows, and the mean of these by how well each window has predicted of late.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -14,8 +16,13 @@ namespace confidently {
 inline constexpr double kMaxLogit = 1e3;
 // Precision of every weight before training: a standard deviation of .3 around the mean of the members.
 inline constexpr double kWeightPrecision = 1.0 / (0.3 * 0.3);
-// Evidence decays over about 5000 examples of weight 1, and early on over those seen so far.
-inline constexpr double kLongestMemory = 5000.0;
+// Windows: evidence decays over about so many examples of weight 1, and early on over those seen so far.
+inline constexpr std::array kWindows{50.0, 300.0, 5000.0};
+inline constexpr double kLongestMemory = kWindows.back();
+// Part of the windows' shares that is divided equally among them after each row, so that none is lost for good.
+inline constexpr double kRedistributed = 0.002;
+// A window's share falls by no more than this factor with one example of weight 1.
+inline constexpr double kLeastLikelihood = 1e-9;
 // Probability below which a class does not count in the curvature.
 inline constexpr double kNegligible = 1e-5;
 
@@ -30,49 +37,77 @@ struct MemberLogits {
 
 class Mixture {
   public:
-    // weight: one per member; hessian: members x members, of the log-loss; rows: the total weight of the rows so far
-    Mixture(int members, double* weight, double* hessian, double* rows)
-        : members_(members), weight_(weight), hessian_(hessian), rows_(rows), gradient_(members), mean_(members),
-          deviation_(members), factor_(static_cast<std::size_t>(members) * members) {}
+    static constexpr int windows = static_cast<int>(kWindows.size());
+
+    // weight: one per member, the mean of the windows' by their shares; share: one per window; own: the weights of each
+    // window, windows x members; hessian: windows x members x members, of the log-loss; rows: the total weight of the
+    // rows so far
+    Mixture(int members, double* weight, double* share, double* own, double* hessian, double* rows)
+        : members_(members), weight_(weight), share_(share), own_(own), hessian_(hessian), rows_(rows),
+          gradient_(members), mean_(members), deviation_(members),
+          factor_(static_cast<std::size_t>(members) * members) {}
 
     // the mixed logits: one for two classes, otherwise one per class
-    void mix(const MemberLogits& l, double* out) const {
-        for (int k = 0; k < l.columns; ++k) {
-            out[k] = 0.0;
-            for (int g = 0; g < members_; ++g) out[k] += weight_[g] * l(g, k);
-        }
-    }
+    void mix(const MemberLogits& l, double* out) const { mix(l, weight_, out); }
 
     // Learns from a label; mixed: its mix(), which is overwritten. Returns the probability of the label before.
     double learn(const MemberLogits& l, double* mixed, int label, double w) {
-        const double keep = std::pow(1.0 - 1.0 / std::min(*rows_ + 2.0, kLongestMemory), w);
+        const double p = probability(l, mixed, label);
+        double total = 0.0;
+        for (int i = 0; i < windows; ++i) {
+            const double keep = std::pow(1.0 - 1.0 / std::min(*rows_ + 2.0, kWindows[i]), w);
+            double* hessian = hessian_ + static_cast<std::size_t>(i) * members_ * members_;
+            for (int k = 0; k < members_ * members_; ++k) hessian[k] *= keep;
+            mix(l, own_ + i * members_, mixed);
+            const double likelihood = probability(l, mixed, label);
+            l.columns == 1 ? binary(l, mixed[0], label, w, hessian) : several(l, mixed, label, w, hessian);
+            step(own_ + i * members_, hessian);
+            total += share_[i] *= std::pow(std::max(likelihood, kLeastLikelihood), w);
+        }
         *rows_ += w;
-        for (int i = 0; i < members_ * members_; ++i) hessian_[i] *= keep;
-        const double p = l.columns == 1 ? binary(l, mixed[0], label, w) : several(l, mixed, label, w);
-        step();
+        std::fill_n(weight_, members_, 0.0);
+        for (int i = 0; i < windows; ++i) {
+            share_[i] = (1.0 - kRedistributed) * share_[i] / total + kRedistributed / windows;
+            for (int g = 0; g < members_; ++g) weight_[g] += share_[i] * own_[i * members_ + g];
+        }
         return p;
     }
 
   private:
     int members_;
-    double *weight_, *hessian_, *rows_;
+    double *weight_, *share_, *own_, *hessian_, *rows_;
     std::vector<double> gradient_, mean_, deviation_, factor_;
 
-    double binary(const MemberLogits& l, double mixed, int label, double w) {
-        const double p = sigmoid(mixed), error = w * (label - p);
+    void mix(const MemberLogits& l, const double* weight, double* out) const {
+        for (int k = 0; k < l.columns; ++k) {
+            out[k] = 0.0;
+            for (int g = 0; g < members_; ++g) out[k] += weight[g] * l(g, k);
+        }
+    }
+
+    // The probability of a label by mixed logits, which become the probabilities: that of class 1 alone for two classes.
+    static double probability(const MemberLogits& l, double* mixed, int label) {
+        if (l.columns == 1) {
+            mixed[0] = sigmoid(mixed[0]);
+            return label == 1 ? mixed[0] : 1.0 - mixed[0];
+        }
+        const double top = *std::max_element(mixed, mixed + l.columns);
+        double total = 0.0;
+        for (int k = 0; k < l.columns; ++k) total += mixed[k] = std::exp(mixed[k] - top);
+        for (int k = 0; k < l.columns; ++k) mixed[k] /= total;
+        return mixed[label];
+    }
+
+    void binary(const MemberLogits& l, double p, int label, double w, double* hessian) {
+        const double error = w * (label - p);
         for (int g = 0; g < members_; ++g) {
             deviation_[g] = l(g, 0);
             gradient_[g] = error * deviation_[g];
         }
-        add_curvature(w * p * (1.0 - p));
-        return label == 1 ? p : 1.0 - p;
+        add_curvature(w * p * (1.0 - p), hessian);
     }
 
-    double several(const MemberLogits& l, double* p, int label, double w) {
-        const double top = *std::max_element(p, p + l.columns);
-        double total = 0.0;
-        for (int k = 0; k < l.columns; ++k) total += p[k] = std::exp(p[k] - top);
-        for (int k = 0; k < l.columns; ++k) p[k] /= total;
+    void several(const MemberLogits& l, const double* p, int label, double w, double* hessian) {
         for (int g = 0; g < members_; ++g) {
             mean_[g] = 0.0;
             for (int k = 0; k < l.columns; ++k) mean_[g] += p[k] * l(g, k);
@@ -81,21 +116,20 @@ class Mixture {
         for (int k = 0; k < l.columns; ++k) {
             if (p[k] < kNegligible) continue;
             for (int g = 0; g < members_; ++g) deviation_[g] = l(g, k) - mean_[g];
-            add_curvature(w * p[k]);
+            add_curvature(w * p[k], hessian);
         }
-        return p[label];
     }
 
-    void add_curvature(double factor) {
+    void add_curvature(double factor, double* hessian) {
         for (int g = 0; g < members_; ++g)
-            for (int h = 0; h < members_; ++h) hessian_[g * members_ + h] += factor * deviation_[g] * deviation_[h];
+            for (int h = 0; h < members_; ++h) hessian[g * members_ + h] += factor * deviation_[g] * deviation_[h];
     }
 
     // weight += (hessian + precision I)^-1 gradient, all of it shortened if a part is longer than kMaxStep
-    void step() {
+    void step(double* weight, const double* hessian) {
         for (int g = 0; g < members_; ++g)
             for (int h = 0; h <= g; ++h) {
-                double sum = hessian_[g * members_ + h] + (g == h ? kWeightPrecision : 0.0);
+                double sum = hessian[g * members_ + h] + (g == h ? kWeightPrecision : 0.0);
                 for (int k = 0; k < h; ++k) sum -= factor(g, k) * factor(h, k);
                 factor(g, h) = g == h ? std::sqrt(std::max(sum, kWeightPrecision)) : sum / factor(h, h);
             }
@@ -110,7 +144,7 @@ class Mixture {
             largest = std::max(largest, std::fabs(gradient_[g]));
         }
         const double shrink = largest > kMaxStep ? kMaxStep / largest : 1.0;
-        for (int g = 0; g < members_; ++g) weight_[g] += shrink * gradient_[g];
+        for (int g = 0; g < members_; ++g) weight[g] += shrink * gradient_[g];
     }
 
     double& factor(int g, int h) { return factor_[static_cast<std::size_t>(g) * members_ + h]; }

@@ -964,6 +964,8 @@ max_logit: float = 1000.0
 
 weight_precision: float = 11.11111111111111
 
+windows: tuple = (50.0, 300.0, 5000.0)
+
 def naive_bayes_scores(
     state: dict[str, Any],
     matrix: Matrix,
@@ -974,7 +976,9 @@ def naive_bayes_learn(
 ) -> None: ...
 def mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    own: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
     logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],

@@ -126,6 +126,8 @@ def test_rounds_of_arrays_are_merges_by_hand(client, members):
     chosen = AutoClassifier(members).fit(X, Y)
     assert list(found.members_) == list(chosen.members_)
     for k, member in enumerate(chosen.members_.values()):
+        if member.forget:
+            continue  # by itself it is refused
         alone = distributed.fit(member, *blocks, client=client, partitions=2, rounds=2)
         assert_allclose(list(found.members_.values())[k].decision_function(X), alone.decision_function(X))
     assert found.n_seen_ == N
@@ -215,13 +217,13 @@ def test_members_that_cannot_be_merged_are_refused(client, table, members, messa
         distributed.fit(AutoClassifier(members), table, client=client, **TABLE)
 
 
-def test_a_member_whose_columns_cannot_be_aligned_is_named(client, tmp_path):
+def test_cosines_of_columns_that_partitions_number_differently_are_merged(client, tmp_path):
     path = tmp_path / "rows.jsonl"
     rows = ({f"c{j + (k >= 300) * 4}": float(x) for j, x in enumerate(row)} for k, row in enumerate(X[:600]))
     path.write_text("".join(json.dumps(row | {"label": y}) + "\n" for row, y in zip(rows, Y.tolist(), strict=False)))
     members = [GIVEN[0], OnlineClassifier(view="cosines")]
-    with pytest.raises(ValueError, match=r"2\. arow on cosines: .*the models number their columns differently"):
-        distributed.fit(AutoClassifier(members), path, client=client, partitions=4, rounds=2, **TABLE)
+    found = distributed.fit(AutoClassifier(members), path, client=client, partitions=4, rounds=2, **TABLE)
+    assert (found.n_seen_, found.features_ is not None and len(found.features_)) == (600, 6)
 
 
 def test_several_labels_per_row_are_refused(client, tmp_path):

@@ -58,9 +58,16 @@ def data(name):
     return X[order], y[order]
 
 
-TABLE = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs"]
-NARROW = [*TABLE, "arow with all covariances on standard"]
-NARROW += [f"{name} without unit norm" for name in NARROW]
+PRODUCTS = ["logistic on standard,pairs"] + [
+    f"logistic on standard,pairs without unit norm{more}" for more in ("", ", forget 0.01", ", forget 0.03")
+]
+NARROW = [
+    "arow with all covariances on standard", "arow with all covariances on standard without unit norm",
+    "logistic on standard without unit norm", "logistic on standard without unit norm, forget 0.1", *PRODUCTS,
+    "arow with all covariances on wide cosines", "arow with all covariances on medium cosines",
+    "logistic on medium cosines", "logistic on medium cosines, forget 0.03",
+    "arow with all covariances on narrow cosines",
+]  # fmt: skip
 TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
 
 
@@ -340,7 +347,7 @@ def test_streams_do_not_depend_on_their_batches(tmp_path, table):
         with opened(table, chunk_bytes=chunk_bytes) as stream:
             batches.append(sum(1 for _ in stream))
         model = AutoClassifier().fit_stream(opened(table, chunk_bytes=chunk_bytes))
-        assert list(model.members_)[:2] == TABLE[:2]
+        assert list(model.members_) == NARROW
         model.save(tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
     assert batches[0] > 10 > batches[1]

@@ -16,10 +16,7 @@ from confidently.data.memory.matrix import as_matrix  # noqa: E402
 from confidently.river import AutoClassifier, OnlineClassifier  # noqa: E402
 from confidently.stack.choice import new_stack  # noqa: E402
 from confidently.views.columns import Columns  # noqa: E402
-
-TABLE = ["arow on standard", "logistic on standard", "arow on standard,pairs", "logistic on standard,pairs",
-         "arow with all covariances on standard"]  # fmt: skip
-TABLE += [f"{name} without unit norm" for name in TABLE]
+from tests.estimators.test_auto_classifier import NARROW  # noqa: E402
 
 
 def rows(n=250, seed=0):
@@ -61,7 +58,7 @@ def test_it_errs_less_than_a_scaler_before_a_single_learner():
 def test_it_is_the_stack_of_the_same_rows():
     pairs = list(rows())
     model = trained(pairs)
-    assert list(model.members) == TABLE
+    assert list(model.members) == NARROW
     names = list(model._rows.features().names)
     X = np.zeros((len(pairs), len(names)))
     for i, (x, _) in enumerate(pairs):
@@ -115,7 +112,7 @@ def test_copies_and_files_continue(tmp_path):
     model.save(tmp_path / "model")
     loaded = confidently.load(tmp_path / "model")
     assert isinstance(loaded, confidently.AutoClassifier)
-    assert list(loaded.members_) == TABLE
+    assert list(loaded.members_) == NARROW
 
 
 def test_a_refused_row_leaves_the_classifier_unchanged():

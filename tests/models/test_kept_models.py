@@ -31,7 +31,9 @@ def test_every_format_is_kept():
 
 def is_written(name):
     """Return whether models of this kind are still written in the format of the file."""
-    return name.startswith("format6-") or (name.startswith("format3-") and ("topics" in name or "regression" in name))
+    return name.startswith(("format6-", "format7-")) or (
+        name.startswith("format3-") and ("topics" in name or "regression" in name)
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if is_written(name)])
@@ -56,7 +58,9 @@ def test_kept_models_predict_and_train_as_before(name, tmp_path):
     after = model.partial_fit(rows, labels).decision_function(rows)
     np.testing.assert_array_equal(again.partial_fit(rows, labels).decision_function(rows), after)
     if "decision_function_after_partial_fit" in expected:
-        np.testing.assert_allclose(after, expected["decision_function_after_partial_fit"], rtol=1e-6)
+        window = name.startswith("format5-")  # of stacks: from format 7 on their mixture has shorter ones too
+        rtol, atol = (1e-3, 1e-4) if window else (1e-6, 0.0)
+        np.testing.assert_allclose(after, expected["decision_function_after_partial_fit"], rtol=rtol, atol=atol)
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if "regression" in name])

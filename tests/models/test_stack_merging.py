@@ -11,7 +11,7 @@ from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, load, 
 from confidently.models.merged_learner import MergeError
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
-from confidently.stack.stack import HESSIAN
+from confidently.stack.stack import HESSIAN, OWN, SHARE
 from tests.estimators.test_auto_classifier import data, words
 
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), view="unit,pairs")]
@@ -50,7 +50,10 @@ def test_counts_are_those_of_one_pass_over_all_rows(n_classes):
     state, states = merged.learner_.state, [part.learner_.state for part in parts]
     low, high = (f([s[WEIGHTS] for s in states], axis=0) for f in (np.min, np.max))
     assert np.linalg.norm(state[WEIGHTS] - (low + high) / 2) < np.linalg.norm(high - low)
-    assert np.trace(state[HESSIAN]) == pytest.approx(max(np.trace(s[HESSIAN]) for s in states))
+    traces = [[np.trace(window) for window in s[HESSIAN]] for s in (state, *states)]
+    assert traces[0] == pytest.approx(np.max(traces[1:], axis=0))
+    assert state[SHARE].sum() == pytest.approx(1.0)
+    assert state[WEIGHTS] == pytest.approx(state[SHARE] @ state[OWN])
     assert state[COUNTERS][0] == 600
 
 

@@ -15,14 +15,15 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.recipe import Recipe
 from confidently.stack.choice import new_stack
-from confidently.stack.members import COUNTERS, WEIGHTS, Plan, plan
+from confidently.stack.members import COUNTERS, ROWS, WEIGHTS, Plan, plan
 from confidently.stack.naive_bayes import NaiveBayes
-from confidently.stack.stack import HESSIAN, Stack
+from confidently.stack.stack import HESSIAN, OWN, SHARE, Stack
 from confidently.views.columns import Columns
 from confidently.views.table import make_view
 from tests.twins import stack as twins
 
 N, D = 60, 9
+OF_MIXTURE = (WEIGHTS, SHARE, OWN, HESSIAN, ROWS, COUNTERS)
 
 
 def random_rows(generator):
@@ -71,9 +72,9 @@ def test_the_mixture_is_that_of_the_twin(columns, members, size):
     logits = size * generator.normal(size=(members, N, columns))
     labels = generator.integers(0, max(columns, 2), N).astype(np.int32)
     w = generator.choice([0.5, 1.0, 3.0], N)
-    weights, hessian, rows = np.full(members, 1 / members), np.zeros((members, members)), np.zeros(1)
-    counters, cost = np.zeros(2, dtype=np.int64), np.zeros(1)
-    _core.mixture_learn(weights, hessian, rows, counters, logits, labels, w, cost)
+    stack, cost = Stack(recipes()[:1] * members), np.zeros(1)
+    weights, share, own, hessian, rows, counters = arrays = [stack.state[name] for name in OF_MIXTURE]
+    _core.mixture_learn(*arrays, logits, labels, w, cost)
     twin = twins.Mixture(members)
     mistakes, loss = 0, 0.0
     for i in range(N):
@@ -81,14 +82,17 @@ def test_the_mixture_is_that_of_the_twin(columns, members, size):
         mistakes += p[labels[i]] <= np.delete(p, labels[i]).max()  # ties are mistakes
         loss -= log(max(twin.learn(logits[:, i], labels[i], w[i]), 1e-15))
     assert weights == pytest.approx(twin.weights, rel=1e-5, abs=1e-7)
-    assert hessian == pytest.approx(twin.hessian, rel=1e-5, abs=1e-7)
+    assert share == pytest.approx(twin.share, rel=1e-5, abs=1e-7)
+    for i, window in enumerate(twin.windows):
+        assert own[i] == pytest.approx(window.weights, rel=1e-5, abs=1e-7)
+        assert hessian[i] == pytest.approx(window.hessian, rel=1e-5, abs=1e-7)
     assert cost[0] == pytest.approx(loss, rel=1e-9)
     assert counters.tolist() == [N, mistakes]
     assert rows[0] == w.sum()
 
 
 def test_rows_without_weight_leave_the_mixture():
-    arrays = [np.full(2, 0.5), np.zeros((2, 2)), np.zeros(1), np.zeros(2, dtype=np.int64)]
+    arrays = [Stack(recipes()[:2]).state[name] for name in OF_MIXTURE]
     before = [array.copy() for array in arrays]
     _core.mixture_learn(*arrays, np.ones((2, 3, 1)), np.zeros(3, dtype=np.int32), np.zeros(3), None)
     assert all(np.array_equal(array, was) for array, was in zip(arrays, before, strict=True))
@@ -127,7 +131,8 @@ def test_a_stack_is_its_members_and_the_mixture_of_what_they_said_before_each_la
         for member in alone:
             learn_as_a_member(member, row, labels[[i]])
     assert stack.state[WEIGHTS] == pytest.approx(twin.weights, rel=1e-6, abs=1e-9)
-    assert stack.state[HESSIAN] == pytest.approx(twin.hessian, rel=1e-6, abs=1e-9)
+    assert stack.state[HESSIAN] == pytest.approx(np.array([w.hessian for w in twin.windows]), rel=1e-6, abs=1e-9)
+    assert stack.state[SHARE] == pytest.approx(twin.share, rel=1e-6, abs=1e-9)
     assert (stack.n_seen, stack.mistakes) == (N, mistakes)
     assert cost[0] == pytest.approx(loss, rel=1e-9)
     for member, other in zip(stack.members, alone, strict=True):

@@ -32,31 +32,54 @@ class NaiveBayes:
             self.having[label][j] = self.having[label].get(j, 0.0) + w
 
 
-class Mixture:
+class Window:
     """Weights of members by a damped Newton method, the linear system solved by NumPy."""
 
-    def __init__(self, members):
-        self.weights, self.hessian, self.rows = np.full(members, 1 / members), np.zeros((members, members)), 0.0
+    def __init__(self, members, rows):
+        self.weights, self.hessian, self.size = np.full(members, 1 / members), np.zeros((members, members)), rows
 
-    def probabilities(self, logits):
-        """``logits``: (members, classes), or (members, 1) of two classes."""
-        mixed = self.weights @ np.clip(logits, -1000, 1000)
-        if len(mixed) == 1:
-            mixed = np.array([0.0, mixed[0]])
-        e = [exp(score - mixed.max()) for score in mixed]
-        return np.array(e) / sum(e)
-
-    def learn(self, logits, label, w):
-        """Return the probability of the label before."""
-        p, scores = self.probabilities(logits), np.clip(logits, -1000, 1000)
+    def learn(self, logits, label, w, before):
+        """Return the probability of the label before; ``before``: the weight of the rows before."""
+        p, scores = probabilities(self.weights, logits), np.clip(logits, -1000, 1000)
         if scores.shape[1] == 1:
             scores = np.hstack([np.zeros_like(scores), scores])
         mean = scores @ p
         counted = p >= 1e-5 if logits.shape[1] > 1 else np.full(2, True)
         spread = (scores - mean[:, None])[:, counted] * np.sqrt(p[counted])
-        self.hessian *= (1 - 1 / min(self.rows + 2, 5000)) ** w
+        self.hessian *= (1 - 1 / min(before + 2, self.size)) ** w
         self.hessian += w * spread @ spread.T
-        self.rows += w
         step = np.linalg.solve(self.hessian + np.eye(len(mean)) / 0.09, w * (scores[:, label] - mean))
         self.weights = self.weights + step * min(1.0, 0.5 / np.abs(step).max(initial=1e-300))
         return p[label]
+
+
+class Mixture:
+    """The mean of the weights of three windows, by how well each has predicted of late: fixed share."""
+
+    def __init__(self, members):
+        self.windows, self.share, self.rows = [Window(members, n) for n in (50, 300, 5000)], np.full(3, 1 / 3), 0.0
+
+    @property
+    def weights(self):
+        return sum(share * window.weights for share, window in zip(self.share, self.windows, strict=True))
+
+    def probabilities(self, logits):
+        """``logits``: (members, classes), or (members, 1) of two classes."""
+        return probabilities(self.weights, logits)
+
+    def learn(self, logits, label, w):
+        """Return the probability of the label before."""
+        found = self.probabilities(logits)[label]
+        likely = np.array([max(window.learn(logits, label, w, self.rows), 1e-9) for window in self.windows])
+        followed = self.share * likely**w
+        self.share = 0.998 * followed / followed.sum() + 0.002 / 3
+        self.rows += w
+        return found
+
+
+def probabilities(weights, logits):
+    mixed = weights @ np.clip(logits, -1000, 1000)
+    if len(mixed) == 1:
+        mixed = np.array([0.0, mixed[0]])
+    e = [exp(score - mixed.max()) for score in mixed]
+    return np.array(e) / sum(e)

@@ -25,13 +25,13 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..stack.members import ROWS, WEIGHTS, parts_of
-from ..stack.stack import HESSIAN
+from ..stack.stack import HESSIAN, OWN, SHARE
 from ..stack.threads import members_in_turn
 from .change import Change, change_of, merge_changes
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
-CALIBRATED = ("calibration", WEIGHTS, HESSIAN, ROWS)  # arrays of states that only a first pass changes
+CALIBRATED = ("calibration", WEIGHTS, SHARE, OWN, HESSIAN, ROWS)  # arrays of states that only a first pass changes
 
 
 @dataclass(frozen=True)

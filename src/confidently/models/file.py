@@ -33,9 +33,10 @@ from ..rules.ranges import UnknownChoice
 from ..tasks.names import Multiclass
 from . import tensors
 
-# 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections
-FORMAT = 6
-WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_CORRECTIONS = 3, 4, 5  # of files that need nothing later, for earlier versions
+# 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
+# mixtures of one window
+FORMAT = 7
+WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_CORRECTIONS, WITHOUT_WINDOWS = 3, 4, 5, 6  # of files that need nothing later
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
 KINDS = {  # what a model of each kind is called, and the commands for it
@@ -165,7 +166,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
     needed = WITHOUT_CORRECTIONS if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
     if header.get("kind", LINEAR) == LINEAR:
-        needed = FORMAT
+        needed = FORMAT if "members" in header else WITHOUT_WINDOWS
     text = json.dumps({"format": needed, **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:
         tensors.write(file, arrays, {KEY: _signed(text)})

@@ -263,7 +263,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             raise ValueError(f"member {k} has no settings")
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
-    mixture = checked_arrays(arrays, kind.shapes(len(members)))
+    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
     for member in members:

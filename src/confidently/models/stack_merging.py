@@ -14,7 +14,7 @@ from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import NumberStack
-from ..stack.stack import HESSIAN, Stack
+from ..stack.stack import HESSIAN, OWN, SHARE, Stack
 from ..tasks.calibration import merged_lines
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
@@ -27,8 +27,9 @@ def merge_all(
 ) -> Model:
     """Return the merged model of single learners or of stacks, which must have the same members.
 
-    The weights of the merged mixture are the mean of the stacks', weighted by the curvature of their log-losses; its
-    curvature is that of the stack with the most evidence, since old rows do not count.
+    The weights of each window of the merged mixture are the mean of the stacks', weighted by the curvature of their
+    log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Windows have the
+    mean of their shares.
 
     Raises
     ------
@@ -167,13 +168,16 @@ def _merged(
 def _mixture(states: Sequence[State], base: State | None, how: str) -> State:
     """Return the mixture of stacks, whose rows are added."""
     hessians = np.array([state[HESSIAN] for state in states])
-    precision = hessians + _core.weight_precision * np.eye(hessians.shape[1])
-    known = sum(p @ state[WEIGHTS] for p, state in zip(precision, states, strict=True))
-    evidence = np.trace(hessians, axis1=1, axis2=2)
-    share = evidence.max() / evidence.sum() if evidence.sum() > 0 else 0.0
-    merged = {WEIGHTS: np.linalg.solve(precision.sum(axis=0), known), HESSIAN: share * hessians.sum(axis=0)}
+    precision = hessians + _core.weight_precision * np.eye(hessians.shape[-1])
+    known = sum(p @ state[OWN][..., None] for p, state in zip(precision, states, strict=True))
+    evidence = np.trace(hessians, axis1=2, axis2=3)
+    total = evidence.sum(axis=0)
+    part = np.divide(evidence.max(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    own = np.linalg.solve(precision.sum(axis=0), known)[..., 0]
+    merged = {OWN: own, HESSIAN: part[:, None, None] * hessians.sum(axis=0)}
     for name in (ROWS, COUNTERS):
         merged[name] = np.sum([state[name] for state in states], axis=0)
         if base is not None:
             merged[name] -= (len(states) - 1) * base[name]
-    return merged
+    merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
+    return merged | {WEIGHTS: merged[SHARE] @ own}

@@ -12,6 +12,7 @@ from ..learner.recipe import Recipe
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
 from ..views.columns import MISSING, ZERO, Columns
+from ..views.cosines import Cosines
 from ..views.first import First
 from ..views.pairs import Pairs
 from ..views.standard import Standard
@@ -31,6 +32,10 @@ MANY = 128  # columns: more, if sparse, have members for text, and if dense, cos
 MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 PAIR_TERMS = 2**18
 OF_ANY_LENGTH = "without unit norm"
+FIRST = First(n=MAX_FULL)  # a stream may bring more columns, of which a covariance would have the square
+COSINES = 400
+# Kernels by their width: twice the expected exponent of the kernel between two rows of independent columns.
+KERNELS = (("wide", 1.0), ("medium", 3.0), ("narrow", 10.0))
 
 
 class Seen(NamedTuple):
@@ -88,25 +93,22 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     """Return the members for rows like the first ones of a matrix, in which there are so many classes.
 
     A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
-    norm. All members see rows of this kind: AROW and logistic; with few values a row, both on products of two; with up
-    to 128 columns, AROW with all covariances, of the first 128 if more follow; with many sparse columns, AROW on two
-    views for text, and naive Bayes; with many dense columns, AROW on cosines.
-
-    On a narrow table, the members on standardized columns and on their products have twins without unit norm, since
-    the length of a row may say what its class is. Rows that are no narrow table have a weight for every class and
-    product, or count every feature in every class: with many classes, there are no members that do this.
+    norm. Tables of up to 128 columns have the members of :func:`_of_narrow_tables`. Other rows have AROW and logistic;
+    with few values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128
+    if more follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with
+    many dense columns, AROW on cosines. Their members have a weight for every class and product, or count every feature
+    in every class: with many classes, there are none that do this.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
     base = "standard" if numbers and not seen.alike else "unit"
     words = d - numbers > MANY
-    narrow = 0 < numbers <= MANY and not words
+    if 0 < numbers <= MANY and not words:
+        return _of_narrow_tables(width, dtype)
     few_classes = n_classes <= MANY_CLASSES
     made = partial(_gaussian, dtype=dtype)
-    first = First(n=MAX_FULL)  # a stream may bring more, of which a matrix would have the square
     found = [made(AROW(r=0.1), base), made(Logistic(), base, 3.0)]
-    paired = width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS) and (narrow or few_classes)
-    if paired:
+    if few_classes and width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS):
         pairs = [make_view(base), Pairs(max_terms=PAIR_TERMS)]
         found += [
             made(AROW(r=0.1), pairs, name=f"{base},pairs"),
@@ -121,18 +123,51 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
             made(AROW(r=0.3), f"{before}idf"),
         ]
     if d <= MAX_FULL:
-        found.append(made(AROW(r=0.1), [make_view(base), first], name=base, correlated=True))
+        found += [
+            made(AROW(r=0.1), [make_view(base), FIRST], name=base, correlated=True),
+            made(Logistic(), base, 3.0, forget=0.1),
+            made(Logistic(), base, 3.0, forget=0.01),
+        ]
     if numbers > MANY and plain < MANY:
         found.append(made(AROW(r=0.1), f"{base},cosines"))
-    if narrow:
-        free = Standard(unit_norm=False)
-        name = f"standard {OF_ANY_LENGTH}"
-        found += [made(AROW(r=0.1), free, name=name), made(Logistic(), free, 30.0, name=name)]
-        if paired:
-            pairs, of_pairs = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)], f"standard,pairs {OF_ANY_LENGTH}"
-            found += [made(AROW(r=0.1), pairs, name=of_pairs), made(Logistic(), pairs, 3.0, name=of_pairs)]
-        if d <= MAX_FULL:
-            found.append(made(AROW(r=0.1), [free, first], name=name, correlated=True))
+    return found
+
+
+def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
+    """Return the members for tables of few columns, with so many values a row.
+
+    Standardized columns as they are, their products, and random cosines of them, which approximate Gaussian kernels of
+    three widths, with all covariances. Members that forget follow what moves.
+    Some see rows of unit norm, which are better where the length of a row says nothing about its class.
+    """
+    made = partial(_gaussian, dtype=dtype)
+    free, unit = Standard(unit_norm=False), Standard()
+    alone = f"standard {OF_ANY_LENGTH}"
+    found = [
+        made(AROW(r=0.1), [unit, FIRST], name="standard", correlated=True),
+        made(AROW(r=0.1), [free, FIRST], name=alone, correlated=True),
+        made(Logistic(), free, 30.0, name=alone),
+        made(Logistic(), free, name=alone, forget=0.1),
+    ]
+    if width <= MAX_PAIRS:
+        products, of_products = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)], f"standard,pairs {OF_ANY_LENGTH}"
+        found += [
+            made(Logistic(), [unit, Pairs(max_terms=PAIR_TERMS)], 30.0, name="standard,pairs"),
+            made(Logistic(), products, 3.0, name=of_products),
+            made(Logistic(), products, name=of_products, forget=0.01),
+            made(Logistic(), products, name=of_products, forget=0.03),
+        ]
+    else:
+        found += [
+            made(AROW(r=0.1), unit, name="standard"),
+            made(Logistic(), unit, 3.0, name="standard"),
+            made(Logistic(), free, name=alone, forget=0.01),
+        ]
+    for name, size in KERNELS:
+        cosines = [free, Cosines(n=COSINES, scale=size / max(width, 1.0), unit_norm=False)]
+        found.append(made(AROW(), cosines, name=f"{name} cosines", correlated=True))
+        if name == "medium":
+            found += [made(Logistic(), cosines, name=f"{name} cosines", forget=forget) for forget in (0.0, 0.03)]
     return found
 
 
@@ -158,11 +193,10 @@ def _alike(values: np.ndarray, used: np.ndarray) -> bool:
 
 def _gaussian(
     rule: Rule, view: str | View | list[View | None], prior_variance: float = 1.0, *, dtype: str,
-    name: str | None = None, correlated: bool = False,
+    name: str | None = None, correlated: bool = False, forget: float = 0.0,
 ) -> Plan:  # fmt: skip
-    covariance = "shared" if correlated else "diag"
     seen = [part for part in view if part is not None] if isinstance(view, list) else view
-    shown = name or str(view)
-    how = " with all covariances" if correlated else ""
-    others = {"prior_variance": prior_variance, "dtype": dtype}
-    return plan(Recipe(rule, covariance, view=make_view(seen), others=others), f"{rule.name}{how} on {shown}")
+    how = f"{rule.name}{' with all covariances' if correlated else ''} on {name or view}"
+    others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
+    recipe = Recipe(rule, "shared" if correlated else "diag", view=make_view(seen), others=others)
+    return plan(recipe, f"{how}, forget {forget:g}" if forget else how)

@@ -108,8 +108,13 @@ class Members:
     def _take(self, plans: Sequence[Plan]) -> None:
         self.members = [plan.make(self.n_classes, self.n_features, self._columns) for plan in plans]
         self.names, self.multiclass = [plan.name for plan in plans], [plan.multiclass for plan in plans]
-        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(len(plans)).items()}
-        self.state[WEIGHTS][:] = 1.0 / len(plans)
+        self._begin_mixture()
+
+    def _begin_mixture(self) -> None:
+        """Make the mixture's arrays: the weights of the mean of the members."""
+        n = len(self.members)
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n).items()}
+        self.state[WEIGHTS][:] = 1.0 / n
 
     def __copy__(self) -> Self:
         """Return a stack that may grow and learn features without this one."""
@@ -130,6 +135,11 @@ class Members:
     def shapes(members: int) -> Shapes:
         """Return shape and type of the mixture's arrays."""
         raise NotImplementedError
+
+    @staticmethod
+    def upgraded(mixture: State) -> State:
+        """Return the mixture's arrays of a model file of an earlier format as they are kept now; others as they are."""
+        return mixture
 
     @property
     def _outputs(self) -> int:

@@ -7,13 +7,15 @@ import numpy as np
 from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
-from ..covariances.state import COUNT, REAL, Shapes, check_within, within
+from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
+from ..rules.ranges import Range
 from ..tasks.calibration import sigmoid, softmax
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
-from .members import COUNTERS, ROWS, WEIGHTS, Members, weights_in_order
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
 
-HESSIAN = "mixture.hessian"
+SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
+WINDOWS = len(_core.windows)
 MAX_HESSIAN = 1e30
 
 
@@ -21,25 +23,46 @@ class Stack(Members):
     """Several learners on the same rows; their calibrated scores are mixed by weights learned online.
 
     With l_gk the calibrated score of class k by member g, before the label is used (two classes: the logarithm of the
-    odds), P(k) is proportional to exp(sum_g w_g l_gk). The weights begin at 1/G, the mean of G members, and follow the
-    gradient of the log-loss by damped Newton steps::
+    odds), P(k) is proportional to exp(sum_g w_g l_gk). The weights begin at 1/G, the mean of G members. Those of each
+    window of n = 50, 300 and 5000 rows follow the gradient of its log-loss by damped Newton steps::
 
         H <- kappa H + Cov_p(l),    w <- w + (H + tau I)^-1 (l_y - sum_k p_k l_k)
 
-    where kappa = 1 - 1/min(t + 2, 5000) forgets early rows, on which members were worse, tau = 1/.3^2, and a step whose
-    largest part exceeds .5 is shortened. A weight may become negative. Then every member learns the row and calibrates
-    itself.
+    where kappa = 1 - 1/min(t + 2, n) forgets earlier rows, on which members were worse or the data other, tau = 1/.3^2,
+    and a step whose largest part exceeds .5 is shortened. A weight may become negative. The weights w of the mixture
+    are the mean of the windows' by their shares, v_i <- (1 - a) v_i p_i(y)/sum_j v_j p_j(y) + a/3 with a = .002: fixed
+    share (Herbster & Warmuth 1998), which follows the window that predicts best of late. Since the log-loss is convex
+    in the weights, that of their mean is at most the mean of the windows' losses. Then every member learns the row and
+    calibrates itself.
 
     The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
     """
 
     @staticmethod
     def shapes(members: int) -> Shapes:
-        square = (members, members)
-        return {WEIGHTS: ((members,), REAL), HESSIAN: (square, REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT)}
+        return {
+            WEIGHTS: ((members,), REAL), SHARE: ((WINDOWS,), REAL), OWN: ((WINDOWS, members), REAL),
+            HESSIAN: ((WINDOWS, members, members), REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT),
+        }  # fmt: skip
+
+    def _begin_mixture(self) -> None:
+        super()._begin_mixture()
+        self.state[OWN][:] = self.state[WEIGHTS]
+        self.state[SHARE][:] = 1.0 / WINDOWS
+
+    @staticmethod
+    def upgraded(mixture: State) -> State:
+        """Return the mixture of a model file of format 6 or before, whose one window becomes the longest of more."""
+        hessian, weights = mixture.get(HESSIAN), mixture.get(WEIGHTS)
+        if hessian is None or weights is None or hessian.ndim != 2:
+            return mixture
+        own = {OWN: np.tile(weights, (WINDOWS, 1)), SHARE: np.eye(WINDOWS)[-1]}
+        return mixture | own | {HESSIAN: np.tile(hessian, (WINDOWS, 1, 1))}
 
     def check_values(self) -> None:
         super().check_values()
+        check_within(OWN, self.state[OWN], within(MAX_WEIGHT))
+        check_within(SHARE, self.state[SHARE], Range(0.0, 1.0, closed_low=True, closed_high=True))
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
 
     @property
@@ -55,10 +78,10 @@ class Stack(Members):
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
-        kept = [] if calibrate else [state[WEIGHTS], state[HESSIAN], state[ROWS]]
+        kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
         before = [array.copy() for array in kept]
         _core.mixture_learn(
-            state[WEIGHTS], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
+            state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
             weights_in_order(part, labels), log_loss,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
@@ -145,12 +168,14 @@ class Stack(Members):
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,).
 
-        The covariance is (H + tau I)^-1, that of the Gaussian with the curvature of the log-loss over the rows that
-        still count, and of the damping.
+        The covariance in a window is (H + tau I)^-1, that of the Gaussian with the curvature of the log-loss over the
+        rows that still count, and of the damping. The weights have the mean variance of the windows, by their shares,
+        and that of the windows' weights around their mean.
         """
-        hessian = self.state[HESSIAN]
-        covariance = np.linalg.inv(hessian + _core.weight_precision * np.eye(len(hessian)))
-        deviations: np.ndarray = np.sqrt(np.diag(covariance))
+        state = self.state
+        precision = state[HESSIAN] + _core.weight_precision * np.eye(len(self.members))
+        variances = np.linalg.inv(precision).diagonal(axis1=1, axis2=2) + (state[OWN] - state[WEIGHTS]) ** 2
+        deviations: np.ndarray = np.sqrt(state[SHARE] @ variances)
         return deviations
 
     @property

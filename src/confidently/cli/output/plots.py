@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MIN_WIDTH = 6.5  # inches of a figure, for its title
 POSITIVE_COLOR, NEGATIVE_COLOR = "tab:blue", "tab:red"
 MAX_CLASSES, MAX_TOPIC_CLASSES = 9, 6
-MAX_NAME, MAX_MEMBER_NAME, MAX_TOPIC_NAME = 28, 56, 56  # characters of a bar's name
+MAX_NAME, MAX_MEMBER_NAME, MAX_TOPIC_NAME = 28, 60, 56  # characters of a bar's name
 WORDS_PER_TOPIC = 6
 COLORS = 10  # of matplotlib's cycle; further lines are dashed
 FIRST_ROW = 100  # earlier errors are averages of too few rows to mean much
