@@ -92,8 +92,8 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
 // Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
 // mistakes.
 void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 2> own, Array<double, 3> hessian,
-                   Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
-                   Optional<double> weight, std::optional<Array<double, 1>> log_loss) {
+                   Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits,
+                   Input<std::int32_t, 1> labels, Optional<double> weight, std::optional<Array<double, 1>> log_loss) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && own.shape(1) == members && hessian.shape(1) == members &&
@@ -163,12 +163,13 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 2> products, A
 void bind_stack(nb::module_& m) {
     m.attr("max_logit") = kMaxLogit;
     m.attr("weight_precision") = kWeightPrecision;
-    m.attr("windows") = nb::make_tuple(kWindows[0], kWindows[1], kWindows[2]);
+    m.attr("windows") = Mixture::windows;
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),
-          "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(),
-          "weight"_a.noconvert().none() = nb::none(), "log_loss"_a.noconvert().none() = nb::none());
+          "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
+          "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
+          "log_loss"_a.noconvert().none() = nb::none());
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "products"_a.noconvert(),
           "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(), "predictions"_a.noconvert(),
           "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a);

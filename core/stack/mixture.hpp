@@ -1,5 +1,5 @@
-// The mixture of several members' calibrated scores: weights by an online Newton method on the log-loss of the sum, once
-// for each of several windows of rows, and the mean of these by how well each window has predicted of late.
+// The mixture of several members' calibrated scores: weights by an online Newton method on the log-loss of the sum,
+// once for each of several windows of rows, and the mean of these by how well each window has predicted of late.
 #pragma once
 
 #include <algorithm>
@@ -85,7 +85,8 @@ class Mixture {
         }
     }
 
-    // The probability of a label by mixed logits, which become the probabilities: that of class 1 alone for two classes.
+    // The probability of a label by mixed logits, which become the probabilities: that of class 1 alone for two
+    // classes.
     static double probability(const MemberLogits& l, double* mixed, int label) {
         if (l.columns == 1) {
             mixed[0] = sigmoid(mixed[0]);

@@ -964,7 +964,7 @@ max_logit: float = 1000.0
 
 weight_precision: float = 11.11111111111111
 
-windows: tuple = (50.0, 300.0, 5000.0)
+windows: int = 3
 
 def naive_bayes_scores(
     state: dict[str, Any],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -192,10 +193,10 @@ def _alike(values: np.ndarray, used: np.ndarray) -> bool:
 
 
 def _gaussian(
-    rule: Rule, view: str | View | list[View | None], prior_variance: float = 1.0, *, dtype: str,
+    rule: Rule, view: str | View | Sequence[View | None], prior_variance: float = 1.0, *, dtype: str,
     name: str | None = None, correlated: bool = False, forget: float = 0.0,
 ) -> Plan:  # fmt: skip
-    seen = [part for part in view if part is not None] if isinstance(view, list) else view
+    seen = view if isinstance(view, str | View) else [part for part in view if part is not None]
     how = f"{rule.name}{' with all covariances' if correlated else ''} on {name or view}"
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
     recipe = Recipe(rule, "shared" if correlated else "diag", view=make_view(seen), others=others)

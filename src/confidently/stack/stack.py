@@ -15,7 +15,7 @@ from ..tasks.task import Task
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
-WINDOWS = len(_core.windows)
+WINDOWS = _core.windows
 MAX_HESSIAN = 1e30
 
 
