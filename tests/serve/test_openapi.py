@@ -1,5 +1,8 @@
 """The OpenAPI document is complete, and the server does what it says (schemathesis)."""
 
+import inspect
+import re
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -9,13 +12,41 @@ from schemathesis import GenerationMode
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from confidently.serve.api import ROUTES
-from confidently.serve.app import make_app
+from confidently.serve import handlers
+from confidently.serve.api import MODEL, ROUTES
+from confidently.serve.app import PAGE, make_app
 from confidently.serve.engine import Engine
 from confidently.serve.openapi import COMMON, document
 from confidently.serve.problems import KINDS
 
 HEADERS = {"Host": "localhost"}
+REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPath\([\w.]+(?:, ["`]([^"`]*)["`])?\)')
+# Routes that no view asks by a request or a link: those for programs, and list_models, events, predict and learn, which
+# the page reaches by a stream of events and by uploads.
+ELSEWHERE = {
+    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup",
+}  # fmt: skip
+
+
+def test_every_handler_is_in_the_table():
+    names = [name for name, _ in inspect.getmembers(handlers, inspect.iscoroutinefunction)]
+    defined = {name for name in names if not name.startswith("_")}
+    assert defined == {route.name for route in ROUTES}, "complete ROUTES in serve/api.py"
+
+
+def test_every_parameter_that_a_handler_reads_is_described():
+    source = inspect.getsource(handlers)
+    read = set(re.findall(r'call\.(?:number|choice|query\.get|query\.getlist)\("(\w+)"', source))
+    assert read == {name for route in ROUTES for name, _ in route.query}
+
+
+def test_every_route_has_its_place_on_the_page_or_is_for_programs():
+    """The requests and links in the scripts of the page are those of the table."""
+    found = [match for path in PAGE.glob("js/*.js") for match in REQUEST.findall(path.read_text(encoding="utf-8"))]
+    asked = {(method or "GET", MODEL + re.sub(r"\$\{.*?\}", "{id}", rest.partition("?")[0])) for method, rest in found}
+    routes = {(route.method, route.path): route.name for route in ROUTES}
+    assert asked <= routes.keys(), "the page asks what the server does not answer"
+    assert {routes[one] for one in routes.keys() - asked} == ELSEWHERE
 
 
 def test_every_address_is_in_the_document():
