@@ -21,8 +21,8 @@ import numpy as np
 from .examples import Block, Progressive
 from .kernel_model import KernelModel
 from .kernel_support import ROWS, csr_rows
-from .likely_pairs import likely_pairs
 from .new_support import NewRows, signs_of
+from .settings import Settings
 from .support_inverse import SupportInverse, inverse_root, lower_factor
 from .support_rows import CsrArrays, SupportRows
 
@@ -32,6 +32,7 @@ MIN_NOISE = 1e-6  # added to the diagonal, as a fraction of the largest kernel v
 # more exact.
 DRIFT, CHECK, REFRESH = 1e-9, 4, 16
 LEAST_CAPACITY = 256  # slots to begin with
+NONE = -1  # the column of no pair
 
 
 class KernelWithinBudget:
@@ -121,7 +122,7 @@ class KernelWithinBudget:
         prior, parts, n = self.model.prior[0], self.model.parts, block.n
         k, own = prior * k, prior * own
         start = k.T @ (self.dual[:, 0] * self.signs)
-        plus, minus = likely_pairs(self.settings, start, block)
+        plus, minus = _likely_pairs(self.settings, start, block)
         row = np.arange(len(plus)) % n
         solved, along = np.zeros((len(plus), len(k))), np.zeros((len(plus), parts, n))
         if self.precise:
@@ -376,3 +377,28 @@ def in_support_basis(model: KernelModel) -> tuple[np.ndarray, np.ndarray]:
         squares = np.einsum("ju,ju,u->j", triangle, triangle, share) + share
         diagonal[learner, informative] = squares[informative]
     return dual, diagonal
+
+
+def _likely_pairs(settings: Settings, scores: np.ndarray, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns that each row of a block is likely to be trained on, by the scores at the start of the block.
+
+    The pairs are those of core/tasks/joint.hpp and labels.hpp; ``NONE`` stands for no pair. Multilabel rows have two
+    pairs: the first of all rows come before the second of all rows.
+    """
+    if not settings.task.multilabel:
+        others = scores.copy()
+        others[np.arange(block.n), block.labels] = -np.inf
+        return block.labels.astype(np.intp), others.argmax(axis=1)
+    assert block.label_start is not None
+    relevant = np.zeros(scores.shape, dtype=bool)
+    relevant[np.repeat(np.arange(block.n), np.diff(block.label_start)), block.labels + 1] = True
+    worst, best = np.where(relevant, scores, np.inf), np.where(relevant, -np.inf, scores)
+    worst[:, 0], best[:, 0] = np.inf, -np.inf  # the threshold
+    lowest, highest = worst.min(axis=1), best.max(axis=1)
+    w = np.where(np.isfinite(lowest), worst.argmin(axis=1), NONE)
+    b = np.where(np.isfinite(highest), best.argmax(axis=1), NONE)
+    both = (w != NONE) & (b != NONE)
+    middle = scores[:, 0]
+    upper = np.where(both, lowest - middle <= middle - highest, b == NONE)
+    first, second = (np.where(both, k, NONE) for k in (w, b))
+    return np.concatenate([first, np.where(upper, w, 0)]), np.concatenate([second, np.where(upper, 0, b)])
