@@ -8,10 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+import numpy as np
+
+from ..arrays import row_numbers, row_starts
 from ..data import Batch, DataError, Stream
 from ..data.advice import warn_if_sorted
 from ..data.class_order import sorted_numbers
@@ -22,7 +25,6 @@ from ..data.selection import cut_at, first_together
 from ..data.sources.background import processors
 from ..estimators.streams import check_values_kept
 from ..learner.learner import Learner
-from ..learner.raw_rows import as_read
 from ..learner.recipe import Recipe
 from ..learner.streams import StreamLearner
 from ..rules import RULES, make_rule
@@ -309,3 +311,26 @@ class Contender:
             self.rule, self.default, self.rows, learner.mistakes, learner.updates, learner.infeasible,
             self.log_loss / self.rows, self.seconds, self.curve, learner,
         )  # fmt: skip
+
+
+def as_read(batch: Batch, reading: ReaderOptions) -> Batch:
+    """Return what ``reading`` makes of rows that were neither scaled nor had their zeros dropped.
+
+    Columns of numbers that were only 0 so far have a number, so others may have larger ones than by ``reading``.
+
+    Parameters
+    ----------
+    batch : Batch
+        Read with ``normalize="none"`` and, if columns have names, ``zeros=True``.
+    reading : ReaderOptions
+    """
+    values, columns, start = batch.values, batch.columns, batch.start
+    if reading.file_format.columns and not reading.zeros and not values.all():
+        kept = values != 0.0
+        values, columns, start = values[kept], columns[kept], row_starts(kept)[start]
+    if reading.normalize == "l2":
+        row = row_numbers(start)
+        length = np.sqrt(np.bincount(row, values.astype(np.float64) ** 2, minlength=len(batch)))  # summed in order
+        length[length == 0.0] = 1.0
+        values = values / length[row]
+    return replace(batch, values=values, columns=columns, start=start)

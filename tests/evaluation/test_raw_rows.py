@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from confidently.data import ReaderOptions, open_stream
-from confidently.learner.raw_rows import as_read
+from confidently.evaluation.comparison import as_read
 
 ROWS = {
     "csv": "a,b,town,y\n1.5,0,Rom,x\n-2,1e-3,Bonn,z\n0,0,,x\n,7,Rom,z\n",
