@@ -1,4 +1,4 @@
-"""What a learner was before it began to train on rows, for rows that it cannot be trained on."""
+"""Backups of a learner, which undo its training if a row cannot be trained on."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Statistics:
 
 
 class Transaction:
-    """Training of a learner that an exception undoes: a context, within which the learner is trained on examples.
+    """A context within which a learner is trained on examples; an exception undoes the training.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ class Transaction:
         self.counted = self._statistics.log
 
     def keep(self, state: State) -> None:
-        """Keep arrays that were replaced, into which the logs point."""
+        """Keep arrays that were replaced, because the logs point into them."""
         self._replaced.append(state)
 
     def __enter__(self) -> Self:
@@ -113,7 +113,7 @@ class Transaction:
 
 
 class Unprotected(Transaction):
-    """Training of a learner that is of no use after an exception."""
+    """A context for training that need not be undone: the learner is discarded after an exception."""
 
     def __init__(self) -> None:
         self.log = self.counted = None

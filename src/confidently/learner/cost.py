@@ -1,4 +1,4 @@
-"""What the matrices of a covariance of several classes cost, measured before training begins."""
+"""The cost of the matrices of a covariance of several classes, measured before training begins."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class NumberRows(FrameRows):
         Hash the names of features to this many bits.
     """
 
-    until_due = 0  # rows that the compiled loop learns before the covariance is to be computed again
+    until_due = 0  # rows that the compiled loop learns before the covariance is recomputed
     _due = 0
 
     def __init__(self, recipe: Recipe, calibrated: bool, bits: int | None) -> None:
@@ -69,7 +69,7 @@ class NumberRows(FrameRows):
                 self._count_row()
 
     def _count_row(self) -> None:
-        """Compute the covariance from the normal equations again when as many rows as that takes have been learned."""
+        """Recompute the covariance from the normal equations once enough rows have been learned."""
         self.until_due -= 1
         if self.until_due:
             return

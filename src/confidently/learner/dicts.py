@@ -96,7 +96,7 @@ class DictRows:
     def _learn_dict(self, learn: Callable[..., bool], x: Row, labels: Any, weight: float) -> None:
         known, before = self.core.size, self.learner
         try:
-            if self.growing:  # no other thread can begin to between this line and the call
+            if self.growing:  # no other thread can start growing between this line and the call
                 raise ConcurrentUse
             if not learn(x, labels, weight):
                 before = copy(before)
@@ -208,7 +208,7 @@ class DictRows:
 
     @contextmanager
     def _undone_on_error(self, in_pieces: bool = False) -> Iterator[None]:
-        """Forget new features and classes if the block raises a ``ValueError``, for which the learner undoes its call.
+        """Forget new features and classes if the block raises a ``ValueError``; the learner itself undoes its call.
 
         With ``in_pieces`` there may be several such calls.
         """
@@ -218,7 +218,7 @@ class DictRows:
             yield
         except ValueError:
             self.core.forget(features)
-            # of two classes one may have got its name; copying all names beforehand would cost each class that much
+            # the first two classes may have been named meanwhile; copying all names beforehand would cost too much
             names = [*first_two, *self.table.names[2:classes]]
             self.table = ClassTable(names, self.table.multilabel, self.table.closed)
             self.learner = learner

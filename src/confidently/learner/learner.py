@@ -100,38 +100,38 @@ class Learner(Predictor):
                 self.state = view.grown(view.new_arrays(n_classes), known, n_classes)
             self.state = self.covariance.new_state(self.size) | self.state
 
-    # --- what a stream asks --------------------------------------------------------------------------------------
+    # --- for streams ---------------------------------------------------------------------------------------------
 
     @property
     def by_products(self) -> bool:
-        """Whether rows may be learned together, by products of matrices, whose last digits depend on their number."""
+        """Whether rows may be learned together by matrix products, whose last digits depend on the number of rows."""
         return self.covariance.by_products
 
     @property
     def begins_classes(self) -> bool:
-        """Whether classes may begin within a call of :meth:`learn` (``class_start``), at whatever row."""
+        """Whether classes may begin at any row within a call of :meth:`learn` (``class_start``)."""
         return not self.covariance.by_products and self.view is None
 
     @property
     def bytes_per_feature(self) -> int:
-        """Bytes that a feature takes."""
+        """Bytes per feature."""
         return self.covariance.bytes_per_feature(self.state)
 
     @property
     def wants_columns(self) -> bool:
-        """Whether :meth:`grow` is to be told what the columns are."""
+        """Whether :meth:`grow` needs to know what the columns are."""
         return self.view is not None
 
     @property
     def rows_to_prepare(self) -> int:
-        """The number of first rows that :meth:`prepare` wants to see together: none."""
+        """The number of first rows that :meth:`prepare` needs together: none."""
         return 0
 
     def prepare(self, X: _core.Matrix, n_classes: int = 0) -> None:
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:
-        """Return the largest absolute weight of every feature; where a view makes columns of it, of all of them."""
+        """Return the largest absolute weight of every feature, over all columns that a view makes of it."""
         by_class = np.abs(self.weights[self.settings.fit_intercept :, 0])
         sizes: np.ndarray = by_class[:, 0] if by_class.shape[1] == 1 else by_class.max(axis=1, initial=0.0)
         return sizes if self.view is None else self.view.by_feature(self.state, sizes)

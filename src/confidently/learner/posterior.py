@@ -37,7 +37,7 @@ class Posterior:
 
     @property
     def task(self) -> Task:
-        """What is predicted of a row."""
+        """The task: what is predicted for a row."""
         return self.settings.task
 
     @property
@@ -96,7 +96,7 @@ class Posterior:
         return self.covariance.column_variances(self.state, self.size)
 
     def unseen_variances(self) -> np.ndarray:
-        """Return the variance of the weight of what was never seen, one per row of :meth:`mean`."""
+        """Return the variance of the weight of an unseen feature, one per row of :meth:`mean`."""
         columns = self.covariance.unseen_variances(self.state)
         return columns[1:] + columns[0] if self.task.has_threshold else columns
 

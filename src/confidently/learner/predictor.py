@@ -15,7 +15,7 @@ from ..tasks.targets import Prediction, Targets
 from ..wording import counted
 from .posterior import Posterior
 
-ROWS_PER_VIEW = 1024  # made at a time, since a row that a view makes may be many times as long as the one it is given
+ROWS_PER_VIEW = 1024  # transformed at a time, since a view may make a row many times as long
 
 
 class Predictor(Posterior):

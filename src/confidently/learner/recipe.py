@@ -1,4 +1,4 @@
-"""How a learner is made: what options, requests, parameters of estimators and members of stacks have in common."""
+"""The recipe of a learner, shared by the command line, the server, the estimators and the members of stacks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .learner import Learner
 from .streams import StreamLearner
 
 MAX_FULL = 1000  # columns up to which "auto" stores the covariances of all weights
-ROWS_TO_CHOOSE = 1000  # of a stream, whose columns decide
+ROWS_TO_CHOOSE = 1000  # first rows of a stream, whose columns decide about "auto"
 
 
 def one_output() -> ClassTable:
@@ -37,7 +37,7 @@ def automatic_covariance(n_columns: int) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a learner is made of, before its classes or labels are known.
+    """The settings of a learner whose classes or labels are not known yet.
 
     Attributes
     ----------

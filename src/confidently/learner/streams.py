@@ -70,9 +70,9 @@ class StreamLearner:
         calibrate : bool
             Whether this is the first pass, whose margins calibrate the probabilities.
         advise : bool
-            Whether to warn of rows and columns that are perhaps not meant as they are, in the first pass.
+            Whether to warn, in the first pass, of sorted rows and of columns that may not be features.
         divide : callable, optional
-            Yields the same rows in other batches, after the members of a stack are chosen by the first rows together.
+            Yields the same rows in other batches, once the first rows have chosen the members of a stack.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class StreamLearner:
         same = True  # whether these are the stream's own numbers
         if advise and calibrate:
             batches = warn_if_sorted(batches, SHUFFLE_STREAM)
-            if not self.learner.n_features:  # otherwise training continues, and has warned before
+            if not self.learner.n_features:  # otherwise training continues and has already warned
                 batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
         prepared = self._prepared(batches)
         for batch in prepared if divide is None else divide(prepared):
@@ -105,9 +105,9 @@ class StreamLearner:
             yield batch
 
     def parts(self, batch: Batch) -> Iterator[Batch]:
-        """Yield the parts of a batch that :meth:`learn` learns at once, each after the one before is learned.
+        """Yield the parts of a batch that :meth:`learn` trains on at once, each after training on the previous one.
 
-        An error of a part undoes what was learned of it; the classes and columns that are new in it may stay.
+        An error in a part undoes the training on it; the classes and columns that it introduced may stay.
         """
         new_classes, first = self._new_classes(batch), 0
         while first < len(batch):
@@ -116,7 +116,7 @@ class StreamLearner:
             first = last
 
     def prepare(self, batches: Iterable[Batch]) -> None:
-        """Choose the members of a stack by the first rows, whose features are then known; nothing is learned."""
+        """Choose the members of a stack by the first rows and make room for their features, without training."""
         for batch in self._prepared(batches):
             self._keep_names(batch)
             return
@@ -133,10 +133,10 @@ class StreamLearner:
     def _new_classes(self, batch: Batch) -> list[int]:
         """Return the rows, in order, at which a new class changes the learner.
 
-        The first label of all begins the training, and the third class turns a binary learner into a multiclass one.
+        The very first label begins the training, and the third class turns a binary learner into a multiclass one.
         The other classes begin during a call, unless training uses matrix products or a view.
         """
-        if not batch.new_labels:  # of most batches, while there may be many classes to count
+        if not batch.new_labels:  # the usual case; counting many classes would take long
             return []
         rows = [new.row for new in batch.new_labels if self.classes.get(new.name) is None]
         if not self.learner.begins_classes:
@@ -196,12 +196,12 @@ class StreamLearner:
             raise DataError(
                 f"{batch.location}, or soon after it: feature {batch.n_columns - 1} (counted from 0) makes the model "
                 f"too large: {error}"
-            ) from error  # which says that it is not the row's fault alone
+            ) from error  # the memory error shows that the row alone is not to blame
         except ValueError as error:  # of a view
             raise DataError(f"{batch.location}, or soon after it: {error}") from None
 
     def _new_columns(self, batch: Batch) -> Columns | None:
-        """Return what the view may know of the columns that are new in a batch."""
+        """Return what the view needs to know about the new columns of a batch."""
         n = batch.n_columns - self.learner.n_features
         if not self.learner.wants_columns:
             return None

@@ -27,16 +27,16 @@ MIN_PRESENT = 0.5  # of the numbers that rows would have if every row had every 
 
 
 def default_view(has_numbers: bool) -> View | None:
-    """Return what sees rows if no view is named: numeric columns of tables are standardized."""
+    """Return the view that is used if none is named: it standardizes the numeric columns of tables."""
     if not has_numbers:
         return None
-    from ..views.standard import Standard  # only here, to save start-up time
+    from ..views.standard import Standard  # imported here to save start-up time
 
     return Standard()
 
 
 def view_of_files(paths: Sequence[Path], reading: ReaderOptions) -> tuple[View | None, ReaderOptions]:
-    """Return the :func:`default_view` of files, and how they are to be read for it."""
+    """Return the :func:`default_view` of files and the options to read them for it."""
     view = default_view(has_numeric_columns(paths, reading))
     return view, reading if view is None else replace(reading, normalize="none", zeros=True)
 
@@ -47,7 +47,7 @@ def view_of_stream(stream: Stream) -> View | None:
     Warns
     -----
     confidently.data.DataWarning
-        If there is none since the rows of a table were scaled, or lack their zeros.
+        If there is none because the rows of a table were scaled or lack their zeros.
     """
     reading = stream.reading
     if not reading.file_format.columns or (first := stream.first()) is None:
