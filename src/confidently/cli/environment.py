@@ -1,4 +1,4 @@
-"""What this installation is made of, and whether it computes what it should: for reports of bugs."""
+"""The parts of this installation and checks of its results, for bug reports."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def requirements() -> Iterator[Requirement]:
 
 
 def checks() -> dict[str, str | None]:
-    """Return for each part of the library that is checked what is wrong with it, or ``None``."""
+    """Return the failure of each check of the library, or ``None`` where it passed."""
     return {name: _failure(check) for name, check in CHECKS.items()}
 
 

@@ -1,4 +1,4 @@
-"""Models and data that commands read, and what is wrong with them as one line."""
+"""Models and data that commands read; errors in them become one line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def load_model(path: str, kind: Kind) -> Model | TopicModel:
 
 
 def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
-    """Load a classifier or regression model that is only asked for predictions about ``data``.
+    """Load a classifier or regression model only to predict ``data``.
 
     If the memory is too small for it, features at the prior are left out: predictions treat unseen features as such.
     """

@@ -193,7 +193,7 @@ def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:
 
 def chosen_classes(text: str | None) -> list[int | str]:
     """Return the classes of ``--classes``; all spellings of an integer are one class, as in data."""
-    from ...data.classes import class_named  # only here, to save start-up time
+    from ...data.classes import class_named  # imported here to save start-up time
 
     names = [class_named(name.strip()) for name in names_of(text)] if text else []
     if text is not None and (len(names) < 2 or "" in names or len(set(names)) < len(names)):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CLASS_RULE, REGRESSION_RULE = "arow", "ridge"  # by default
 OF_CLASSES = ("multiclass", "multilabel", "classes")  # what a regression does not have
-MANY_INTEGERS = 50  # different labels, which may be meant as numbers
+MANY_INTEGERS = 50  # distinct labels; with more of them, integers may be numbers to predict
 
 _OPTIONS = [
     click.option(
@@ -36,7 +36,7 @@ task_option = adding(_OPTIONS, LEARNER)
 
 
 def choose_task(ctx: click.Context, data: Sequence[str], options: dict[str, Any], report: Quiet) -> bool:
-    """Return whether to predict numbers, and put the defaults that depend on that among the options.
+    """Return whether to predict numbers, and set the options whose defaults depend on it.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def choose_task(ctx: click.Context, data: Sequence[str], options: dict[str, Any]
 
 
 def _known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
-    """Return whether the options, or a model to continue, say to predict numbers; ``None`` if they do not say."""
+    """Return whether the options or a model to continue predict numbers; ``None`` if neither determines it."""
     rule, chosen = options["rule"], options["regression"]
     if rule in REGRESSION_RULES and chosen is False:
         raise click.UsageError(f"--rule: {rule} predicts numbers; omit --classification, or use another rule")
@@ -75,7 +75,7 @@ def _known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
 
 
 def _seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bool:
-    """Return whether labels are numbers that can be no classes, by the first rows, and report it."""
+    """Return whether the labels of the first rows are numbers that cannot be classes, and report it."""
     from ...data.label_kind import ROWS_TO_INFER, label_kind
     from ...data.sources.paths import expand_paths
     from ...data.warning import warn

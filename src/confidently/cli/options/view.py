@@ -1,4 +1,4 @@
-"""The view that options describe, and what tables are seen by if none is named."""
+"""The view that options name, and the default view of tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ view_options = adding(VIEW_OPTIONS, LEARNER)
 def chosen_view_and_reading(
     options: dict[str, Any], data: Sequence[str], standardize: bool = True
 ) -> tuple[View | None, ReaderOptions, str]:
-    """Return the view that the options describe, how to read the data for it, and what to say.
+    """Return the view that the options name, how to read the data for it, and a message for the user.
 
     If no view is named, numeric columns of tables are standardized, or with ``standardize=False`` read as they are.
     Rows that ``--normalize l2`` scales are not.
@@ -66,7 +66,7 @@ def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> Reader
 
 
 def _view(options: dict[str, Any], first: View | None) -> View | None:
-    """Return the view of the options, after another, if any, unless they name one."""
+    """Return the view that the options name, with ``first`` in place of a missing ``--view``."""
     if not (options["view"] or options["pairs"]):
         return first
     from ...views.pairs import Pairs

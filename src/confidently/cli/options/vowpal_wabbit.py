@@ -1,4 +1,4 @@
-"""Options of Vowpal Wabbit: what their users get when they type them here."""
+"""Options of Vowpal Wabbit, and what to use instead of each."""
 
 from __future__ import annotations
 

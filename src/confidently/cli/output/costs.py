@@ -1,4 +1,4 @@
-"""What matrices of covariances of several classes cost, before training begins."""
+"""The cost of the matrices of a covariance of several classes, reported before training begins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cost_of(learning: StreamLearner, first: Batch, chosen: str) -> tuple[str, dict[str, Any]] | None:
-    """Return what the chosen covariance costs with the classes of the first rows, as text and as plain data.
+    """Return the cost of the chosen covariance for the classes of the first rows, as text and as plain data.
 
     The speed is measured on these rows where it matters. ``None`` for two classes, for a regression, where one matrix
     over the features was chosen, where a view makes columns of its own, and for stacks, which have matrices over few

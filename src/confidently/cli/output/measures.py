@@ -133,7 +133,7 @@ def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
 
 
 class Answers(NamedTuple):
-    """The model's class numbers of a batch's labels, -1 for labels it does not know, and what it says of the rows."""
+    """The model's predictions for a batch and its class numbers of the labels, -1 for labels it does not know."""
 
     batch: Batch
     truth: np.ndarray
@@ -145,7 +145,7 @@ class Answers(NamedTuple):
 def _answered(
     model: Model, paths: Sequence[str], unknown: Counter[Any], quiet: bool = True, **opening: Any
 ) -> Iterator[Answers]:
-    """Yield what a model says of labeled data; count the labels that it does not know."""
+    """Yield a model's predictions for labeled data; count the labels that it does not know."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
     names, number_of = list[Any](), np.empty(0, dtype=np.int64)
     answering = ClassPredictions(model, Requested())

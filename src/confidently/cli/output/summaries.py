@@ -34,7 +34,7 @@ def saved(model: Model | TopicModel, path: str | None) -> dict[str, Any]:
 
 
 def training_facts(model: Model, first: Counts, passes: int, seconds: float) -> dict[str, Any]:
-    """Return a model and how it was predicted before training, in the first of so many passes, as plain data."""
+    """Return the facts about a model and its progressive measures, those of the first pass, as plain data."""
     learner = model.learner
     if "rmse" in learner.task.measures:
         measured, of_classes = {**target_facts(learner), "rmse": first.rmse, "mae": first.mae}, {}
@@ -238,7 +238,7 @@ def _settings_facts(settings: Settings) -> dict[str, Any]:
 
 
 def target_facts(learner: Any) -> dict[str, Any]:
-    """Return what a regression knows of its targets: of each number, if there are several, a list."""
+    """Return the statistics of a regression's targets, as lists if there are several per row."""
     from ...tasks.targets import Targets
 
     targets = Targets.of(learner.state["calibration"])

@@ -172,7 +172,7 @@ class Tsv(Lines):
             elif isinstance(found, Named):
                 names = [self.text(name) for name in found.names]
                 if any("\ud800" <= character <= "\udfff" for name in names for character in name):
-                    return super()._text(values)  # which says that they cannot be written as UTF-8
+                    return super()._text(values)  # its error says that they cannot be written as UTF-8
                 parts.append((np.ascontiguousarray(found.numbers, "int32"), names))
             else:
                 return super()._text(values)

@@ -121,7 +121,7 @@ def check_training(path: Path, model: Model | TopicModel) -> Training:
 
 
 def _changes(was: Run, now: Run) -> list[str]:
-    """Return the differences between two trainings as text; the number of passes, which may change, is none."""
+    """Return the differences between two trainings as text, except in the number of passes, which may change."""
     found = []
     for name in dict.fromkeys([*was["options"], *now["options"]]):
         if name == "--passes":

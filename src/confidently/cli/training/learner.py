@@ -82,7 +82,7 @@ class LearnerTraining(TrainingLoop):
 
     @property
     def task(self) -> Task:
-        """What is predicted."""
+        """The task: what is predicted."""
         task: Task = self.learner.learner.task
         return task
 
@@ -144,7 +144,7 @@ class LearnerTraining(TrainingLoop):
         self.undecided = False
 
     def _with_cost(self, batches: Iterator[Batch]) -> Iterator[Batch]:
-        """Yield the same batches; say what the covariance costs before training on the first."""
+        """Yield the same batches; report the cost of the covariance before training on the first."""
         from ..output.costs import cost_of
 
         for number, batch in enumerate(batches):
@@ -228,7 +228,7 @@ class LearnerTraining(TrainingLoop):
 
     @property
     def has_model(self) -> bool:
-        """Whether a class is known, without which no model can be loaded, and what the learner is."""
+        """Whether there is a class, without which no model can be loaded, and the kind of learner is decided."""
         return len(self.learner.classes.names) > 0 and not self.undecided
 
     def model(self) -> Model:

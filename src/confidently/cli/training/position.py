@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ...topics.learner import TopicLearner
 
 
-_Measured = TypedDict("_Measured", {"pass": Count, "rows": Count})  # "pass", a word of Python, is no attribute
+_Measured = TypedDict("_Measured", {"pass": Count, "rows": Count})  # the keyword "pass" cannot be an attribute
 
 
 class Validation(_Measured, total=False):
