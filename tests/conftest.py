@@ -23,7 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("confidently")
 
-gc.disable()  # until the thousands of tests are collected, which stay to the end
+gc.disable()  # until the thousands of tests are collected
 
 # Under nohup or in the background of a script, signals are ignored, and so they are by the commands that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -47,7 +47,6 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    gc.freeze()
     gc.enable()
 
 
