@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "covariances/columns.hpp"
@@ -33,7 +34,8 @@ class Regression {
     template <class Covariance, class Update>
     bool learn(const Covariance& covariance, const Example& e, double, Update&& update) {
         const AnyRule& rule = update.rule;
-        const Form form = form_of(rule);
+        if (!form_) form_ = form_of(rule);  // of the first row: the rule is the same for all
+        const Form& form = *form_;
         if (covariance.weights.columns == 1) {
             const Goal goal = next(form, e, 0);
             const auto margin = update.by({0, kNone}, [] {}, [&](const auto& found, std::int64_t) {
@@ -143,6 +145,7 @@ class Regression {
     }
 
     Offset kind_;
+    std::optional<Form> form_;
     Moves moves_;
     std::vector<Goal> goals_;
 };
