@@ -15,18 +15,18 @@ PAGE = Path(__file__).with_name("command-line.md")
 REFRESH = "python docs/command_line.py"
 LISTS_OF_FORMATS = [f"[{'|'.join(names)}]" for names in (FORMATS, WRITABLE)]  # the table of formats has them
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
-HEAD = f"""# Command line
+HEAD = """# Command line
 
-Written by `{REFRESH}` from the options of the commands; `confidently COMMAND --help` prints the same. The
-[tutorial](tutorial.md) shows the commands at work. Every option has an address of its own: click on its name.
+`confidently COMMAND --help` prints the same as this page. The
+[tutorial](tutorial.md) shows the commands at work. Click an option to link to it.
 
 Exit codes: 0 for success; 2 for bad usage, bad input or too little memory, with one line on standard error; 130, 143 or
 129 after an interruption (Ctrl-C, SIGTERM, SIGHUP), when training has completed the current batch and saved a
 checkpoint; 141 when the reader of the output has gone. Results go to standard output, progress and errors to standard
 error. Every command has `--json` for machine-readable output.
 
-Before any work, a command checks the files that it will write: each must be in a folder where files can be created, and
-neither an input nor written by another option, under any name. So must the files that training writes beside a model:
+Outputs must be writable and must not overwrite an input or another output; a command checks this before any work. The
+same goes for the files that training writes beside a model:
 `MODEL.checkpoint`, `MODEL.checkpoint.best`, `MODEL.training-cache` and `MODEL.training-holdout`.
 
 `FORMAT` is the name of a [format](data-formats.md); `--help` lists the names.

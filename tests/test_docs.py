@@ -46,7 +46,7 @@ FOREIGN = {  # messages of the FAQ that are not the package's
     "No such file or directory",
     "X has ... features, but",
 }
-IN_ORDER = "The examples of this page run in its order, in one session"
+IN_ORDER = "Run the snippets from top to bottom in one session"
 WIDTH = 88  # columns of code that the site shows without scrolling
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
 DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the blocks below need
