@@ -424,11 +424,14 @@ def test_an_error_in_a_round_reaches_the_caller(client, files, monkeypatch):
 
 
 def failing_at_once(base, paths, job, calibrate, seed, folder):
-    """The first part has a fault; each other one takes a while and leaves word."""
+    """The part that begins first has a fault; each other one takes a while and leaves word."""
     _, _, part = seed
-    if part == 0:
+    try:
+        (folder / "fault").touch(exist_ok=False)
+    except FileExistsError:
+        time.sleep(0.3)
+    else:
         raise RuntimeError("a fault")
-    time.sleep(0.3)
     (folder / str(part)).touch()
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
@@ -441,7 +444,7 @@ def test_a_fault_in_one_part_ends_the_others(client, files, tmp_path, monkeypatc
     time.sleep(1.0)  # for those that have begun
     learned = len(list(tmp_path.iterdir()))
     time.sleep(1.0)
-    assert len(list(tmp_path.iterdir())) == learned < 99
+    assert len(list(tmp_path.iterdir())) == learned < 100
     del kept
 
 
