@@ -71,9 +71,10 @@ def _merged(
     in_round, gained = how == HOW_ROUNDS and not start.dense, list[np.ndarray]()
     for part, split in zip(parts, splits, strict=True):
         before = _forgotten(started(part, base, start, mean), base, _rows_since(base, part))
-        since = posterior(part, mean) - Gaussian(before.precision + split, before.shift)
+        own = posterior(part, mean)
+        since = own - Gaussian(before.precision + split, before.shift)
         if base.space.settings.forget:  # rows of more weight than 1 have left less of the base
-            since = _gained(since, part, mean)
+            since = _gained(since, own)
         total = total + since * power
         if in_round:
             gained.append(np.maximum(since.precision, 0.0))
@@ -94,10 +95,10 @@ def _forgotten(gaussian: Gaussian, base: Part, rows: int) -> Gaussian:
     return Gaussian.with_precision(gaussian.mean, keep * gaussian.precision + (1.0 - keep) * prior)
 
 
-def _gained(since: Gaussian, part: Part, mean: Callable[[Part], np.ndarray]) -> Gaussian:
-    """Return what a part has gained, where its mean has moved by as much and its precision has not fallen."""
+def _gained(since: Gaussian, own: Gaussian) -> Gaussian:
+    """Return what a part has gained, with the same move of its mean where its precision would have fallen."""
     precision = np.maximum(since.precision, 0.0)
-    return Gaussian(precision, since.shift + (precision - since.precision) * posterior(part, mean).mean)
+    return Gaussian(precision, since.shift + (precision - since.precision) * own.mean)
 
 
 def _prior_precision(base: Part) -> np.ndarray:
