@@ -163,6 +163,7 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 2> products, A
 void bind_stack(nb::module_& m) {
     m.attr("max_logit") = kMaxLogit;
     m.attr("weight_precision") = kWeightPrecision;
+    m.attr("longest_memory") = kLongestMemory;
     m.attr("windows") = Mixture::windows;
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());

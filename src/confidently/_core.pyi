@@ -964,6 +964,8 @@ max_logit: float = 1000.0
 
 weight_precision: float = 11.11111111111111
 
+longest_memory: float = 5000.0
+
 windows: int = 3
 
 def naive_bayes_scores(

@@ -26,8 +26,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     With l_gk the calibrated score of class k by member g, P(k) is proportional to exp(sum_g w_g l_gk). The members
     learn every row, each as its view shows it; the weights w_g follow the log-loss of the mixture by damped Newton
     steps. Those of three windows, which forget rows older than about 50, 300 and 5000, are mixed by how well each has
-    predicted of late, and some members forget, so that streams that move are followed. One pass is enough, and training
-    can continue at any time.
+    predicted of late, and some members forget, so that streams that move are followed. Members that the mixture can do
+    without are dropped after 3000, 10000, 30000, ... rows. One pass is enough, and training can continue at any time.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     members_ : dict of str to OnlineClassifier or NaiveBayes
-        The members by name, as they are now. Their ``coef_`` are weights of what their view makes of a row: of a
-        standardized column per standard deviation, on ``pairs`` also of products of two columns, which
-        ``confidently inspect`` names. Their probabilities are those of a sigmoid or temperature, without the
-        correction that a learner by itself learns.
+        The members by name, as they are now; ``learner_.dropped`` names those that were dropped, and after how many
+        rows. Their ``coef_`` are weights of what their view makes of a row: of a standardized column per standard
+        deviation, on ``pairs`` also of products of two columns, which ``confidently inspect`` names. Their
+        probabilities are those of a sigmoid or temperature, without the correction that a learner by itself learns.
     weights_ : ndarray of shape (n_members,)
         What each contributes to the mixture. They need not be positive, nor add up to 1.
     n_seen_, mistakes_ : int

@@ -128,6 +128,7 @@ class Header(Version):
     crc32: dict[str, Count] = field(kw_only=True)
     view: list[SavedView] = field(default_factory=list)
     members: list[SavedMember] = field(default_factory=list)
+    dropped: dict[str, Count] | None = None
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 

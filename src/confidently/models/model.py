@@ -265,7 +265,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
     mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
-    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
+    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, header.dropped)
     for member in members:
         if isinstance(member, NaiveBayes):
             member.check_values()

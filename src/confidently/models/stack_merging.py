@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,7 +31,7 @@ def merge_all(
 
     The weights of each window of the merged mixture are the mean of the stacks', weighted by the curvature of their
     log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Windows have the
-    mean of their shares.
+    mean of their shares. Members that one of the stacks has dropped are dropped.
 
     Raises
     ------
@@ -42,6 +44,9 @@ def merge_all(
     stacks = [isinstance(model.learner, Stack) for model in together]
     if not any(stacks):
         return merge_models(models, names, base, base_name, how)
+    if all(stacks):
+        together = _of_common_members(together)
+        models, base = together[: len(models)], None if base is None else together[-1]
     all_names = [*names, *([] if base is None else [base_name])]
     members = [_members(model) for model in together]
     for name, model, own in zip(all_names, together, members, strict=True):
@@ -85,6 +90,24 @@ def _named(member: str) -> Iterator[None]:
         yield
     except MergeError as error:
         raise MergeError(f"{member}: {error}") from None
+
+
+def _of_common_members(models: Sequence[Model]) -> list[Model]:
+    """Return stacks without the members that others have dropped, whose part those that stay take over."""
+    dropped: dict[str, int] = {}
+    for model in models:
+        dropped |= model.learner.dropped or {}
+    found = []
+    for model in models:
+        stack = copy(model.learner)
+        while gone := [k for k, name in enumerate(stack.names) if name in dropped]:
+            if len(gone) == len(stack.names):
+                raise MergeError("every member has been dropped by one of the stacks; train one on all rows")
+            stack.drop(gone[0])
+        if stack.dropped is not None:
+            stack.dropped = dropped
+        found.append(replace(model, learner=stack))
+    return found
 
 
 def _members(model: Model) -> list[tuple[str, str | None]] | None:
@@ -157,9 +180,11 @@ def _merged(
         with _named(name):
             merged = merge([_of_member(model, k) for model in models], None if base is None else _of_member(base, k))
         members.append(merged.learner)
+    known = [model.learner.dropped for model in together if model.learner.dropped is not None]
+    dropped = known[-1] if known else None
     state = _mixture([model.learner.state for model in models], None if base is None else base.learner.state, how)
     n_classes, n_features = (max(getattr(one, name) for one in members) for name in ("n_classes", "n_features"))
-    stack = Stack.of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state)
+    stack = Stack.of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, dropped)
     if merged.features is not None:
         prune_names(stack, merged.features)
     return Model(stack, merged.classes, merged.features, models[0].estimator, merged.source)

@@ -71,6 +71,9 @@ class NumberStack(Members):
         """Numbers have no mistakes."""
         return 0
 
+    def _is_untested(self) -> bool:
+        return True  # members of regressions are not dropped
+
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,), given that they add up to 1."""
         products, best = self.state[PRODUCTS], self.state[PRODUCTS].diagonal().min()

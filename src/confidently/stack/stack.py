@@ -165,6 +165,33 @@ class Stack(Members):
         divergence: np.ndarray = np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
         return divergence
 
+    # --- its members' worth ---------------------------------------------------------------------------------------
+
+    def _removal_costs(self) -> np.ndarray:
+        """Return the nats per row that the mixture would lose without each member, by the longest window.
+
+        To second order, a weight of 0 instead of w_g costs w_g^2 / (2 C_gg), with C = (H + tau I)^-1, if the others
+        follow (LeCun, Denker & Solla 1990; Hassibi & Stork 1993), over the rows of which H is the sum. Early on, their
+        weights grow linearly: they count half.
+        """
+        weights, variances = self.state[OWN][-1], self._weight_covariances()[-1].diagonal()
+        rows = min(self.state[ROWS][0] / 2.0, _core.longest_memory)
+        costs: np.ndarray = weights**2 / (2.0 * variances * rows)
+        return costs
+
+    def _without(self, k: int) -> State:
+        covariances, own = self._weight_covariances(), self.state[OWN]
+        own = np.delete(own - (own[:, k] / covariances[:, k, k])[:, None] * covariances[:, :, k], k, axis=1)
+        hessian = np.ascontiguousarray(np.delete(np.delete(self.state[HESSIAN], k, axis=1), k, axis=2))
+        return self.state | {OWN: own, HESSIAN: hessian, WEIGHTS: self.state[SHARE] @ own}
+
+    def _weight_covariances(self) -> np.ndarray:
+        """Return the covariance of the members' weights in each window, shape (windows, members, members)."""
+        covariances: np.ndarray = np.linalg.inv(
+            self.state[HESSIAN] + _core.weight_precision * np.eye(len(self.members))
+        )
+        return covariances
+
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,).
 
@@ -173,15 +200,9 @@ class Stack(Members):
         and that of the windows' weights around their mean.
         """
         state = self.state
-        precision = state[HESSIAN] + _core.weight_precision * np.eye(len(self.members))
-        variances = np.linalg.inv(precision).diagonal(axis1=1, axis2=2) + (state[OWN] - state[WEIGHTS]) ** 2
+        variances = self._weight_covariances().diagonal(axis1=1, axis2=2) + (state[OWN] - state[WEIGHTS]) ** 2
         deviations: np.ndarray = np.sqrt(state[SHARE] @ variances)
         return deviations
-
-    @property
-    def mistakes(self) -> int:
-        """Progressive mistakes of the mixture: rows whose class was not the most probable before training on them."""
-        return int(self.state[COUNTERS][1]) if self.state else 0
 
 
 def _probabilities(decision: np.ndarray) -> np.ndarray:
