@@ -271,7 +271,7 @@ class AutoClassifier(DictClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), AutoClassifier(), metrics.Accuracy())
-    Accuracy: 90.23%
+    Accuracy: 90.15%
     """
 
     def __init__(self, dtype: str = "float64") -> None:

@@ -148,6 +148,7 @@ def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
         made(AROW(r=0.1), [unit, FIRST], name="standard", correlated=True),
         made(AROW(r=0.1), [free, FIRST], name=alone, correlated=True),
         made(Logistic(), free, 30.0, name=alone),
+        made(Logistic(), [free, FIRST], 10.0, name=alone, correlated=True),
         made(Logistic(), free, name=alone, forget=0.1),
     ]
     if width <= MAX_PAIRS:
