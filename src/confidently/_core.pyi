@@ -989,6 +989,20 @@ def mixture_learn(
     | None = None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
+def label_mixtures_learn(
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    share: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    own: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None, None), order="C", device="cpu")],
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+) -> None: ...
 def number_mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],

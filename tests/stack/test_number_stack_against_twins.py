@@ -34,7 +34,7 @@ def test_the_mixture_is_that_of_the_twin(members, unit):
     predictions[:, :, 0] = y + unit * generator.normal(size=(members, N)) * np.arange(1, members + 1)[:, None]
     predictions[:, :, 1] = unit**2 * generator.uniform(0.5, 2.0, (members, N))
     w = generator.choice([0.0, 0.5, 1.0, 3.0], N)
-    state = {name: np.zeros(shape, kind) for name, (shape, kind) in NumberStack.shapes(members).items()}
+    state = {name: np.zeros(shape, kind) for name, (shape, kind) in NumberStack.shapes(members, 1).items()}
     state[WEIGHTS][:], state[CALIBRATION][:] = 1 / members, INITIAL_TARGET
     counter = np.zeros(1, COUNT)
     _core.number_mixture_learn(

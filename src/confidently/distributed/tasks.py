@@ -24,6 +24,7 @@ from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
+from ..stack.label_stack import LABEL_COUNTS
 from ..stack.members import ROWS, WEIGHTS, Members, parts_of
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..stack.threads import members_in_turn
@@ -31,7 +32,8 @@ from .change import Change, change_of, merge_changes
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
-CALIBRATED = ("calibration", WEIGHTS, SHARE, OWN, HESSIAN, ROWS)  # arrays of states that only a first pass changes
+# arrays of states that only a first pass changes
+CALIBRATED = ("calibration", WEIGHTS, SHARE, OWN, HESSIAN, ROWS, LABEL_COUNTS)
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,10 @@ from ..tasks.names import Multiclass
 from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
-# mixtures of one window
-FORMAT = 7
+# mixtures of one window, 7 no stacks of label sets
+FORMAT = 8
 WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_CORRECTIONS, WITHOUT_WINDOWS = 3, 4, 5, 6  # of files that need nothing later
+WITHOUT_LABEL_STACKS = 7
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
 KINDS = {  # what a model of each kind is called, and the commands for it
@@ -167,7 +168,9 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
     needed = WITHOUT_CORRECTIONS if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
     if header.get("kind", LINEAR) == LINEAR:
-        needed = FORMAT if "members" in header else WITHOUT_WINDOWS
+        needed = WITHOUT_WINDOWS
+        if "members" in header:
+            needed = FORMAT if header["settings"].get("multilabel") else WITHOUT_LABEL_STACKS
     text = json.dumps({"format": needed, **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:
         tensors.write(file, arrays, {KEY: _signed(text)})

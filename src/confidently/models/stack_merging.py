@@ -12,12 +12,13 @@ import numpy as np
 from .. import _core
 from ..covariances.state import State
 from ..learner.streams import prune_names
+from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import NumberStack
 from ..stack.stack import HESSIAN, OWN, SHARE, Stack
-from ..tasks.calibration import merged_lines
+from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
 from .merging import merge_models, merge_round
@@ -182,27 +183,47 @@ def _merged(
         members.append(merged.learner)
     known = [model.learner.dropped for model in together if model.learner.dropped is not None]
     dropped = known[-1] if known else None
-    state = _mixture([model.learner.state for model in models], None if base is None else base.learner.state, how)
+    states = _states(together)
+    state = _mixture(states[: len(models)], None if base is None else states[-1])
     n_classes, n_features = (max(getattr(one, name) for one in members) for name in ("n_classes", "n_features"))
-    stack = Stack.of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, dropped)
+    stack = type(first).of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, dropped)
     if merged.features is not None:
         prune_names(stack, merged.features)
     return Model(stack, merged.classes, merged.features, models[0].estimator, merged.source)
 
 
-def _mixture(states: Sequence[State], base: State | None, how: str) -> State:
+def _states(models: Sequence[Model]) -> list[State]:
+    """Return the mixtures of stacks; those of labels by number in the merged model, untrained of labels not seen."""
+    states = [model.learner.state for model in models]
+    if not isinstance(models[0].learner, LabelStack):
+        return states
+    table = all_classes(models)
+    found = []
+    for model, own in zip(models, states, strict=True):
+        placed = model.learner.untrained(len(table)) | {COUNTERS: own[COUNTERS]}
+        for name in OF_MIXTURES:
+            placed[name][class_numbers(model, table)] = own[name]
+        found.append(placed)
+    return found
+
+
+def _mixture(states: Sequence[State], base: State | None) -> State:
     """Return the mixture of stacks, whose rows are added."""
     hessians = np.array([state[HESSIAN] for state in states])
     precision = hessians + _core.weight_precision * np.eye(hessians.shape[-1])
     known = sum(p @ state[OWN][..., None] for p, state in zip(precision, states, strict=True))
-    evidence = np.trace(hessians, axis1=2, axis2=3)
+    evidence = np.trace(hessians, axis1=-2, axis2=-1)
     total = evidence.sum(axis=0)
     part = np.divide(evidence.max(axis=0), total, out=np.zeros_like(total), where=total > 0)
     own = np.linalg.solve(precision.sum(axis=0), known)[..., 0]
-    merged = {OWN: own, HESSIAN: part[:, None, None] * hessians.sum(axis=0)}
+    merged = {OWN: own, HESSIAN: part[..., None, None] * hessians.sum(axis=0)}
     for name in (ROWS, COUNTERS):
         merged[name] = np.sum([state[name] for state in states], axis=0)
         if base is not None:
             merged[name] -= (len(states) - 1) * base[name]
     merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
-    return merged | {WEIGHTS: merged[SHARE] @ own}
+    if LABEL_COUNTS in states[0]:
+        counts = np.array([state[LABEL_COUNTS] for state in states])
+        most = counts.max(axis=0)[:, 1] / np.maximum(counts.sum(axis=0)[:, 1], MIN_CURVATURE)
+        merged[LABEL_COUNTS] = most[:, None] * counts.sum(axis=0)
+    return merged | {WEIGHTS: (merged[SHARE][..., None, :] @ own)[..., 0, :]}

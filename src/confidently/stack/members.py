@@ -53,11 +53,11 @@ class Plan(NamedTuple):
     multiclass: str | None = None
 
 
-def plan(recipe: Recipe, name: str) -> Plan:
-    """Return how to make a learner, whose task follows from the number of classes."""
+def plan(recipe: Recipe, name: str, multilabel: bool = False) -> Plan:
+    """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        return recipe.learner(n_classes, n_features=n_features, columns=columns)
+        return recipe.learner(n_classes, multilabel, n_features, columns=columns)
 
     return Plan(name, make, recipe.multiclass)
 
@@ -119,7 +119,7 @@ class Members:
     def _begin_mixture(self) -> None:
         """Make the mixture's arrays: the weights of the mean of the members."""
         n = len(self.members)
-        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n).items()}
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n, self.n_classes).items()}
         self.state[WEIGHTS][:] = 1.0 / n
 
     def __copy__(self) -> Self:
@@ -138,7 +138,7 @@ class Members:
     # --- what a kind of stack defines -----------------------------------------------------------------------------
 
     @staticmethod
-    def shapes(members: int) -> Shapes:
+    def shapes(members: int, n_outputs: int) -> Shapes:
         """Return shape and type of the mixture's arrays."""
         raise NotImplementedError
 
@@ -254,11 +254,12 @@ class Members:
         Raises
         ------
         ValueError
-            For invalid rows, labels, targets and weights, and for lists of labels; the stack is then unchanged.
+            For invalid rows, labels, targets and weights, and for lists of labels where a row has one class; the stack
+            is then unchanged.
         """
-        if label_start is not None:
+        if label_start is not None and not self.task.multilabel:
             raise ValueError(f"a stack learns one {self.task.noun} per row, got lists of labels")
-        examples = Examples(X, labels, None, weight, class_weight, order, class_start, targets)
+        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
         before = {name: array.copy() for name, array in self.state.items()}
@@ -389,6 +390,11 @@ class Members:
     # --- counts ---------------------------------------------------------------------------------------------------
 
     @property
+    def member_weights(self) -> np.ndarray:
+        """The members' weights in the mixture, shape (members,)."""
+        return self.state[WEIGHTS]
+
+    @property
     def n_seen(self) -> int:
         """Rows trained on, in all passes."""
         return int(self.state[COUNTERS][0]) if self.state else 0
@@ -418,7 +424,10 @@ class Members:
         ]
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
-        return {"settings": {"dtype": self.dtype}, **sizes, "members": members, **dropped}
+        return {"settings": self._settings(), **sizes, "members": members, **dropped}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"dtype": self.dtype}
 
     @classmethod
     def of(

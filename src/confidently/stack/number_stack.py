@@ -50,7 +50,7 @@ class NumberStack(Members):
         self.state[CALIBRATION][:] = INITIAL_TARGET
 
     @staticmethod
-    def shapes(members: int) -> Shapes:
+    def shapes(members: int, n_outputs: int) -> Shapes:
         square = (members, members)
         own = {WEIGHTS: ((members,), REAL), PRODUCTS: (square, REAL), ROWS: ((2,), REAL), COUNTERS: ((1,), COUNT)}
         return own | {CALIBRATION: ((len(INITIAL_TARGET),), REAL)}

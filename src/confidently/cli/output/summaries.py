@@ -183,7 +183,7 @@ def weighted_members(learner: Any) -> list[dict[str, Any]] | None:
     """Return name and weight of a stack's members; ``None`` for a single learner."""
     if (names := getattr(learner, "names", None)) is None:
         return None
-    weights = learner.state["mixture.weights"].tolist()
+    weights = learner.member_weights.tolist()
     return [{"name": name, "weight": weight} for name, weight in zip(names, weights, strict=True)]
 
 
