@@ -3,7 +3,7 @@
 Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers cw2008``). Tables: eleven sets of
 pixels, measurements, categories and text. More: eleven others. Drift: streams that move, each row predicted before it
 is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Labels: four
-sets whose rows have any number of labels, micro-F1, beside LogisticRegression with its defaults, one per label. AROW has its
+sets whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. AROW has its
 default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most
 20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for tables, has its
 defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of

@@ -82,8 +82,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     Notes
     -----
     The class with the largest probability is predicted, always; in multilabel data, where ``y`` is an indicator matrix,
-    labels above half of the progressive F1. Each label then has a mixture of its own. With "auto", the rows of the first call choose the
-    members: give it a few hundred.
+    labels above half of the progressive F1. Each label then has a mixture of its own. With "auto", the rows of the
+    first call choose the members: give it a few hundred.
 
     References
     ----------
