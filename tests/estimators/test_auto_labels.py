@@ -97,7 +97,7 @@ def test_an_invalid_batch_leaves_the_model_and_other_labels_are_refused():
 def test_weights_of_examples_count():
     X, Y = label_sets()
     weight = np.where(np.arange(N) < 250, 1.0, 0.0)
-    model = AutoClassifier(shuffle=False).fit(X, Y, sample_weight=weight)
+    model = AutoClassifier(passes=1, shuffle=False).fit(X, Y, sample_weight=weight)
     half = AutoClassifier(shuffle=False, members=model.members).fit(X[:250], Y[:250])
     assert np.array_equal(model.learner_.state[ROWS], half.learner_.state[ROWS])
     assert model.weights_ == pytest.approx(half.weights_, rel=1e-6)
@@ -166,7 +166,7 @@ def test_rows_to_ask_about_are_those_on_which_members_disagree():
 def test_progressive_validation_predicts_every_row_before_it_is_learned():
     X, Y = label_sets()
     curve = progressive_validation(AutoClassifier(), X, Y, at=N)
-    model = AutoClassifier(shuffle=False).fit(X, Y)
+    model = AutoClassifier(passes=1, shuffle=False).fit(X, Y)
     assert curve.mistakes[0, -1] == model.mistakes_
     assert curve.models[0].predict_proba(X) == pytest.approx(model.predict_proba(X))
 

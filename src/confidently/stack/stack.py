@@ -196,7 +196,7 @@ class Stack(Members):
         own = np.delete(own - follow, k, axis=-1)
         hessian = np.ascontiguousarray(np.delete(np.delete(self.state[HESSIAN], k, axis=-2), k, axis=-1))
         weights = (self.state[SHARE][..., None, :] @ own)[..., 0, :]
-        return self.state | {OWN: own, HESSIAN: hessian, WEIGHTS: weights}
+        return self.state | {OWN: np.ascontiguousarray(own), HESSIAN: hessian, WEIGHTS: weights}
 
     def _weight_covariances(self) -> np.ndarray:
         """Return the covariance of the members' weights in each window, shape (windows, members, members)."""
