@@ -196,7 +196,7 @@ def deep(n):
 FOREIGN = {
     "later format": (
         lambda h, a: h.update(format=99),
-        "unknown format, got 99; this version .* reads formats up to 7",
+        "unknown format, got 99; this version .* reads formats up to 8",
     ),
     "unknown rule": (
         lambda h, a: h["settings"]["rule"].update(name="x"),

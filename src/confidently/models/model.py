@@ -19,7 +19,7 @@ from ..data.reading import ReaderOptions
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
-from ..stack.members import Members, parts_of
+from ..stack.members import REST, Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
@@ -263,9 +263,12 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             raise ValueError(f"member {k} has no settings")
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
-    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members)))
+    rests = [saved["kind"] == REST for saved in header.members]
+    if sorted(rests) != rests or all(rests):
+        raise ValueError("members that learn what others leave must come after these")
+    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), sum(rests)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
-    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture)
+    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests))
     for member in members:
         if isinstance(member, NaiveBayes):
             member.check_values()

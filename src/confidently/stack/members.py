@@ -28,6 +28,7 @@ ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, ROWS, COUNTERS = "mixture.weights", "mixture.rows", "mixture.counters"
 MAX_WEIGHT = 1e6
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
+REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
 Member = Learner | NaiveBayes
 
@@ -43,20 +44,23 @@ class Plan(NamedTuple):
         Returns an untrained member, from the numbers of classes and features and the columns.
     multiclass : str, optional
         What a learner of two classes becomes when a third appears; by default the task of its rule.
+    rest : bool
+        Whether it learns what the mixture of all members before it leaves of the targets; such members come last.
     """
 
     name: str
     make: Callable[[int, int, Columns], Member]
     multiclass: str | None = None
+    rest: bool = False
 
 
-def plan(recipe: Recipe, name: str) -> Plan:
+def plan(recipe: Recipe, name: str, rest: bool = False) -> Plan:
     """Return how to make a learner, whose task follows from the number of classes."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
         return recipe.learner(n_classes, n_features=n_features, columns=columns)
 
-    return Plan(name, make, recipe.multiclass)
+    return Plan(name, make, recipe.multiclass, rest)
 
 
 Choose = Callable[[_core.Matrix, Columns, int], list[Plan]]
@@ -85,6 +89,8 @@ class Members:
     names : list of str
     multiclass : list of str or None
         What each member becomes when a third class appears.
+    rests : int
+        The number of the last members that learn what the mixture of those before leaves of the targets.
     state : dict of arrays
         The mixture's own.
     """
@@ -101,6 +107,7 @@ class Members:
         self.members: list[Member] = []
         self.names: list[str] = []
         self.multiclass: list[str | None] = []
+        self.rests = 0
         self.state: State = {}
         if plans:
             self._take(plans)
@@ -108,12 +115,13 @@ class Members:
     def _take(self, plans: Sequence[Plan]) -> None:
         self.members = [plan.make(self.n_classes, self.n_features, self._columns) for plan in plans]
         self.names, self.multiclass = [plan.name for plan in plans], [plan.multiclass for plan in plans]
+        self.rests = sum(plan.rest for plan in plans)
         self._begin_mixture()
 
     def _begin_mixture(self) -> None:
         """Make the mixture's arrays: the weights of the mean of the members."""
         n = len(self.members)
-        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n).items()}
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n, self.rests).items()}
         self.state[WEIGHTS][:] = 1.0 / n
 
     def __copy__(self) -> Self:
@@ -132,7 +140,7 @@ class Members:
     # --- what a kind of stack defines -----------------------------------------------------------------------------
 
     @staticmethod
-    def shapes(members: int) -> Shapes:
+    def shapes(members: int, rests: int = 0) -> Shapes:
         """Return shape and type of the mixture's arrays."""
         raise NotImplementedError
 
@@ -271,15 +279,27 @@ class Members:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
         kept = [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
-        trained = [pool.submit(self._train_group, *group, part, begun, outputs) for group in self._groups()]
+        self._train_members(part, begun, outputs, calibrate, pool)
+        self._mix(outputs, part, calibrate, log_loss)
+        for array, values in zip(kept, before, strict=True):
+            array[...] = values
+
+    def _train_members(
+        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, pool: Executor
+    ) -> None:
+        """Train the members, and record what they predict of each row before it is used."""
+        self._train_groups(self._groups(), part, begun, outputs, pool)
+
+    def _train_groups(
+        self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: list[Any], outputs: np.ndarray,
+        pool: Executor,
+    ) -> None:  # fmt: skip
+        trained = [pool.submit(self._train_group, *group, part, begun, outputs) for group in groups]
         from concurrent.futures import wait  # imported here, as in threads_for
 
         wait(trained)  # for all of them, before one that failed is undone
         for one in trained:
             one.result()
-        self._mix(outputs, part, calibrate, log_loss)
-        for array, values in zip(kept, before, strict=True):
-            array[...] = values
 
     def _groups(self) -> list[tuple[View | None, list[int]]]:
         """Return the numbers of the members, those with the same view together."""
@@ -355,17 +375,20 @@ class Members:
             {"name": name, "multiclass": multiclass, **_header(member)}
             for name, multiclass, member in zip(self.names, self.multiclass, self.members, strict=True)
         ]
+        for member in members[len(members) - self.rests :]:
+            member["kind"] = REST
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         return {"settings": {"dtype": self.dtype}, **sizes, "members": members}
 
     @classmethod
     def of(
         cls, members: list[Member], names: list[str], multiclass: list[str | None], n_classes: int, n_features: int,
-        dtype: str, state: State,
+        dtype: str, state: State, rests: int = 0,
     ) -> Self:  # fmt: skip
         """Return the stack of members that were trained before."""
         stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
         stack.members, stack.names, stack.multiclass, stack.state = members, names, multiclass, state
+        stack.rests = rests
         return stack
 
 
