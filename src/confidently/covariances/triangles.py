@@ -12,10 +12,14 @@ LEAST = 64  # rows from which on a matrix is halved
 
 
 def packed(arrays: State) -> State:
-    """Return the arrays with the triangles of large matrices in their place."""
+    """Return the arrays with the triangles of large matrices in their place.
+
+    Those of earlier versions may differ from their transposes in the last bit; they stay as they are.
+    """
     found: State = {}
     for name, array in arrays.items():
-        if name in MATRICES and array.shape[-1] >= LEAST:
+        is_large = name in MATRICES and array.shape[-1] >= LEAST
+        if is_large and np.array_equal(array, array.swapaxes(-1, -2)):
             found[name + SUFFIX] = np.concatenate([array[..., i, : i + 1] for i in range(array.shape[-1])], axis=-1)
         else:
             found[name] = array
