@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import AutoRegressor, OnlineRegressor, Ridge, load, merge
+from confidently import AutoRegressor, OnlineRegressor, Ridge, load
 from confidently.data import open_stream
 from tests.combinations import sampled
 
@@ -239,8 +239,6 @@ def test_what_is_not_supported_is_one_error():
     model = AutoRegressor().fit(X, y)
     with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
         clone(model).set_params(dtype="float64").fit(X, y).set_params(dtype="float32").partial_fit(X, y)
-    with pytest.raises(TypeError, match="merge takes fitted classifiers or OnlineRegressors, got AutoReg"):
-        merge([model, model])
     assert Ridge(r=None).get_params() == {"r": None}
 
 

@@ -17,7 +17,8 @@ from ..learner.learner import Learner
 from ..learner.recipe import Recipe
 from ..tasks.task import Task
 from ..views.columns import Columns
-from ..views.view import COUNTED, View
+from ..views.first_values import FirstValues
+from ..views.view import COUNTED, Labelled, View
 from .naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
@@ -210,6 +211,21 @@ class Members:
             assert self._choose is not None
             check_rows(X, self.dtype)
             self._take(self._choose(X, self._columns, max(n_classes, self.n_classes)))
+
+    def keep_first_values(self, X: _core.Matrix) -> None:
+        """Have views that compare values with the first ones of their column take these from the rows of a matrix.
+
+        So do all stacks that continue from this one, and can be merged.
+        """
+        n = min(X.shape[0], ROWS_TO_CHOOSE)
+        labels = np.zeros(n, np.int32)
+        for member in self.members:
+            if isinstance(member, Learner) and member.view is not None:
+                first = member.view.views[0]
+                if isinstance(first, FirstValues):
+                    rows = Labelled(X, None, 0, labels, None, None, None, member.n_classes)
+                    arrays, _ = first.learn(member.state, rows, None)
+                    member.state = member.state | arrays
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None

@@ -227,3 +227,15 @@ class NumberStack(Members):
     def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
         """Return the limits of central intervals around predictions, shape (n, 1, 2); they are always calibrated."""
         return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage)
+
+
+def number_weights(mixture: State) -> np.ndarray:
+    """Return the weights of a mixture's members, which follow from its products of errors and its shares."""
+    share, products = mixture[SHARE], np.ascontiguousarray(mixture[PRODUCTS])
+    members, rests = products.shape[1], len(share) - 1
+    weights, none = np.zeros(members), np.zeros((members, 0, 2))
+    _core.number_mixture_learn(
+        weights, share[rests].copy(), products, mixture[ROWS].copy(), np.array(INITIAL_TARGET), np.zeros(1, COUNT),
+        rests, none, np.zeros(0), None, True,
+    )  # fmt: skip
+    return weights
