@@ -264,14 +264,15 @@ def label_mixtures() -> Call:
 
 def number_mixture() -> Call:
     def make() -> Arrays:
-        arrays = {"weights_of_members": np.ones(2), "products": np.eye(2), "rows": np.ones(2), "counters": i64(0)}
+        arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "products": np.stack([np.eye(2)] * 3)}
+        arrays |= {"rows": np.ones(4), "counters": i64(0), "calibration": np.array(INITIAL_TARGET)}
         examples = {"predictions": np.ones((2, 2, 2)), "targets": np.ones(2), "weight": np.ones(2)}
-        return arrays | {"calibration": np.array(INITIAL_TARGET)} | examples
+        return arrays | examples | {"mixed": np.zeros(2)}
 
     def run(a: Arrays) -> None:
         _core.number_mixture_learn(
-            a["weights_of_members"], a["products"], a["rows"], a["calibration"], a["counters"], a["predictions"],
-            a["targets"], a["weight"], True,
+            a["weights_of_members"], a["share"], a["products"], a["rows"], a["calibration"], a["counters"], 1,
+            a["predictions"], a["targets"], a["weight"], True, a["mixed"],
         )  # fmt: skip
 
     return Call(make, run)

@@ -185,32 +185,39 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
     }
 }
 
-// Learns from the predictions of all members, (members, rows, 2), in the order of training; calibration: the statistics
-// of the targets and of the mixture's errors, which without `calibrate` stay as they are.
-void number_mixture_learn(Array<double, 1> weights, Array<double, 2> products, Array<double, 1> rows,
-                          Array<double, 1> calibration, Array<std::int64_t, 1> counters, Input<double, 3> predictions,
-                          Input<double, 1> targets, Optional<double> weight, bool calibrate) {
-    const std::size_t members = weights.shape(0), n = predictions.shape(1);
-    require(members >= 1 && members < (1 << 10) && products.shape(0) == members && products.shape(1) == members &&
+// Learns from the predictions of all members, (members, rows, 2), of which the last are rests, in the order of
+// training; calibration: the statistics of the targets and of the mixture's errors, which without `calibrate` stay as
+// they are; mixed: becomes what is predicted of each row before it is learned.
+void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 3> products,
+                          Array<double, 1> rows, Array<double, 1> calibration, Array<std::int64_t, 1> counters,
+                          int rests, Input<double, 3> predictions, Input<double, 1> targets, Optional<double> weight,
+                          bool calibrate, std::optional<Array<double, 1>> mixed) {
+    const std::size_t members = weights.shape(0), n = predictions.shape(1), windows = NumberMixture::windows;
+    require(members >= 1 && members < (1 << 10) && products.shape(1) == members && products.shape(2) == members &&
                 predictions.shape(0) == members && predictions.shape(2) == 2,
             "the arrays do not match the members");
-    require(rows.shape(0) == 2 && rows.data()[0] >= 0.0 && rows.data()[1] >= 0.0,
-            "rows must be two numbers, not negative");
+    require(rests >= 0 && std::size_t(rests) < members, "some members must not be rests");
+    require(share.shape(0) == windows && products.shape(0) == windows && rows.shape(0) == 1 + windows,
+            "the arrays do not match the windows");
+    require(std::all_of(rows.data(), rows.data() + 1 + windows, [](double row) { return row >= 0.0; }),
+            "rows must not be negative");
     require(calibration.shape(0) == std::size_t(TargetStatistics::size), "the calibration has the wrong size");
     require(counters.shape(0) == 1, "there must be one counter");
-    require(targets.shape(0) == n && (!weight || weight->shape(0) == n), "targets or weights do not match the rows");
+    require(targets.shape(0) == n && (!weight || weight->shape(0) == n) && (!mixed || mixed->shape(0) == n),
+            "targets, weights or predictions do not match the rows");
     nb::gil_scoped_release release;
-    NumberMixture mixture(int(members), weights.data(), products.data(), rows.data());
+    NumberMixture mixture(int(members), rests, weights.data(), share.data(), products.data(), rows.data());
     const TargetStatistics statistics{calibration.data()};
     for (std::size_t i = 0; i < n; ++i) {
-        const double w = weight ? weight->data()[i] : 1.0;
+        const double w = weight ? weight->data()[i] : 1.0, y = targets.data()[i];
+        const MemberPredictions found{predictions.data() + 2 * i, std::int64_t(n)};
+        const Predicted predicted = mixture.mix(found);
+        if (mixed) mixed->data()[i] = predicted.mean;
         if (!(w > 0.0)) continue;
         ++counters.data()[0];
         if (!calibrate) continue;
-        const double y = targets.data()[i];
-        const MemberPredictions found{predictions.data() + 2 * i, std::int64_t(n)};
         if (statistics.weight() > 0.0) {  // otherwise the members have predicted the row by its own target
-            statistics.learn(y, mixture.counted(mixture.mix(found), y));
+            statistics.learn(y, mixture.counted(predicted, y));
             mixture.learn(found, y, w);
         }
         statistics.add(y, w, Offset::centered);
@@ -234,9 +241,10 @@ void bind_stack(nb::module_& m) {
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),
           "weight"_a.noconvert().none(), "log_loss"_a.noconvert().none());
-    m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "products"_a.noconvert(),
-          "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(), "predictions"_a.noconvert(),
-          "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a);
+    m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
+          "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
+          "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,
+          "mixed"_a.noconvert().none() = nb::none());
 }
 
 }  // namespace confidently::python

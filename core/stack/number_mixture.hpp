@@ -1,5 +1,6 @@
-// The mixture of several members' predictions of a number: weights that sum to 1, by online least squares on the
-// errors.
+// The mixture of several members' predictions of a number: weights by least squares on the errors, for each of several
+// windows of rows, and the mean of these by how well each window has predicted of late. The last members, the rests,
+// predict what the mixture of all members before them leaves of the number.
 #pragma once
 
 #include <algorithm>
@@ -26,23 +27,33 @@ struct MemberPredictions {
 // Rows whose spread is not known yet: members know the unit of their errors from the second row with a prediction on.
 inline constexpr double kFirstRows = 16.0;
 inline constexpr double kLargestRatio = 1e200;  // of the errors of two members
+// Weight of a rest before training: all of it counts if the members before have learned all they can, none if it is
+// noise.
+inline constexpr double kWeightOfRest = 0.5;
 
 class NumberMixture {
   public:
-    // weight: one per member; products: members x members, discounted sums of products of their errors; rows: the total
-    // weight of the rows so far, and that in these sums
-    NumberMixture(int members, double* weight, double* products, double* rows)
-        : members_(members), weight_(weight), products_(products), rows_(rows), error_(members), prior_(members),
-          ones_(members), factor_(static_cast<std::size_t>(members) * members) {}
+    static constexpr int windows = Mixture::windows;
+
+    // rests: the number of the last members that predict what is left; weight: one per member, the mean of the windows'
+    // by their shares; share: one per window; products: windows x members x members, discounted sums of products of
+    // their errors, and of the negative predictions of rests; rows: the total weight of the rows so far, and for each
+    // window that in its sums
+    NumberMixture(int members, int rests, double* weight, double* share, double* products, double* rows)
+        : members_(members), first_rest_(members - rests), weight_(weight), share_(share), products_(products),
+          rows_(rows), own_(static_cast<std::size_t>(windows) * members), error_(members), ones_(members),
+          factor_(static_cast<std::size_t>(members) * members) {
+        for (int i = 0; i < windows; ++i) solve(i);
+        mean_weights();
+    }
 
     // The mixed mean, and its variance: the mean squared error of a mixture with these weights in the rows before,
-    // times the square of how uncertain the members are about this row, compared with their errors before.
+    // times the square of how uncertain the members, without the rests, are about this row, compared with their errors
+    // before.
     Predicted mix(const MemberPredictions& predictions) const {
         double mean = 0.0, deviation = 0.0;
-        for (int g = 0; g < members_; ++g) {
-            mean += weight_[g] * predictions.mean(g);
-            deviation += std::fabs(weight_[g]) * std::sqrt(predictions.variance(g));
-        }
+        for (int g = 0; g < members_; ++g) mean += weight_[g] * predictions.mean(g);
+        for (int g = 0; g < first_rest_; ++g) deviation += std::fabs(weight_[g]) * std::sqrt(predictions.variance(g));
         return {mean, std::max(deviation * deviation * relative_error(), std::numeric_limits<double>::min())};
     }
 
@@ -54,61 +65,109 @@ class NumberMixture {
     }
 
     void learn(const MemberPredictions& predictions, double y, double w) {
-        const double keep = std::pow(1.0 - 1.0 / std::min(rows_[0] + 2.0, kLongestMemory), w);
+        for (int g = 0; g < members_; ++g) error_[g] = (g < first_rest_ ? y : 0.0) - predictions.mean(g);
+        share(w);
+        for (int i = 0; i < windows; ++i) {
+            const double keep = std::pow(1.0 - 1.0 / std::min(rows_[0] + 2.0, kWindows[i]), w);
+            rows_[1 + i] = keep * rows_[1 + i] + w;
+            double* products = products_of(i);
+            for (int g = 0; g < members_; ++g)
+                for (int h = 0; h < members_; ++h) {
+                    double& product = products[g * members_ + h];
+                    product = keep * product + w * error_[g] * error_[h];
+                }
+        }
         rows_[0] += w;
-        rows_[1] = keep * rows_[1] + w;
-        for (int g = 0; g < members_; ++g) error_[g] = y - predictions.mean(g);
-        for (int g = 0; g < members_; ++g)
-            for (int h = 0; h < members_; ++h) {
-                double& product = products_[g * members_ + h];
-                product = keep * product + w * error_[g] * error_[h];
-            }
-        solve();
+        for (int i = 0; i < windows; ++i) solve(i);
+        mean_weights();
     }
 
   private:
-    // The mean squared error of the mixture, over the square of the mean of the members' root mean squared errors.
+    int members_, first_rest_;
+    double *weight_, *share_, *products_, *rows_;
+    std::vector<double> own_, error_, ones_, factor_;
+
+    double* products_of(int window) const { return products_ + static_cast<std::size_t>(window) * members_ * members_; }
+
+    // The mean squared error of the mixture, in the longest window.
+    double mean_squared_error() const {
+        const double* products = products_of(windows - 1);
+        double error = 0.0;
+        for (int g = 0; g < members_; ++g)
+            for (int h = 0; h < members_; ++h) error += weight_[g] * weight_[h] * products[g * members_ + h];
+        return error;
+    }
+
+    // The same over the square of the mean of the members' root mean squared errors.
     double relative_error() const {
-        double error = 0.0, mean = 0.0;
-        for (int g = 0; g < members_; ++g) {
-            for (int h = 0; h < members_; ++h) error += weight_[g] * weight_[h] * products_[g * members_ + h];
-            mean += std::fabs(weight_[g]) * std::sqrt(products_[g * (members_ + 1)]);
-        }
+        const double error = mean_squared_error();
+        double mean = 0.0;
+        for (int g = 0; g < first_rest_; ++g)
+            mean += std::fabs(weight_[g]) * std::sqrt(products_of(windows - 1)[g * (members_ + 1)]);
         return error > 0.0 && mean > 0.0 ? error / (mean * mean) : 1.0;
     }
 
-    int members_;
-    double *weight_, *products_, *rows_;
-    std::vector<double> error_, prior_, ones_, factor_;
-
-    // The weights that minimize w'P w/(2 s) + tau |w - 1/G|^2/2 subject to sum w = 1, with the products P, and s the
-    // mean squared error of the best member.
-    void solve() {
-        double best = products_[0], worst = best;
-        for (int g = 1; g < members_; ++g) {
-            best = std::min(best, products_[g * (members_ + 1)]);
-            worst = std::max(worst, products_[g * (members_ + 1)]);
+    // Shares of the windows by the likelihood of the target: normal, with the mean squared error so far.
+    void share(double w) {
+        const double spread = mean_squared_error() / rows_[windows];
+        if (!(spread > 0.0)) return;
+        double squared[windows], least = std::numeric_limits<double>::max(), total = 0.0;
+        for (int i = 0; i < windows; ++i) {
+            double error = 0.0;
+            for (int g = 0; g < members_; ++g) error += own_[i * members_ + g] * error_[g];
+            squared[i] = error * error / spread;
+            least = std::min(least, squared[i]);
         }
-        const double scale = rows_[1] / best;
+        for (int i = 0; i < windows; ++i) {
+            const double likelihood = std::exp(0.5 * (least - squared[i]));
+            total += share_[i] *= std::pow(std::max(likelihood, kLeastLikelihood), w);
+        }
+        for (int i = 0; i < windows; ++i)
+            share_[i] = (1.0 - kRedistributed) * share_[i] / total + kRedistributed / windows;
+    }
+
+    void mean_weights() {
+        std::fill_n(weight_, members_, 0.0);
+        for (int i = 0; i < windows; ++i)
+            for (int g = 0; g < members_; ++g) weight_[g] += share_[i] * own_[i * members_ + g];
+    }
+
+    double beginning(int g) const { return g < first_rest_ ? 1.0 / first_rest_ : kWeightOfRest; }
+
+    // The weights of a window that minimize w'P w/(2 s) + tau |w - w_0|^2/2 subject to sum w = 1 without the rests,
+    // with the products P, and s the mean squared error of the best member.
+    void solve(int window) {
+        double* weight = own_.data() + window * members_;
+        const double* products = products_of(window);
+        double best = products[0], worst = best;
+        for (int g = 1; g < members_; ++g) {
+            const double own = products[g * (members_ + 1)];
+            if (g < first_rest_) best = std::min(best, own);
+            worst = std::max(worst, own);
+        }
+        for (int g = 0; g < members_; ++g) weight[g] = beginning(g);
+        const double scale = rows_[1 + window] / best;
         if (!(scale * worst <= kLargestRatio)) return;  // a member has had no errors so far
         for (int g = 0; g < members_; ++g)
             for (int h = 0; h <= g; ++h) {
-                double sum = scale * products_[g * members_ + h] + (g == h ? kWeightPrecision : 0.0);
+                double sum = scale * products[g * members_ + h] + (g == h ? kWeightPrecision : 0.0);
                 for (int k = 0; k < h; ++k) sum -= factor(g, k) * factor(h, k);
                 factor(g, h) = g == h ? std::sqrt(std::max(sum, kWeightPrecision)) : sum / factor(h, h);
             }
-        std::fill(prior_.begin(), prior_.end(), kWeightPrecision / members_);
-        std::fill(ones_.begin(), ones_.end(), 1.0);
-        divide(prior_);
-        divide(ones_);
+        for (int g = 0; g < members_; ++g) {
+            weight[g] *= kWeightPrecision;
+            ones_[g] = g < first_rest_ ? 1.0 : 0.0;
+        }
+        divide(weight);
+        divide(ones_.data());
         double total = 0.0, of_ones = 0.0;
-        for (int g = 0; g < members_; ++g) total += prior_[g], of_ones += ones_[g];
+        for (int g = 0; g < first_rest_; ++g) total += weight[g], of_ones += ones_[g];
         const double multiplier = (1.0 - total) / of_ones;
-        for (int g = 0; g < members_; ++g) weight_[g] = prior_[g] + multiplier * ones_[g];
+        for (int g = 0; g < members_; ++g) weight[g] += multiplier * ones_[g];
     }
 
     // x <- (L L')^-1 x
-    void divide(std::vector<double>& x) const {
+    void divide(double* x) const {
         for (int g = 0; g < members_; ++g) {
             for (int k = 0; k < g; ++k) x[g] -= factor(g, k) * x[k];
             x[g] /= factor(g, g);

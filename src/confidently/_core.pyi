@@ -1005,16 +1005,19 @@ def label_mixtures_learn(
 ) -> None: ...
 def number_mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
-    products: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    share: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    products: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
     rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
     counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    rests: int,
     predictions: Annotated[
         NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
     ],
     targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     calibrate: bool,
+    mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def build() -> dict[str, Any]:
     """

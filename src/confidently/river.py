@@ -1,4 +1,4 @@
-"""Classifiers and a regressor for River; see their modules in :mod:`confidently.estimators`."""
+"""Classifiers and regressors for River; see their modules in :mod:`confidently.estimators`."""
 
 from importlib.util import find_spec
 
@@ -7,6 +7,12 @@ from .extras import install
 if find_spec("river") is None:
     raise ImportError(f"confidently.river needs River; run {install('river')}")
 
-from .estimators.river import AutoClassifier, OnlineClassifier, OnlineMultiLabelClassifier, OnlineRegressor
+from .estimators.river import (
+    AutoClassifier,
+    AutoRegressor,
+    OnlineClassifier,
+    OnlineMultiLabelClassifier,
+    OnlineRegressor,
+)
 
-__all__ = ["AutoClassifier", "OnlineClassifier", "OnlineMultiLabelClassifier", "OnlineRegressor"]
+__all__ = ["AutoClassifier", "AutoRegressor", "OnlineClassifier", "OnlineMultiLabelClassifier", "OnlineRegressor"]

@@ -558,7 +558,7 @@ def test_rows_in_memory_are_refused(client):
 def test_estimators_that_cannot_train_on_a_cluster(client, files):
     with pytest.raises(ValueError, match="partial_fit needs a fitted classifier; call fit first"):
         distributed.partial_fit(OnlineClassifier(), files / "all.vw", client=client)
-    needed = "needs an OnlineClassifier, an AutoClassifier or an OnlineRegressor, got Perceptron"
+    needed = "needs an OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor, got Perceptron"
     with pytest.raises(TypeError, match=needed):
         distributed.fit(Perceptron(), files / "all.vw", client=client)
     on_arrays = OnlineClassifier().fit(X, Y)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import make_friedman1
 
 pytest.importorskip("distributed")
 with warnings.catch_warnings():
@@ -18,7 +19,7 @@ with warnings.catch_warnings():
     import pandas as pd
 
 import confidently
-from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, distributed
+from confidently import AROW, AutoClassifier, AutoRegressor, Logistic, OnlineClassifier, distributed
 from confidently.data import DataError, open_stream
 from confidently.data.sources.file_range import FileRange
 from confidently.distributed import tasks
@@ -194,6 +195,26 @@ def test_merging_changes_is_merging_stacks(texts):
             assert_allclose(getattr(ours, array)(), getattr(theirs, array)(), rtol=1e-7, atol=1e-9)
     assert_array_equal(tree.learner.state[COUNTERS], whole.learner.state[COUNTERS])
     assert changes[0].nbytes > sum(member.state["weights"].nbytes for member in whole.learner.members[:2]) / 4
+
+
+def test_regressions_on_clusters_are_near_to_one_process(client, tmp_path):
+    """The first rows of all are those with which bins and ranks begin in every partition."""
+    rows, targets = make_friedman1(5000, n_features=5, noise=1.0, random_state=0)
+    blocks = da.from_array(rows[:4000], chunks=(500, -1)), da.from_array(targets[:4000], chunks=500)
+    of_arrays = distributed.fit(AutoRegressor(), *blocks, client=client, partitions=2, rounds=4)
+    one = AutoRegressor(shuffle=False).fit(rows[:4000], targets[:4000])
+    lines = [
+        f"{y!r},{','.join(map(repr, x))}\n" for y, x in zip(targets[:4000].tolist(), rows[:4000].tolist(), strict=True)
+    ]
+    path = tmp_path / "rows.csv"
+    path.write_text("y,a,b,c,d,e\n" + "".join(lines))
+    how = {"label": "y", "normalize": "none", "zeros": True}
+    of_files = distributed.fit(AutoRegressor(), path, client=client, partitions=2, rounds=4, **how)
+    least = np.mean((one.predict(rows[4000:]) - targets[4000:]) ** 2)
+    for found in (of_arrays, of_files):
+        assert list(found.members_) == list(one.members_)
+        assert found.n_seen_ == 4000
+        assert np.mean((found.predict(rows[4000:]) - targets[4000:]) ** 2) < 1.05 * least
 
 
 def test_partitions_leave_the_processors_to_each_other():

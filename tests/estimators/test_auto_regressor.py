@@ -12,14 +12,18 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from confidently import AutoRegressor, OnlineRegressor, Ridge, load, merge
+from confidently import AutoRegressor, OnlineRegressor, Ridge, load
 from confidently.data import open_stream
 from tests.combinations import sampled
 
 WEIGHT = "an online method: a weight scales the loss of one step, which is not the same as learning the row twice"
 FAILURES = {f"check_sample_weight_equivalence_on_{kind}_data": WEIGHT for kind in ("dense", "sparse")}
 GIVEN = [OnlineRegressor(prior_variance=10.0), OnlineRegressor("quantile", view="standard")]
-TABLE = ["ridge on rows", "ridge on products", *(f"ridge on {width} cosines" for width in ("wide", "medium", "narrow"))]
+TABLE = [
+    *(f"ridge on {seen}" for seen in ("rows", "products", "bins", "cosines of standard", "cosines of ranks")),
+    "ridge on standard, forget 0.01",
+    *(f"ridge on products of {n} bins, of the rest" for n in (6, 36, 216)),
+]
 WORDS = ["ridge on rows", "ridge on rows, with a wider prior", "ridge on rows of unit norm", "ridge on idf"]
 
 
@@ -48,19 +52,23 @@ def test_members_follow_from_what_the_columns_are(name, expected):
     X, y = data(name)
     model = AutoRegressor().fit(X, y)
     assert list(model.members_) == expected
-    assert model.weights_.sum() == pytest.approx(1.0)
+    of_targets = ["of the rest" not in name for name in expected]
+    assert model.weights_[of_targets].sum() == pytest.approx(1.0)
     predictions = [member.predict(X) for member in model.members_.values()]
     np.testing.assert_allclose(model.predict(X), model.weights_ @ predictions, rtol=1e-9, atol=1e-9)
 
 
 def test_many_columns_have_diagonal_products_or_none():
     generator = np.random.default_rng(0)
-    for columns, expected in ((40, "diag"), (80, None)):
+    for columns, expected, rests in ((6, "full", (6, 36)), (40, "diag", (6,)), (80, None, ())):
         X = generator.normal(size=(300, columns))
         members = AutoRegressor().fit(X, X[:, 0]).members_
         found = members.get("ridge on products")
         assert (None if found is None else found.learner_.settings.covariance) == expected
-        assert "ridge on wide cosines" in members
+        assert members["ridge on cosines of ranks"].view.views[-1].n == 200  # and 400 for more rows
+        assert [name for name in members if "rest" in name] == [
+            f"ridge on products of {n} bins, of the rest" for n in rests
+        ]
 
 
 def test_it_learns_what_no_linear_regression_can_and_covers():
@@ -231,8 +239,6 @@ def test_what_is_not_supported_is_one_error():
     model = AutoRegressor().fit(X, y)
     with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
         clone(model).set_params(dtype="float64").fit(X, y).set_params(dtype="float32").partial_fit(X, y)
-    with pytest.raises(TypeError, match="merge takes fitted classifiers or OnlineRegressors, got AutoReg"):
-        merge([model, model])
     assert Ridge(r=None).get_params() == {"r": None}
 
 

@@ -6,12 +6,24 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
-from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, load, merge
+from confidently import (
+    AROW,
+    AutoClassifier,
+    AutoRegressor,
+    Logistic,
+    OnlineClassifier,
+    OnlineRegressor,
+    load,
+    merge,
+)
 from confidently.models.merged_learner import MergeError
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
+from confidently.stack.number_stack import CALIBRATION, PRODUCTS
 from confidently.stack.stack import HESSIAN, OWN, SHARE
+from confidently.tasks.targets import Targets
 from tests.estimators.test_auto_classifier import data, words
 
 GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), view="unit,pairs")]
@@ -102,3 +114,48 @@ def test_files_of_stacks_are_merged(ok, tmp_path):
     assert result["rows_seen"] == 1200
     assert json.loads(ok("evaluate", tmp_path / "m.cw", tmp_path / "0.csv", "--json"))["error"] < 0.1
     assert load(tmp_path / "m.cw").members == "auto"
+
+
+# --- regressions ----------------------------------------------------------------------------------------------------
+
+NUMBERS, TARGETS = make_friedman1(4800, n_features=6, noise=1.0, random_state=0)
+
+
+def test_regressions_that_continue_from_one_are_merged_nearly_to_that_of_one_pass():
+    def started():
+        return AutoRegressor().fit(NUMBERS[:1000], TARGETS[:1000])
+
+    rows = [slice(first, first + 1000) for first in (1000, 2000, 3000)]
+    parts = [started().partial_fit(NUMBERS[own], TARGETS[own]) for own in rows]
+    merged, whole = merge(parts, base=started()), started().partial_fit(NUMBERS[1000:4000], TARGETS[1000:4000])
+    errors = [np.mean((m.predict(NUMBERS[4000:]) - TARGETS[4000:]) ** 2) for m in (merged, whole, *parts)]
+    assert errors[0] < 1.03 * errors[1]
+    assert errors[0] < min(errors[2:])
+    assert merged.n_seen_ == 4000
+    low, high = merged.predict_interval(NUMBERS[4000:]).T
+    assert np.mean((low <= TARGETS[4000:]) & (TARGETS[4000:] <= high)) == pytest.approx(0.9, abs=0.04)
+    assert merged.partial_fit(NUMBERS[4000:], TARGETS[4000:]).n_seen_ == 4800
+
+
+def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
+    given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
+    parts = [
+        AutoRegressor(given, shuffle=False).fit(NUMBERS[own], TARGETS[own]) for own in (slice(600), slice(600, 2400))
+    ]
+    state, one, other = (model.learner_.state for model in (merge(parts), *parts))
+    for k, (first, second) in enumerate(zip(one["mixture.rows"][1:], other["mixture.rows"][1:], strict=True)):
+        mean = (one[PRODUCTS][k] + other[PRODUCTS][k]) / (first + second)
+        assert state[PRODUCTS][k] / state["mixture.rows"][1 + k] == pytest.approx(mean)
+        assert state["mixture.rows"][1 + k] == max(first, second)
+    assert state[WEIGHTS].sum() == pytest.approx(1.0)
+    errors = [model[WEIGHTS] @ state[PRODUCTS][-1] @ model[WEIGHTS] for model in (state, one, other)]
+    assert errors[0] < 1.002 * min(errors)  # but for the ridge and the shares of windows
+    targets = [Targets.of(model[CALIBRATION]) for model in (state, one, other)]
+    assert targets[0].squared_errors == targets[1].squared_errors + targets[2].squared_errors
+    assert targets[0].weight == 2400
+
+
+def test_regressions_whose_bins_differ_are_refused():
+    parts = [AutoRegressor().fit(NUMBERS[own], TARGETS[own]) for own in (slice(1200), slice(1200, 2400))]
+    with pytest.raises(MergeError, match="ridge on bins: the first 1,000 values of 6 columns differ"):
+        merge(parts)

@@ -17,7 +17,7 @@ from confidently.learner.learner import Learner
 from confidently.learner.recipe import Recipe
 from confidently.rules import Ridge as RidgeRule
 from confidently.stack.members import ROWS, WEIGHTS, Plan
-from confidently.stack.number_stack import CALIBRATION, PRODUCTS, NumberStack
+from confidently.stack.number_stack import CALIBRATION, PRODUCTS, SHARE, NumberStack
 from confidently.tasks.targets import INITIAL_TARGET, Targets
 from tests.twins import number_stack as twins
 from tests.twins.regression import Twin
@@ -25,30 +25,37 @@ from tests.twins.regression import Twin
 N, D = 80, 4
 
 
-@pytest.mark.parametrize("members", [1, 2, 5])
+@pytest.mark.parametrize("members, rests", [(1, 0), (2, 0), (5, 0), (2, 1), (6, 2)])
 @pytest.mark.parametrize("unit", [1e-20, 1.0, 1e15])
-def test_the_mixture_is_that_of_the_twin(members, unit):
+def test_the_mixture_is_that_of_the_twin(members, rests, unit):
     generator = np.random.default_rng(members)
     y = unit * generator.normal(size=N)
     predictions = np.empty((members, N, 2))
     predictions[:, :, 0] = y + unit * generator.normal(size=(members, N)) * np.arange(1, members + 1)[:, None]
+    predictions[members - rests :, :, 0] -= y
+    predictions[:, N // 2 :, 0] += unit * np.linspace(-1.0, 1.0, members)[:, None]  # other weights are better from here
     predictions[:, :, 1] = unit**2 * generator.uniform(0.5, 2.0, (members, N))
     w = generator.choice([0.0, 0.5, 1.0, 3.0], N)
     state = {name: np.zeros(shape, kind) for name, (shape, kind) in NumberStack.shapes(members, 1).items()}
-    state[WEIGHTS][:], state[CALIBRATION][:] = 1 / members, INITIAL_TARGET
-    counter = np.zeros(1, COUNT)
+    state[CALIBRATION][:], share = INITIAL_TARGET, np.full(3, 1 / 3)
+    counter, mixed = np.zeros(1, COUNT), np.zeros(N)
     _core.number_mixture_learn(
-        state[WEIGHTS], state[PRODUCTS], state[ROWS], state[CALIBRATION], counter, predictions, y, w, True
-    )
-    twin = twins.Mixture(members)
+        state[WEIGHTS], share, state[PRODUCTS], state[ROWS], state[CALIBRATION], counter, rests, predictions, y, w,
+        True, mixed,
+    )  # fmt: skip
+    twin, expected = twins.Mixture(members, rests), np.zeros(N)
     for i in range(N):
+        expected[i] = twin.weights() @ predictions[:, i, 0]
         if w[i] > 0:
             twin.learn(predictions[:, i, 0], np.sqrt(predictions[:, i, 1]), y[i], w[i])
-    products, total = twin.discounted()
-    assert state[WEIGHTS] == pytest.approx(twin.weights(), rel=1e-8, abs=1e-9)
-    assert state[WEIGHTS].sum() == pytest.approx(1.0, abs=1e-12)
-    assert state[PRODUCTS] / unit**2 == pytest.approx(products / unit**2, rel=1e-9)
-    assert state[ROWS] == pytest.approx([w.sum() - w[w > 0][0], total])
+    products, totals = zip(*(twin.discounted(window) for window in (50, 300, 5000)), strict=True)
+    assert mixed / unit == pytest.approx(expected / unit, rel=1e-7, abs=1e-9)
+    assert state[WEIGHTS] == pytest.approx(twin.weights(), rel=1e-7, abs=1e-9)
+    assert state[WEIGHTS][: members - rests].sum() == pytest.approx(1.0, abs=1e-12)
+    assert share == pytest.approx(twin.share, rel=1e-6)
+    assert members == 1 or share.std() > 0.001
+    assert state[PRODUCTS] / unit**2 == pytest.approx(np.array(products) / unit**2, rel=1e-9)
+    assert state[ROWS] == pytest.approx([w.sum() - w[w > 0][0], *totals])
     targets = Targets.of(state[CALIBRATION])
     assert np.sqrt(targets.squared_errors / targets.predicted) == pytest.approx(twin.rmse())
     assert targets.noise_factor() == pytest.approx(twin.noise_factor())
@@ -62,11 +69,12 @@ def test_weights_of_a_mixture_are_sure_given_that_they_add_up_to_1():
     np.testing.assert_allclose(stack.weight_deviations() ** 2, 0.3**2 * (1 - 1 / 3))
     y = 100.0 * (X[:, 0] + generator.normal(size=N))
     stack.learn(as_matrix(X), np.zeros(N, np.int32), targets=y[:, None])
-    error = stack.state[PRODUCTS].diagonal().min() / stack.state[ROWS][1]
-    precision = stack.state[PRODUCTS] / error + np.eye(3) / 0.3**2
     along = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]).T  # in which weights may change
-    covariance = along @ np.linalg.inv(along.T @ precision @ along) @ along.T
-    np.testing.assert_allclose(stack.weight_deviations() ** 2, np.diag(covariance), rtol=1e-6)
+    expected = np.zeros(3)
+    for share, products, rows in zip(stack.state[SHARE][0], stack.state[PRODUCTS], stack.state[ROWS][1:], strict=True):
+        precision = products / (products.diagonal().min() / rows) + np.eye(3) / 0.3**2
+        expected += share * np.diag(along @ np.linalg.inv(along.T @ precision @ along) @ along.T)
+    np.testing.assert_allclose(stack.weight_deviations() ** 2, expected, rtol=1e-6)
 
 
 def test_rows_have_their_targets_and_weights_in_any_order():
@@ -86,21 +94,23 @@ def learner_settings(covariance, prior):
     return Recipe(RidgeRule(), covariance, targets=True, others={"prior_variance": prior}).settings(1)
 
 
-def plan(settings, view, name):
+def plan(settings, view, name, rest=False):
     def make(n_classes, n_features, columns):
         return Learner(settings, n_classes, n_features, view=view, columns=columns)
 
-    return Plan(name, make)
+    return Plan(name, make, rest=rest)
 
 
+@pytest.mark.parametrize("rests", [0, 1, 2])
 @pytest.mark.parametrize("rows_per_call", [1, 7, N])
-def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call):
+def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests):
     """Ridge regressions with a full covariance and a diagonal one, whose predictions the twins make from all rows."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(N, D))
     y = X @ generator.normal(size=D) + 0.3 * generator.normal(size=N) + 2.0
     chosen = [("full", 1.0), ("full", 0.01), ("diag", 1.0)]
-    recipes = [plan(*learner_settings(*one), str(one)) for one in chosen]
+    bases = len(chosen) - rests
+    recipes = [plan(*learner_settings(*one), str(one), rest=k >= bases) for k, one in enumerate(chosen)]
     stack = NumberStack(recipes, n_features=D)
     for first in range(0, N, rows_per_call):
         part = slice(first, first + rows_per_call)
@@ -113,18 +123,21 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call):
         Twin(step, 1.0, prior, diagonal=covariance == "diag", centered=covariance == "full")
         for covariance, prior in chosen
     ]
-    mixture = twins.Mixture(len(chosen))
+    mixtures = [twins.Mixture(bases + k, k) for k in range(1 + rests)]  # of the members before each rest, and of all
     for x, target in zip(X, y, strict=True):
-        for regression in regressions:
-            regression.learn(x, target)
-        if len(mixture.rows) or mixture.before:
-            errors = [regression.errors for regression in regressions]
-            means = np.array([target - own[-1][0] for own in errors])
-            noise = [np.mean([e**2 / spread for e, spread in own[:-1]]) if len(own) > 1 else 1.0 for own in errors]
-            deviations = np.sqrt([own[-1][1] * factor for own, factor in zip(errors, noise, strict=True)])
-        else:
-            means = deviations = np.zeros(len(chosen))
-        mixture.learn(means, deviations, target, 1.0)
+        means, deviations = np.zeros(len(chosen)), np.zeros(len(chosen))
+        for k, regression in enumerate(regressions):
+            before = mixtures[max(k - bases, 0)]
+            own = target if k < bases else target - before.weights() @ means[:k]
+            regression.learn(x, own)
+            errors = regression.errors
+            if mixtures[0].before:
+                noise = np.mean([e**2 / spread for e, spread in errors[:-1]]) if len(errors) > 1 else 1.0
+                means[k], deviations[k] = own - errors[-1][0], np.sqrt(errors[-1][1] * noise)
+            else:
+                means[k] = own  # which no member can predict
+        for k, mixture in enumerate(mixtures):
+            mixture.learn(means[: bases + k], deviations[: bases + k], target, 1.0)
     assert stack.state[WEIGHTS] == pytest.approx(mixture.weights(), rel=1e-7, abs=1e-9)
     targets = Targets.of(stack.state[CALIBRATION])
     assert np.sqrt(targets.squared_errors / targets.predicted) == pytest.approx(mixture.rmse())
@@ -132,7 +145,9 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call):
     found = stack.number_distribution(as_matrix(X))
     means, deviations = stack.predictions(as_matrix(X))
     assert found.mean[:, 0] == pytest.approx(mixture.weights() @ means)
-    assert found.spread[:, 0] == pytest.approx((np.abs(mixture.weights()) @ deviations) ** 2 * mixture.factor())
+    spread = (np.abs(mixture.weights()[:bases]) @ deviations[:bases]) ** 2 * mixture.factor()
+    assert found.spread[:, 0] == pytest.approx(spread)
+    assert np.array([mixture.share for mixture in mixtures]) == pytest.approx(stack.state[SHARE])
     assert (stack.numbers(as_matrix(X)) == found.mean).all()
 
 

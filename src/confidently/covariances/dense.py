@@ -25,7 +25,7 @@ import numpy as np
 from .. import _core
 from ..memory import require_memory
 from ..rules.ranges import Range
-from . import normal_equations, open_block
+from . import normal_equations, open_block, triangles
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .dense_matrices import flushed_matrices, leading, leading_rows, rows_in_use, subtract_pending
 from .examples import Block, Examples, Progressive
@@ -219,12 +219,12 @@ class Dense(WeightCovariance):
         in_order = [
             name for name in self.shapes(Size(n_features, 2)) if name in packed
         ]  # whether trained in place, grown or loaded
-        return {name: packed[name] for name in (*in_order, *packed.keys() - in_order)}
+        return triangles.packed({name: packed[name] for name in (*in_order, *packed.keys() - in_order)})
 
     def unpacked(self, arrays: State, size: Size) -> State:
         """Return the state; files hold only the pending rows in use, and those of format 1 none."""
-        arrays = super().unpacked(arrays, size)
         rows, columns = self._shape(size)
+        arrays = triangles.unpacked(super().unpacked(arrays, size), self.matrix_size(self.settings, rows, columns))
         for name, array in open_block.closed(rows, self.settings.dtype).items():
             arrays.setdefault(name, array)
         if normal_equations.applies(self.settings):

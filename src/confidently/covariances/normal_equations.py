@@ -147,7 +147,7 @@ def solve(state: State, prior_variance: float) -> tuple[np.ndarray, np.ndarray] 
     if failed:
         return None
     inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    return unit[:, None] * inverse * unit, unit[:, None] * mean
+    return inverse * np.outer(unit, unit), unit[:, None] * mean  # symmetric to the last bit
 
 
 def _power_of_two(n: int) -> int:

@@ -15,8 +15,7 @@ from ..learner.streams import prune_names
 from ..models.alignment import aligned
 from ..models.model import Model
 from ..models.stack_merging import merge_all_in_round
-from ..stack.members import parts_of
-from ..stack.stack import Stack
+from ..stack.members import Members, parts_of
 
 
 @dataclass
@@ -65,7 +64,7 @@ def change_of(base: Model, model: Model) -> Change:
     learner = model.learner
     before = _reaching(base, learner.n_features).learner
     known = before.n_features
-    if whole := isinstance(learner, Stack) or _may_differ_anywhere(before, learner):
+    if whole := isinstance(learner, Members) or _may_differ_anywhere(before, learner):
         columns = np.arange(known, dtype=np.int32)
     else:
         first = learner.settings.fit_intercept
@@ -103,7 +102,7 @@ def advanced(base: Model, change: Change) -> Model:
     if known < base.learner.n_features:
         learner.state["weights"] = _put(base.learner, learner, change.columns)
     learner.n_features = base.learner.n_features + change.model.learner.n_features - known
-    if isinstance(learner, Stack):
+    if isinstance(learner, Members):
         learner.dropped = base.learner.dropped  # which its parts, that drop nothing, do not know
     features = None
     if base.features is not None:
@@ -118,7 +117,7 @@ def _reaching(model: Model, n_features: int) -> Model:
 
     Merging gives the features that it lacks to a model with a view, which knows what they were in its rows.
     """
-    seen = isinstance(model.learner, Stack) or model.learner.view is not None
+    seen = isinstance(model.learner, Members) or model.learner.view is not None
     if model.features is not None or seen or model.learner.n_features >= n_features:
         return model
     learner = copy(model.learner)
@@ -164,7 +163,7 @@ def _as_rows(weights: np.ndarray) -> np.ndarray:
 def _restricted(model: Model, columns: np.ndarray) -> Model:
     """Return a model on some of its features, without their names."""
     learner = copy(model.learner)
-    if not isinstance(learner, Stack):
+    if not isinstance(learner, Members):
         learner.state, learner.n_features = dict(learner.state), len(columns)
         learner.state["weights"] = model.learner.weights
         if len(columns) < model.learner.n_features:

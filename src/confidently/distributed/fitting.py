@@ -17,8 +17,9 @@ from ..data import ReaderOptions
 from ..data.classes import check_classes
 from ..data.features import Features
 from ..data.memory.labels import training_of
-from ..estimators.auto import AutoClassifier
+from ..estimators.auto import AutoClassifier, AutoRegressor
 from ..estimators.classifier import OnlineClassifier
+from ..estimators.mixture import MixtureEstimator
 from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
 from ..models.model import Model
@@ -31,9 +32,9 @@ from .sources import Survey
 from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
 
 Report = Callable[[Round], None]
-TRAINED = (OnlineClassifier, AutoClassifier, OnlineRegressor)
-AnyEstimator = OnlineClassifier | AutoClassifier | OnlineRegressor
-Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier, OnlineRegressor)
+TRAINED = (OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor)
+AnyEstimator = OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor
+Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor)
 
 
 def fit(
@@ -65,10 +66,10 @@ def fit(
 
     Parameters
     ----------
-    estimator : OnlineClassifier, AutoClassifier or OnlineRegressor
+    estimator : OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor
         Without a kernel. It makes ``passes`` passes; its ``shuffle=True`` means "within", and "auto" None. The members
-        of an AutoClassifier, unless given, are chosen once, by the first 1000 rows of all, so that all partitions train
-        the same; each member is merged as a single classifier is. Ridge regressions with a full or shared
+        of a stack, unless given, are chosen once, by the first 1000 rows of all, so that all partitions train the same;
+        each member is merged as a single learner is. Ridge regressions with a full or shared
         covariance are those of one pass over all rows, up to rounding.
     data : path, list or dask.bag of paths; or dask.array or dask.dataframe
         Files, folders and globs as for :func:`confidently.data.open_stream`, which every worker can open; or rows of
@@ -98,7 +99,7 @@ def fit(
 
     Returns
     -------
-    OnlineClassifier, AutoClassifier or OnlineRegressor
+    OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor
         The estimator, fitted. Rows, mistakes and updates of all partitions are added.
 
     Raises
@@ -158,8 +159,8 @@ class _Training:
     ) -> None:  # fmt: skip
         if not isinstance(estimator, TRAINED):
             raise TypeError(
-                "training on a cluster needs an OnlineClassifier, an AutoClassifier or an OnlineRegressor, got "
-                f"{type(estimator).__name__}"
+                "training on a cluster needs an OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor, "
+                f"got {type(estimator).__name__}"
             )
         estimator._check_parameters(partial=True)
         for one in single_learners(estimator):
@@ -257,7 +258,7 @@ class _Training:
 
 def single_learners(estimator: AnyEstimator) -> Sequence[OnlineClassifier | OnlineRegressor]:
     """Return the estimator itself, or the members that a stack was given."""
-    if not isinstance(estimator, AutoClassifier):
+    if not isinstance(estimator, MixtureEstimator):
         return [estimator]
     members: Any = estimator.members
     return [] if isinstance(members, str) else list(members)

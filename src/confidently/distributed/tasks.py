@@ -26,6 +26,7 @@ from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..stack.label_stack import LABEL_COUNTS
 from ..stack.members import ROWS, WEIGHTS, Members, parts_of
+from ..stack.number_stack import PRODUCTS
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..stack.threads import members_in_turn
 from .change import Change, change_of, merge_changes
@@ -33,7 +34,7 @@ from .change import Change, change_of, merge_changes
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
 # arrays of states that only a first pass changes
-CALIBRATED = ("calibration", WEIGHTS, SHARE, OWN, HESSIAN, ROWS, LABEL_COUNTS)
+CALIBRATED = ("calibration", WEIGHTS, SHARE, OWN, HESSIAN, PRODUCTS, ROWS, LABEL_COUNTS)
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,11 @@ def choose_by_files(model: Model, paths: Sequence[str], job: Job) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # as in learn_files
             with _opened(paths, model, learning, job) as stream:
-                learning.prepare(stream)
+                rows = learning.prepare(stream)
     except (DataError, OSError, ValueError) as error:
         return Failure(error)
+    if rows is not None:
+        learning.learner.keep_first_values(rows.matrix)
     return replace(model, learner=learning.learner, features=learning.features)
 
 
@@ -99,7 +102,9 @@ def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
     """Return an untrained model with members that these rows choose."""
     try:
         trained = _estimator(estimator, model)
-        trained.learner_.prepare(trained._matrix(_joined([head[0] for head in heads])))
+        rows = trained._matrix(_joined([head[0] for head in heads]))
+        trained.learner_.prepare(rows)
+        trained.learner_.keep_first_values(rows)
     except (ValueError, TypeError) as error:
         return Failure(error)
     return replace(model, learner=trained.learner_)

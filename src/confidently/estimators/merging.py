@@ -11,10 +11,10 @@ from ..models.merged_learner import HOW
 from ..models.stack_merging import merge_all
 from ..rules.ranges import check_choice
 from .base_classifier import BaseOnlineClassifier
-from .regressor import OnlineRegressor
+from .base_regressor import BaseOnlineRegressor
 
-MERGED = (BaseOnlineClassifier, OnlineRegressor)
-AnyOnline = TypeVar("AnyOnline", bound=BaseOnlineClassifier[Any] | OnlineRegressor)
+MERGED = (BaseOnlineClassifier, BaseOnlineRegressor)
+AnyOnline = TypeVar("AnyOnline", bound=BaseOnlineClassifier[Any] | BaseOnlineRegressor[Any])
 
 
 def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str = "product") -> AnyOnline:
@@ -28,10 +28,10 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
 
     Parameters
     ----------
-    models : iterable of OnlineClassifier, AutoClassifier or OnlineRegressor
+    models : iterable of OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor
         Fitted, all of one kind, with the same rule, covariance and view. Features are aligned by name, or by column
         where they have none; classes by name. A class that a model does not know is at the prior in that model.
-    base : OnlineClassifier, AutoClassifier or OnlineRegressor, optional
+    base : OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor, optional
         The estimator from which all of them continued; by default each started at the prior.
     how : {"product", "mean"}, default="product"
         Add what each has learned, or average it. A rule that keeps Sigma at its prior has its changes of the mean added
@@ -39,7 +39,7 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
 
     Returns
     -------
-    OnlineClassifier, AutoClassifier or OnlineRegressor
+    OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor
         A new one, with the settings of the first; ``partial_fit`` continues it. Rows, mistakes and updates are added.
 
     Raises
@@ -75,7 +75,7 @@ def merge(models: Iterable[AnyOnline], base: AnyOnline | None = None, how: str =
     models = list(models)
     for model in [*models, *([] if base is None else [base])]:
         if not isinstance(model, MERGED):
-            raise TypeError(f"merge takes fitted classifiers or OnlineRegressors, got {type(model).__name__}")
+            raise TypeError(f"merge takes fitted classifiers or regressors, got {type(model).__name__}")
         if not hasattr(model, "learner_"):
             raise TypeError("merge takes fitted estimators, got one that is not fitted; call fit first")
     names = [f"model {k}" for k in range(1, len(models) + 1)]

@@ -1,4 +1,4 @@
-"""Classifiers and a regressor for River's pipelines, metrics and drift detectors.
+"""Classifiers and regressors for River's pipelines, metrics and drift detectors.
 
 They need the extra ``river``. Rows are dicts, which compiled code reads and learns.
 Features are numbered in the order in which they appear.
@@ -19,7 +19,7 @@ from ..learner.dicts import DictRows
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from ..stack.dict_rows import StackRows
+from ..stack.dict_rows import NumberStackRows, StackRows
 from ..stack.members import WEIGHTS
 from ..views.table import make_view
 from ..views.view import View
@@ -252,7 +252,30 @@ class OnlineClassifier(WeightsByName, DictClassifier):
         return FrameRows(recipe_of(self, make_view(self.view)), self.calibration, self.hash_bits)
 
 
-class AutoClassifier(DictClassifier):
+class StackOnDicts(base.Base):
+    """Base of the estimators of stacks."""
+
+    _rows: StackRows
+
+    def __init__(self, dtype: str = "float64") -> None:
+        self.dtype = dtype
+        check_choice("dtype", dtype, DTYPES)
+        self._rows = self._new_rows(dtype)
+
+    @property
+    def members(self) -> dict[str, float]:
+        """The weights of the members, by name."""
+        stack = self._rows.learner
+        return dict(zip(stack.names, stack.state[WEIGHTS].tolist(), strict=True)) if stack.names else {}
+
+    def _estimator(self) -> dict[str, Any]:
+        return {"members": "auto"}
+
+    def _new_rows(self, dtype: str) -> StackRows:
+        raise NotImplementedError
+
+
+class AutoClassifier(StackOnDicts, DictClassifier):
     """Several online learners on different views of the same rows, and a mixture of what they say; nothing to tune.
 
     See :class:`confidently.AutoClassifier`, which learns the same from arrays. The members are chosen by the first
@@ -274,19 +297,10 @@ class AutoClassifier(DictClassifier):
     Accuracy: 90.15%
     """
 
-    def __init__(self, dtype: str = "float64") -> None:
-        self.dtype = dtype
-        check_choice("dtype", dtype, DTYPES)
-        self._rows = StackRows(dtype)
+    _rows: StackRows
 
-    @property
-    def members(self) -> dict[str, float]:
-        """The weights of the members, by name."""
-        stack = self._rows.learner
-        return dict(zip(stack.names, stack.state[WEIGHTS].tolist(), strict=True)) if stack.names else {}
-
-    def _estimator(self) -> dict[str, Any]:
-        return {"members": "auto"}
+    def _new_rows(self, dtype: str) -> StackRows:
+        return StackRows(dtype)
 
 
 class OnlineMultiLabelClassifier(GaussianOnDicts, base.MultiLabelClassifier):
@@ -333,7 +347,39 @@ class OnlineMultiLabelClassifier(GaussianOnDicts, base.MultiLabelClassifier):
         return {name: {False: 1.0 - p, True: p} for name, p in self._rows.label_probabilities(x).items()}
 
 
-class OnlineRegressor(WeightsByName, OnDicts, base.MiniBatchRegressor):
+class DictRegressor(OnDicts, base.MiniBatchRegressor):
+    """Base of the regressors of one number per row."""
+
+    _rows: NumberRows | NumberStackRows
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> None:
+        """Train on one row.
+
+        Parameters
+        ----------
+        x : dict
+            Features by name.
+        y : float
+            The row's number.
+        w : float
+            Weight >= 0 of the row; 0 has the same effect as leaving out the row.
+
+        Raises
+        ------
+        ValueError
+            For values that are not numbers, strings or None, or not finite; the regressor is then unchanged.
+        """
+        self._rows.learn(x, y, w)
+
+    def predict_one(self, x: Mapping[Hashable, Any], with_dist: bool = False, **kwargs: Any) -> Any:
+        """Return the expected number of a row; with ``with_dist`` a :class:`river.proba.Gaussian` around it."""
+        if not with_dist:
+            return self._rows.predict(x)
+        mean, variance = self._rows.distribution(x)
+        return proba.Gaussian._from_state(n=1, m=mean, var=variance, ddof=0)
+
+
+class OnlineRegressor(WeightsByName, DictRegressor):
     """Online linear regression with a Gaussian over its weights, for River.
 
     See :class:`confidently.OnlineRegressor`, which learns the same from arrays. With ``covariance="full"`` and the rule
@@ -400,31 +446,33 @@ class OnlineRegressor(WeightsByName, OnDicts, base.MiniBatchRegressor):
         recipe = recipe_of(self, make_view(self.view), targets=True)
         return NumberRows(recipe, self.calibration is not None, self.hash_bits)
 
-    def learn_one(self, x: Mapping[Hashable, Any], y: float, w: float = 1.0) -> None:
-        """Train on one row.
-
-        Parameters
-        ----------
-        x : dict
-            Features by name.
-        y : float
-            The row's number.
-        w : float
-            Weight >= 0 of the row; 0 has the same effect as leaving out the row.
-
-        Raises
-        ------
-        ValueError
-            For values that are not numbers, strings or None, or not finite; the regressor is then unchanged.
-        """
-        self._rows.learn(x, y, w)
-
-    def predict_one(self, x: Mapping[Hashable, Any], with_dist: bool = False, **kwargs: Any) -> Any:
-        """Return the expected number of a row; with ``with_dist`` a :class:`river.proba.Gaussian` around it."""
-        if not with_dist:
-            return self._rows.predict(x)
-        mean, variance = self._rows.distribution(x)
-        return proba.Gaussian._from_state(n=1, m=mean, var=variance, ddof=0)
-
     def _estimator(self) -> dict[str, Any]:
         return {"covariance": self.covariance, "calibration": self.calibration}
+
+
+class AutoRegressor(StackOnDicts, DictRegressor):
+    """Several online regressions on different views of the same rows, and a mixture of these; nothing to tune.
+
+    See :class:`confidently.AutoRegressor`, which learns the same from arrays. The members are chosen by the first rows,
+    after 1, 10 and 100 of them. Members chosen later train on all rows so far.
+
+    Parameters
+    ----------
+    dtype : {"float64", "float32"}, default="float64"
+        Type of the members' states.
+
+    Notes
+    -----
+    Rows are as for :class:`OnlineClassifier`, and need no scaler before: numbers are standardized, and 0 is a value.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> evaluate.progressive_val_score(datasets.TrumpApproval(), AutoRegressor(), metrics.MAE())
+    MAE: 0.290262
+    """
+
+    _rows: NumberStackRows
+
+    def _new_rows(self, dtype: str) -> NumberStackRows:
+        return NumberStackRows(dtype)

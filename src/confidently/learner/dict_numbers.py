@@ -51,8 +51,7 @@ class NumberRows(FrameRows):
         """Train on a row and its number."""
         if weight != 1.0:
             check_weight(weight)
-        if not -MAX_TARGET <= y <= MAX_TARGET or (y < 0 and self.learner.settings.rule.counts):
-            self._refuse(y)
+        checked_target(y, self.learner.settings.rule.counts)
         try:
             if not self.growing and self.core.learn_number(x, y, weight):  # the usual case
                 if self.until_due:
@@ -88,10 +87,6 @@ class NumberRows(FrameRows):
         if not self.as_matrices and "precision" in state:
             self.until_due = normal_equations.rows_until_due(state)
             self._due = int(state["counters"][0]) + self.until_due
-
-    def _refuse(self, y: Any) -> None:
-        counts = self.learner.settings.rule.counts
-        raise ValueError(f"targets must be {'in 0 to' if counts else 'finite and at most'} {MAX_TARGET:g}, got {y!r}")
 
     def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
         targets = np.asarray(y, dtype=np.float64).reshape(-1, 1)
@@ -154,3 +149,10 @@ class NumberRows(FrameRows):
         self.grow_features()
         found = getattr(self.learner, quantity)()[0]
         return dict(zip(names, found[: len(names)].tolist(), strict=True))
+
+
+def checked_target(y: Any, counts: bool = False) -> float:
+    """Return a target as a number; ``counts``: whether it must not be negative."""
+    if not -MAX_TARGET <= y <= MAX_TARGET or (y < 0 and counts):
+        raise ValueError(f"targets must be {'in 0 to' if counts else 'finite and at most'} {MAX_TARGET:g}, got {y!r}")
+    return float(y)

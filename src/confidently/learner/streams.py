@@ -115,11 +115,15 @@ class StreamLearner:
             yield batch.rows(first, last) if last - first < len(batch) else batch
             first = last
 
-    def prepare(self, batches: Iterable[Batch]) -> None:
-        """Choose the members of a stack by the first rows and make room for their features, without training."""
+    def prepare(self, batches: Iterable[Batch]) -> Batch | None:
+        """Choose the members of a stack by the first rows, without training, and return these rows.
+
+        There is room for their features.
+        """
         for batch in self._prepared(batches):
             self._keep_names(batch)
-            return
+            return batch
+        return None
 
     def _prepared(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """Yield the same rows, after the first of them have chosen the members of a stack."""

@@ -20,7 +20,7 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.label_stack import LabelStack
-from ..stack.members import Members, parts_of
+from ..stack.members import REST, Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
@@ -264,11 +264,16 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             raise ValueError(f"member {k} has no settings")
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
-    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), n_classes))
+    rests = [saved["kind"] == REST for saved in header.members]
+    if sorted(rests) != rests or all(rests):
+        raise ValueError("members that learn what others leave must come after these")
+    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), n_classes, sum(rests)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
         raise ValueError("members of label sets and of classes in one stack")
-    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, header.dropped)
+    stack = kind.of(
+        members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests), header.dropped
+    )
     for member in members:
         if isinstance(member, NaiveBayes):
             member.check_values()

@@ -13,12 +13,15 @@ from .. import _core
 from ..covariances.state import State
 from ..learner.streams import prune_names
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
-from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member
+from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member, Members
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
-from ..stack.number_stack import NumberStack
-from ..stack.stack import HESSIAN, OWN, SHARE, Stack
+from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
+from ..stack.number_stack import PRODUCTS, NumberStack, number_weights
+from ..stack.stack import HESSIAN, OWN, SHARE
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
+from ..tasks.targets import INITIAL_TARGET
+from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
 from .merged_learner import MergeError
 from .merging import merge_models, merge_round
@@ -31,8 +34,9 @@ def merge_all(
     """Return the merged model of single learners or of stacks, which must have the same members.
 
     The weights of each window of the merged mixture are the mean of the stacks', weighted by the curvature of their
-    log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Windows have the
-    mean of their shares. Members that one of the stacks has dropped are dropped.
+    log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Those of
+    regressions follow from the sum of the products of errors, of as many rows as the stack with the most has. Windows
+    have the mean of their shares. Members that one of the stacks has dropped are dropped.
 
     Raises
     ------
@@ -40,12 +44,9 @@ def merge_all(
         As for single learners; if there are both, or members differ.
     """
     together = [*models, *([] if base is None else [base])]
-    if any(isinstance(model.learner, NumberStack) for model in together):
-        raise MergeError("stacks of regressions cannot be merged; train one on all rows, or merge single regressions")
-    stacks = [isinstance(model.learner, Stack) for model in together]
-    if not any(stacks):
+    if not any(isinstance(model.learner, Members) for model in together):
         return merge_models(models, names, base, base_name, how)
-    if all(stacks):
+    if all(isinstance(model.learner, Members) for model in together):
         together = _of_common_members(together)
         models, base = together[: len(models)], None if base is None else together[-1]
     all_names = [*names, *([] if base is None else [base_name])]
@@ -73,7 +74,7 @@ def merge_all_in_round(base: Model, models: Sequence[Model], columns: Sequence[n
     MergeError
         If what a view has learned cannot be merged.
     """
-    if not isinstance(base.learner, Stack):
+    if not isinstance(base.learner, Members):
         return merge_round(base, models, columns)
     of_base = np.arange(base.learner.n_features)
 
@@ -114,7 +115,7 @@ def _of_common_members(models: Sequence[Model]) -> list[Model]:
 def _members(model: Model) -> list[tuple[str, str | None]] | None:
     """Return name and multiclass task of a stack's members, whose settings are compared when each is merged."""
     stack = model.learner
-    return list(zip(stack.names, stack.multiclass, strict=True)) if isinstance(stack, Stack) else None
+    return list(zip(stack.names, stack.multiclass, strict=True)) if isinstance(stack, Members) else None
 
 
 def _text(members: list[tuple[str, str | None]] | None) -> str:
@@ -184,9 +185,12 @@ def _merged(
     known = [model.learner.dropped for model in together if model.learner.dropped is not None]
     dropped = known[-1] if known else None
     states = _states(together)
-    state = _mixture(states[: len(models)], None if base is None else states[-1])
+    mixture = _number_mixture if isinstance(first, NumberStack) else _mixture
+    state = mixture(states[: len(models)], None if base is None else states[-1])
     n_classes, n_features = (max(getattr(one, name) for one in members) for name in ("n_classes", "n_features"))
-    stack = type(first).of(members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, dropped)
+    stack = type(first).of(
+        members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, first.rests, dropped
+    )
     if merged.features is not None:
         prune_names(stack, merged.features)
     return Model(stack, merged.classes, merged.features, models[0].estimator, merged.source)
@@ -208,7 +212,7 @@ def _states(models: Sequence[Model]) -> list[State]:
 
 
 def _mixture(states: Sequence[State], base: State | None) -> State:
-    """Return the mixture of stacks, whose rows are added."""
+    """Return the mixture of stacks of classifiers, whose rows are added."""
     hessians = np.array([state[HESSIAN] for state in states])
     precision = hessians + _core.weight_precision * np.eye(hessians.shape[-1])
     known = sum(p @ state[OWN][..., None] for p, state in zip(precision, states, strict=True))
@@ -216,14 +220,33 @@ def _mixture(states: Sequence[State], base: State | None) -> State:
     total = evidence.sum(axis=0)
     part = np.divide(evidence.max(axis=0), total, out=np.zeros_like(total), where=total > 0)
     own = np.linalg.solve(precision.sum(axis=0), known)[..., 0]
-    merged = {OWN: own, HESSIAN: part[..., None, None] * hessians.sum(axis=0)}
-    for name in (ROWS, COUNTERS):
-        merged[name] = np.sum([state[name] for state in states], axis=0)
-        if base is not None:
-            merged[name] -= (len(states) - 1) * base[name]
+    merged = {OWN: own, HESSIAN: part[..., None, None] * hessians.sum(axis=0)} | _added(states, base, (ROWS, COUNTERS))
     merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
     if LABEL_COUNTS in states[0]:
         counts = np.array([state[LABEL_COUNTS] for state in states])
         most = counts.max(axis=0)[:, 1] / np.maximum(counts.sum(axis=0)[:, 1], MIN_CURVATURE)
         merged[LABEL_COUNTS] = most[:, None] * counts.sum(axis=0)
     return merged | {WEIGHTS: (merged[SHARE][..., None, :] @ own)[..., 0, :]}
+
+
+def _number_mixture(states: Sequence[State], base: State | None) -> State:
+    """Return the mixture of stacks of regressions, whose rows are added."""
+    merged = _added(states, base, (ROWS, COUNTERS))
+    rows = np.array([state[ROWS][1:] for state in states])  # in the sums of each window
+    total = rows.sum(axis=0)
+    part = np.divide(rows.max(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    merged[ROWS][1:] = part * total
+    merged[PRODUCTS] = part[:, None, None] * np.sum([state[PRODUCTS] for state in states], axis=0)
+    merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
+    before = np.array(INITIAL_TARGET) if base is None else base[NUMBER_CALIBRATION]
+    merged[NUMBER_CALIBRATION] = merged_targets([state[NUMBER_CALIBRATION] for state in states], before)
+    return merged | {WEIGHTS: number_weights(merged)}
+
+
+def _added(states: Sequence[State], base: State | None, names: Sequence[str]) -> State:
+    """Return sums over stacks, in which those of a common base count once."""
+    merged = {name: np.sum([state[name] for state in states], axis=0) for name in names}
+    if base is not None:
+        for name in names:
+            merged[name] -= (len(states) - 1) * base[name]
+    return merged

@@ -35,7 +35,7 @@ class LabelStack(Stack):
     """
 
     @staticmethod
-    def shapes(members: int, n_outputs: int) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
         windows = n_outputs, WINDOWS
         return {
             WEIGHTS: ((n_outputs, members), REAL), SHARE: (windows, REAL), OWN: ((*windows, members), REAL),

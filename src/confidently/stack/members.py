@@ -17,7 +17,8 @@ from ..learner.learner import Learner
 from ..learner.recipe import Recipe
 from ..tasks.task import Task
 from ..views.columns import Columns
-from ..views.view import COUNTED, View
+from ..views.first_values import FirstValues
+from ..views.view import COUNTED, Labelled, View
 from .naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30
 DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
 MISTAKES_TO_RACE = 30  # fewer show little about the members
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
+REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
 Member = Learner | NaiveBayes
 
@@ -46,20 +48,23 @@ class Plan(NamedTuple):
         Returns an untrained member, from the numbers of classes and features and the columns.
     multiclass : str, optional
         What a learner of two classes becomes when a third appears; by default the task of its rule.
+    rest : bool
+        Whether it learns what the mixture of all members before it leaves of the targets; such members come last.
     """
 
     name: str
     make: Callable[[int, int, Columns], Member]
     multiclass: str | None = None
+    rest: bool = False
 
 
-def plan(recipe: Recipe, name: str, multilabel: bool = False) -> Plan:
+def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False) -> Plan:
     """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
         return recipe.learner(n_classes, multilabel, n_features, columns=columns)
 
-    return Plan(name, make, recipe.multiclass)
+    return Plan(name, make, recipe.multiclass, rest)
 
 
 Choose = Callable[[_core.Matrix, Columns, int], list[Plan]]
@@ -88,6 +93,8 @@ class Members:
     names : list of str
     multiclass : list of str or None
         What each member becomes when a third class appears.
+    rests : int
+        The number of the last members that learn what the mixture of those before leaves of the targets.
     state : dict of arrays
         The mixture's own.
     dropped : dict of str to int or None
@@ -95,6 +102,7 @@ class Members:
     """
 
     view = None
+    may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
@@ -106,20 +114,23 @@ class Members:
         self.members: list[Member] = []
         self.names: list[str] = []
         self.multiclass: list[str | None] = []
+        self.rests = 0
         self.state: State = {}
-        self.dropped: dict[str, int] | None = None if choose is None else {}
+        self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
         if plans:
             self._take(plans)
 
     def _take(self, plans: Sequence[Plan]) -> None:
         self.members = [plan.make(self.n_classes, self.n_features, self._columns) for plan in plans]
         self.names, self.multiclass = [plan.name for plan in plans], [plan.multiclass for plan in plans]
+        self.rests = sum(plan.rest for plan in plans)
         self._begin_mixture()
 
     def _begin_mixture(self) -> None:
         """Make the mixture's arrays: the weights of the mean of the members."""
         n = len(self.members)
-        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n, self.n_classes).items()}
+        shapes = self.shapes(n, self.n_classes, self.rests)
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
         self.state[WEIGHTS][:] = 1.0 / n
 
     def __copy__(self) -> Self:
@@ -138,7 +149,7 @@ class Members:
     # --- what a kind of stack defines -----------------------------------------------------------------------------
 
     @staticmethod
-    def shapes(members: int, n_outputs: int) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
         """Return shape and type of the mixture's arrays."""
         raise NotImplementedError
 
@@ -216,6 +227,21 @@ class Members:
             assert self._choose is not None
             check_rows(X, self.dtype)
             self._take(self._choose(X, self._columns, max(n_classes, self.n_classes)))
+
+    def keep_first_values(self, X: _core.Matrix) -> None:
+        """Have views that compare values with the first ones of their column take these from the rows of a matrix.
+
+        So do all stacks that continue from this one, and can be merged.
+        """
+        n = min(X.shape[0], ROWS_TO_CHOOSE)
+        labels = np.zeros(n, np.int32)
+        for member in self.members:
+            if isinstance(member, Learner) and member.view is not None:
+                first = member.view.views[0]
+                if isinstance(first, FirstValues):
+                    rows = Labelled(X, None, 0, labels, None, None, None, member.n_classes)
+                    arrays, _ = first.learn(member.state, rows, None)
+                    member.state = member.state | arrays
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
@@ -300,7 +326,7 @@ class Members:
             Rows seen when it was last called.
         """
         names = self.names
-        if self.dropped is not None and self.n_seen >= _next_race(before) and not self._is_untested():
+        if self.dropped is not None and self.n_seen >= _next_race(before) and self.mistakes >= MISTAKES_TO_RACE:
             while len(self.members) > 1:
                 costs = np.where([_forgets(member) for member in self.members], np.inf, self._removal_costs())
                 k = int(costs.argmin())
@@ -318,25 +344,33 @@ class Members:
             items = getattr(self, name)
             setattr(self, name, items[:k] + items[k + 1 :])
 
-    def _is_untested(self) -> bool:
-        """Whether there were too few mistakes for members to be compared."""
-        return self.mistakes < MISTAKES_TO_RACE
-
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
         kept = [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
-        trained = [pool.submit(self._train_group, *group, part, begun, outputs) for group in self._groups()]
+        self._train_members(part, begun, outputs, calibrate, pool)
+        self._mix(outputs, part, calibrate, log_loss)
+        for array, values in zip(kept, before, strict=True):
+            array[...] = values
+
+    def _train_members(
+        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, pool: Executor
+    ) -> None:
+        """Train the members, and record what they predict of each row before it is used."""
+        self._train_groups(self._groups(), part, begun, outputs, pool)
+
+    def _train_groups(
+        self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: list[Any], outputs: np.ndarray,
+        pool: Executor,
+    ) -> None:  # fmt: skip
+        trained = [pool.submit(self._train_group, *group, part, begun, outputs) for group in groups]
         from concurrent.futures import wait  # imported here, as in threads_for
 
         wait(trained)  # for all of them, before one that failed is undone
         for one in trained:
             one.result()
-        self._mix(outputs, part, calibrate, log_loss)
-        for array, values in zip(kept, before, strict=True):
-            array[...] = values
 
     def _groups(self) -> list[tuple[View | None, list[int]]]:
         """Return the numbers of the members, those with the same view together."""
@@ -422,6 +456,8 @@ class Members:
             {"name": name, "multiclass": multiclass, **_header(member)}
             for name, multiclass, member in zip(self.names, self.multiclass, self.members, strict=True)
         ]
+        for member in members[len(members) - self.rests :]:
+            member["kind"] = REST
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
         return {"settings": self._settings(), **sizes, "members": members, **dropped}
@@ -432,12 +468,12 @@ class Members:
     @classmethod
     def of(
         cls, members: list[Member], names: list[str], multiclass: list[str | None], n_classes: int, n_features: int,
-        dtype: str, state: State, dropped: dict[str, int] | None = None,
+        dtype: str, state: State, rests: int = 0, dropped: dict[str, int] | None = None,
     ) -> Self:  # fmt: skip
         """Return the stack of members that were trained before."""
         stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
         stack.members, stack.names, stack.multiclass, stack.state = members, names, multiclass, state
-        stack.dropped = dropped
+        stack.rests, stack.dropped = rests, dropped
         return stack
 
 

@@ -8,49 +8,65 @@ from .. import _core
 from ..covariances.names import DIAGONAL
 from ..learner.recipe import MAX_FULL, Recipe, automatic_covariance
 from ..rules import Ridge
+from ..views.bins import Bins
 from ..views.columns import Columns
 from ..views.cosines import Cosines
 from ..views.idf import Idf
 from ..views.pairs import Pairs
+from ..views.ranks import Ranks
 from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
 from .choice import MANY, MAX_PAIRS, PAIR_TERMS, look
-from .members import Plan, plan
+from .members import ROWS_TO_CHOOSE, Plan, plan
 from .number_stack import NumberStack
 
-MAX_FULL_TERMS = 600  # products up to which their correlations are learned
-COSINES = 400
-# Kernels by their width: the expected exponent of the kernel between two rows of independent columns, and the prior
-# variance of the weights. Wide ones suit noisy targets, narrow ones those with little noise.
-KERNELS = (("wide", 0.1, 10.0), ("medium", 0.5, 100.0), ("narrow", 2.0, 1000.0))
+MAX_FULL_TERMS = 600  # products or bins up to which their correlations are learned
+MAX_BINNED = 20  # values per row up to which bins of any width are multiplied with each other
+COSINES, FEW_COSINES = 400, 200  # the latter for few rows
+KERNELS = (("standard", 1000.0), ("ranks", 100.0))  # of which columns, and the prior variance of the weights
+BINS = 16  # of a column by itself
+# Bins of columns, of which products learn what other members leave: from wide ones to narrow ones, which need rows.
+BINS_OF_RESTS, FEW_BINS_OF_RESTS = (6, 36, 216), (6, 36)
+FORGET = 0.01
 
 
 def choose_numbers(X: _core.Matrix, columns: Columns, n_classes: int = 1, dtype: str = "float64") -> list[Plan]:
     """Return the members for rows like the first ones of a matrix; there are no classes.
 
     Ridge regression on the rows as they are. For tables, also on products of two standardized columns, if there are
-    few, and on random cosines of all, for three widths of a Gaussian kernel. For many sparse columns also on rows of
-    unit norm and on ``idf``, with other prior variances.
+    few, on bins of the columns, on random cosines of all standardized columns and of all ranks, and one that forgets;
+    then products of bins learn what the mixture of these leaves. For many sparse columns also on rows of unit norm and
+    on ``idf``, with other prior variances.
     """
     seen = look(X, columns)
-    found = [_ridge("rows", None, automatic_covariance(seen.columns), dtype=dtype)]
+    few = X.shape[0] < ROWS_TO_CHOOSE
+    made = partial(_ridge, dtype=dtype)
+    found = [made("rows", None, automatic_covariance(seen.columns))]
     if seen.columns <= MAX_FULL and (seen.numbers or seen.columns <= MANY):
         standard = Standard(unit_norm=False)
         if seen.width <= MAX_PAIRS:
-            terms = seen.columns * (seen.columns + 3) // 2
-            full = terms <= MAX_FULL_TERMS
+            full = seen.columns * (seen.columns + 3) // 2 <= MAX_FULL_TERMS
             pairs = Pairs(max_terms=MAX_FULL_TERMS if full else PAIR_TERMS, unit_norm=False)
-            covariance, prior = ("full", 1.0) if full else (DIAGONAL, 0.1)
-            found.append(_ridge("products", [standard, pairs], covariance, prior, dtype))
-        for name, exponent, prior in KERNELS:
-            cosines = Cosines(n=COSINES, scale=exponent / seen.columns, unit_norm=False)
-            found.append(_ridge(f"{name} cosines", [standard, cosines], "full", prior, dtype))
+            found.append(made("products", [standard, pairs], *(("full", 1.0) if full else (DIAGONAL, 0.1))))
+        bins = Bins(n=BINS, unit_norm=False)
+        found.append(made("bins", bins, "full" if BINS * seen.columns <= MAX_FULL_TERMS else DIAGONAL))
+        for name, prior in KERNELS:
+            # the exponent of the kernel between two rows of independent columns is about 1
+            cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / seen.columns, unit_norm=False)
+            before = make_view([{"standard": standard, "ranks": Ranks(unit_norm=False)}[name], cosines])
+            found.append(made(f"cosines of {name}", before, "full", prior))
+        found.append(made(f"standard, forget {FORGET:g}", standard, DIAGONAL, forget=FORGET))
+        for n in (FEW_BINS_OF_RESTS if few else BINS_OF_RESTS) if seen.width <= MAX_BINNED else BINS_OF_RESTS[:1]:
+            if seen.width > MAX_PAIRS:
+                break
+            products = [Bins(n=n, unit_norm=False), Pairs(max_terms=PAIR_TERMS, unit_norm=False)]
+            found.append(made(f"products of {n} bins, of the rest", products, DIAGONAL, 0.1, rest=True))
     elif seen.columns > MAX_FULL:
-        found.append(_ridge("rows, with a wider prior", None, DIAGONAL, 4.0, dtype))
-        found.append(_ridge("rows of unit norm", Unit(), DIAGONAL, 0.3, dtype))
-        found.append(_ridge("idf", Idf(), DIAGONAL, 0.3, dtype))
+        found.append(made("rows, with a wider prior", None, DIAGONAL, 4.0))
+        found.append(made("rows of unit norm", Unit(), DIAGONAL, 0.3))
+        found.append(made("idf", Idf(), DIAGONAL, 0.3))
     return found
 
 
@@ -63,7 +79,9 @@ def new_number_stack(
 
 
 def _ridge(
-    seen: str, view: View | list[View] | None, covariance: str, prior_variance: float = 1.0, dtype: str = "float64"
-) -> Plan:
-    others = {"prior_variance": prior_variance, "dtype": dtype}
-    return plan(Recipe(Ridge(), covariance, view=make_view(view), targets=True, others=others), f"ridge on {seen}")
+    seen: str, view: View | list[View] | None, covariance: str, prior_variance: float = 1.0, *, dtype: str,
+    forget: float = 0.0, rest: bool = False,
+) -> Plan:  # fmt: skip
+    others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
+    recipe = Recipe(Ridge(), covariance, view=make_view(view), targets=True, others=others)
+    return plan(recipe, f"ridge on {seen}", rest=rest)

@@ -11,7 +11,6 @@ from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
 from ..inputs import kind_of_model
 from .arguments import is_given, listed
-from .cluster import on_cluster
 from .files import CHECKPOINT
 from .reading import chosen_reading
 from .sections import LEARNER, adding
@@ -47,8 +46,6 @@ def choose_task(ctx: click.Context, data: Sequence[str], options: dict[str, Any]
     regression = _seen_task(options, data, report) if known is None else known
     if not regression and options["covariance"] == AUTO:
         raise click.UsageError(f"--covariance: {AUTO} is for --regression; name a covariance")
-    if regression and options["auto"] and on_cluster(options):
-        raise click.UsageError("--auto of numbers trains in one process; omit --workers and --scheduler")
     options["covariance"] = options["covariance"] or (AUTO if regression else DIAGONAL)
     if options["rule"] is None:
         options["rule"] = REGRESSION_RULE if regression else CLASS_RULE
