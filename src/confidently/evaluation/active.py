@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
+from ..estimators.base_classifier import BaseOnlineClassifier
 from ..rules.ranges import Range, check_choice, check_number
 from ..tasks import calibration
 
@@ -81,7 +82,16 @@ def _inverse(x: np.ndarray) -> np.ndarray:
 
 
 def strategies_of(classifier: Any) -> tuple[str, ...]:
-    """Return the strategies for a classifier."""
+    """Return the strategies for a classifier.
+
+    Raises
+    ------
+    TypeError
+        For anything else, which has no margins between classes.
+    """
+    if not isinstance(classifier, BaseOnlineClassifier):
+        name = type(classifier).__name__
+        raise TypeError(f"active learning takes an OnlineClassifier or an AutoClassifier, got {name}")
     return STRATEGIES_OF_STACKS if hasattr(classifier, "members") else STRATEGIES
 
 

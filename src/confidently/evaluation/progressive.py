@@ -21,6 +21,7 @@ from ..data.memory.labels import check_labels, class_numbers, class_weights, dis
 from ..data.memory.matrix import as_matrix
 from ..data.selection import cut_at
 from ..estimators.auto import AutoClassifier
+from ..estimators.base_regressor import BaseOnlineRegressor
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
 from ..estimators.streams import check_values_kept
@@ -146,6 +147,9 @@ def progressive_validation(
     ----------
     Blum, Kalai & Langford, Beating the hold-out, COLT 1999.
     """
+    if isinstance(model, BaseOnlineRegressor):
+        name = type(model).__name__
+        raise TypeError(f"progressive_validation is for classifiers, got {name}, whose rmse_ and mae_ are progressive")
     if isinstance(X, Stream):
         return _over_stream(model, X, classes, at)
     if y is None:
