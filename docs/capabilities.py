@@ -29,6 +29,7 @@ GROUPS = {
         "files": ("files of any format, in Python", "data-formats.md"),
         "commands": ("files, on the command line", "command-line.md"),
         "dicts": ("dicts, in River's pipelines", "migrating-from-river.md"),
+        "dicts_of_labels": ("dicts with several labels", "migrating-from-river.md"),
         "later_rows": ("rows that come later", "large-files.md"),
         "several_passes": ("several passes", "large-files.md"),
         "exact_resume": ("saved and resumed, bit for bit", "model-file.md"),
@@ -76,8 +77,8 @@ NO: dict[tuple[str, str], No] = {
     **{
         (name, estimator): NUMBERS
         for name in (
-            "three_classes", "label_sets", "new_classes", "class_weights", "probabilities", "abstention",
-            "decision_maps",
+            "three_classes", "label_sets", "dicts_of_labels", "new_classes", "class_weights", "probabilities",
+            "abstention", "decision_maps",
         )
         for estimator in ("OnlineRegressor", "AutoRegressor")
     },
@@ -118,13 +119,17 @@ NO: dict[tuple[str, str], No] = {
     ("merging", "AutoRegressor"): No("Stacks of regressions cannot be merged; train one on all rows.", "merge takes"),
     ("clusters", "AutoRegressor"): No("They would have to be merged after every round.", "AutoRegressor"),
     ("dicts", "AutoRegressor"): No("Of dicts one at a time, use `OnlineRegressor`.", "no attribute 'AutoRegressor'"),
+    ("dicts_of_labels", "AutoClassifier"): No(
+        "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
+    ),
     ("drawn_rows", "AutoRegressor"): No("Its table is printed without the plot.", "of which a row is not drawn"),
     **{
         (name, "MIRA"): No(MIRA, error)
         for name, error in {
             "label_sets": "y should be a 1d array", "example_weights": "unexpected keyword argument 'sample_weight'",
             "class_weights": "unexpected keyword argument 'class_weight'", "files": "no attribute 'fit_stream'",
-            "commands": "unknown rule 'mira'", "dicts": "no attribute 'MIRA'", "exact_resume": "no attribute 'save'",
+            "commands": "unknown rule 'mira'", "dicts": "no attribute 'MIRA'",
+            "dicts_of_labels": "no attribute 'MIRA'", "exact_resume": "no attribute 'save'",
             "merging": "merge takes", "clusters": "MIRA", "serving": "unknown rule 'mira'",
             "probabilities": "no attribute 'predict_proba'", "variances": "no attribute 'margin_distribution'",
             "abstention": "unknown rule 'mira'", "active_learning": "takes an OnlineClassifier or",
@@ -137,7 +142,8 @@ NO: dict[tuple[str, str], No] = {
     **{
         (name, "OnlineMedLDA"): No(TOPIC_MODEL, error)
         for name, error in {
-            "files": "no attribute 'fit_stream'", "dicts": "no attribute 'OnlineMedLDA'", "merging": "merge takes",
+            "files": "no attribute 'fit_stream'", "dicts": "no attribute 'OnlineMedLDA'",
+            "dicts_of_labels": "no attribute 'OnlineMedLDA'", "merging": "merge takes",
             "clusters": "OnlineMedLDA", "serving": "unknown field", "abstention": "got a topic model",
             "active_learning": "takes an OnlineClassifier or", "onnx": "no attribute 'to_onnx'",
             "coefficients": "no attribute 'to_sklearn'", "inspection": "got a topic model",
@@ -158,6 +164,7 @@ NO: dict[tuple[str, str], No] = {
             "several_passes": "unexpected keyword argument 'passes'", "files": "no attribute 'fit_stream'",
             "new_classes": "unexpected keyword argument 'classes'", "three_classes": "or use add_arm first",
             "commands": "unknown rule 'contextualbandit'", "dicts": "no attribute 'ContextualBandit'",
+            "dicts_of_labels": "no attribute 'ContextualBandit'",
             "merging": "merge takes", "clusters": "ContextualBandit", "serving": "unknown field",
             "probabilities": "no attribute 'predict_proba'", "intervals": "no attribute 'predict_interval'",
             "abstention": "unknown rule", "active_learning": "takes an OnlineClassifier or",

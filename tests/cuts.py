@@ -35,7 +35,7 @@ class Case:
         self.task = choose(["two", "three", "late", "numbers", "labels"], [0.3, 0.2, 0.2, 0.2, 0.1])
         if self.task == "labels" and self.format in ("parquet", "arrays"):
             self.task = "two"
-        self.auto = self.task != "labels" and self.format != "arrays" and self.random.random() < 0.15
+        self.auto = self.format != "arrays" and self.random.random() < 0.15
         self.n = 1300 if self.auto else choose([90, 260, 430])
         self.d = choose([3, 12, 60, 110, 160])
         if self.auto:

@@ -216,6 +216,14 @@ def dicts(s):
     assert np.isfinite(model.predict_one({"w0": 1.0}))
 
 
+def dicts_of_labels(s):
+    name = "OnlineMultiLabelClassifier" if s.name == "OnlineClassifier" else s.name
+    model = getattr(river, name)()
+    for x, (a, b) in zip(frame(s.X).to_dict("records"), s.labels.tolist(), strict=True):
+        model.learn_one(x, {"a": a, "b": b})
+    assert set(model.predict_one({"w0": 1.0})) == {"a", "b"}
+
+
 def onnx(s):
     pytest.importorskip("onnx")
     assert s.fitted().to_onnx().graph.node

@@ -9,7 +9,17 @@ import pandas as pd
 import pytest
 from sklearn.metrics import f1_score
 
-from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active, load, merge, progressive_validation
+from confidently import (
+    AROW,
+    AutoClassifier,
+    Logistic,
+    OnlineClassifier,
+    active,
+    load,
+    merge,
+    progressive_validation,
+    river,
+)
 from confidently.data import open_stream
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.merged_learner import MergeError
@@ -251,3 +261,13 @@ def test_a_damaged_file_is_one_error(damage, tmp_path):
     write_contents(path, header, arrays)
     with pytest.raises(ValueError, match="damaged"):
         load(path)
+
+
+@pytest.mark.parametrize("model", [river.AutoClassifier(), river.OnlineClassifier()], ids=["auto", "one"])
+def test_a_dict_of_labels_is_no_class_of_a_dict(model):
+    for known in range(3):
+        with pytest.raises(TypeError, match=r"a row has one class, got .*; use OnlineMultiLabelClassifier"):
+            model.learn_one({"a": 1.0}, {"sea": True, "city": False})
+        model.learn_one({"a": float(known)}, "xy"[known % 2])
+    with pytest.raises(TypeError, match="unhashable"):
+        model.learn_one({"a": 1.0}, ["sea"])

@@ -77,9 +77,14 @@ class DictRows:
         try:
             if not self.growing and self.core.learn(x, y, weight):  # the usual case
                 return
+            number = self.table.get(y)
         except OverflowError:  # which leaves everything as it was
             raise out_of_range(self.learner.dtype) from None
-        number = self.table.get(y)
+        except TypeError:
+            if not isinstance(y, dict):
+                raise
+            labels = f"a row has one class, got {y!r}; use OnlineMultiLabelClassifier for several labels"
+            raise TypeError(labels) from None
         if number is None:
             self.core.row(x, False, self.largest)  # an invalid row must not add a class
             with self._undone_on_error():
