@@ -122,6 +122,18 @@ def test_a_row_is_learned_alike_alone_and_among_others():
     assert_equal(arrays(other), arrays(one))
 
 
+@pytest.mark.parametrize("kept", [1, 700])
+def test_results_do_not_depend_on_how_many_rows_are_kept_at_a_time(kept, monkeypatch):
+    """Where labels are many, fewer rows are kept."""
+    X, _, labels, start = label_sets()
+    one, other, done = stack_of(), stack_of(), []
+    one.learn(X, labels, start)
+    monkeypatch.setattr("confidently.stack.members.MAX_OUTPUTS", kept)
+    other.learn(X, labels, start, progress=done.append)
+    assert done[0] == max(1, kept // (len(other.members) * LABELS))
+    assert_equal(arrays(other), arrays(one))
+
+
 def test_a_label_that_comes_later_begins_at_the_prior():
     X, _, labels, start = label_sets()
     few = labels < 3

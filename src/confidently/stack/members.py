@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 ROWS_PER_STRIDE = 2048  # of which what all members predict is kept until the mixture has learned it
+MAX_OUTPUTS = 2**22  # of all members, kept at a time
 ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, ROWS, COUNTERS = "mixture.weights", "mixture.rows", "mixture.counters"
 MAX_WEIGHT = 1e6
@@ -296,10 +297,10 @@ class Members:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 # left first, so that no thread still trains when an error or an interruption is undone
                 pool = stack.enter_context(threads_for(len(self._groups()), len(examples)))
-                first = 0
+                first, stride = 0, self._rows_per_stride()
                 while first < len(examples):
                     seen = self.n_seen
-                    last = min(first + ROWS_PER_STRIDE, len(examples), first + _next_race(seen) - seen)
+                    last = min(first + stride, len(examples), first + _next_race(seen) - seen)
                     self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
@@ -371,6 +372,10 @@ class Members:
         wait(trained)  # for all of them, before one that failed is undone
         for one in trained:
             one.result()
+
+    def _rows_per_stride(self) -> int:
+        """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
+        return max(1, min(ROWS_PER_STRIDE, MAX_OUTPUTS // max(1, len(self.members) * self._outputs)))
 
     def _groups(self) -> list[tuple[View | None, list[int]]]:
         """Return the numbers of the members, those with the same view together."""
