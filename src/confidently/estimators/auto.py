@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.table import kind_of
 from ..stack.choice import MANY, new_stack
@@ -21,6 +22,9 @@ from .base_regressor import BaseOnlineRegressor
 from .classifier import OnlineClassifier
 from .mixture import MixtureEstimator
 from .regressor import OnlineRegressor
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
 
 FEW_ROWS = 3000  # of a narrow array, which members see twice
 
@@ -131,6 +135,31 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
 
     def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> Stack:
         return (LabelStack if multilabel else Stack)(plans, **options)
+
+    def to_onnx(self, dtype: str = "float32") -> ModelProto:
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            Of the input ``X``, shape (n, n_features), of all numbers within, and of ``probabilities``.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs of :meth:`confidently.OnlineClassifier.to_onnx`.
+
+        Raises
+        ------
+        ImportError
+            If ONNX is not installed.
+        ValueError
+            For an unknown type, or a member that cannot be exported: a kernel, or a covariance of all classes.
+        """
+        from ..models.stack_export import stack_to_onnx  # only here, to save start-up time
+
+        check_is_fitted(self)
+        return stack_to_onnx(self.learner_, self._class_order, self._feature_names(), dtype)
 
     @property
     def weights_(self) -> NDArray[np.float64]:

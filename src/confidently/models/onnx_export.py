@@ -35,6 +35,7 @@ from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..tasks.calibration import correction
 from ..tasks.targets import variance_factor
+from ..tasks.task import Task
 from .linear_form import LinearForm, Spread
 
 if TYPE_CHECKING:
@@ -88,11 +89,11 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), outputs, **attributes))
         return name
 
-    def cast(self, x: str, dtype: Any = None) -> str:
+    def cast(self, x: str, dtype: Any = None, name: str = "") -> str:
         """Add a conversion, by default to the type of the graph's real numbers, and return its name."""
         from onnx import helper
 
-        return self.add("Cast", x, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype or self.dtype)))
+        return self.add("Cast", x, name=name, to=helper.np_dtype_to_tensor_dtype(np.dtype(dtype or self.dtype)))
 
 
 def to_onnx(
@@ -109,17 +110,29 @@ def to_onnx(
     ValueError
         For an unknown type.
     """
-    check_choice("dtype", dtype, TYPES)
-    try:
-        from onnx import checker, helper
-    except ImportError:
-        raise ImportError(f"the export to ONNX needs the package onnx; run {install('onnx')}") from None
-    graph = Graph(dtype)
+    graph = new_graph(dtype)
     if learner.view is not None:
         graph.rows = learner.view.exported(graph, "X", learner.state)
-    scores = graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.whole_intercept), transB=1)
+    scores = scores_of(graph, form)
     outputs = _numbers(graph, form, scores) if form.task.regression else _classes(graph, form, scores)
-    rows = helper.make_tensor_value_info("X", _type(graph), ["n", learner.n_features])
+    return finished(graph, learner.n_features, outputs, feature_names)
+
+
+def new_graph(dtype: str) -> Graph:
+    """Return an empty graph; the errors are those of :func:`to_onnx`."""
+    check_choice("dtype", dtype, TYPES)
+    try:
+        import onnx  # noqa: F401
+    except ImportError:
+        raise ImportError(f"the export to ONNX needs the package onnx; run {install('onnx')}") from None
+    return Graph(dtype)
+
+
+def finished(graph: Graph, n_features: int, outputs: list[Any], feature_names: list[str] | None) -> ModelProto:
+    """Return a graph with these outputs as a model."""
+    from onnx import checker, helper
+
+    rows = helper.make_tensor_value_info("X", _type(graph), ["n", n_features])
     whole = helper.make_graph(graph.nodes, "confidently", [rows], outputs, graph.constants)
     model = helper.make_model(
         whole, producer_name="confidently", ir_version=IR_VERSION, opset_imports=[helper.make_opsetid("", OPSET)]
@@ -139,16 +152,21 @@ def _type(graph: Graph) -> int:
 
 def _classes(graph: Graph, form: LinearForm, scores: str) -> list[Any]:
     """Add the outputs of a classifier, and return their names and types."""
-    from onnx import TensorProto, helper
-
     assert form.classes is not None
     _label(graph, form, scores, _probabilities(graph, form, scores))
-    has_strings = not form.task.multilabel and form.classes.dtype.kind in "OUS"
-    columns = [len(form.classes)] if form.task.multilabel else []
+    return outputs_of_classes(graph, form.task, form.classes)
+
+
+def outputs_of_classes(graph: Graph, task: Task, classes: np.ndarray) -> list[Any]:
+    """Return names and types of the outputs of a classifier."""
+    from onnx import TensorProto, helper
+
+    has_strings = not task.multilabel and classes.dtype.kind in "OUS"
+    columns = [len(classes)] if task.multilabel else []
     values = helper.make_tensor_value_info
     return [
         values("label", TensorProto.STRING if has_strings else TensorProto.INT64, ["n", *columns]),
-        values("probabilities", _type(graph), ["n", len(form.classes)]),
+        values("probabilities", _type(graph), ["n", len(classes)]),
     ]
 
 
@@ -182,6 +200,11 @@ def _of_counts(graph: Graph, center: str, v: str) -> str:
     return graph.add("Add", rate, graph.add("Mul", graph.add("Mul", rate, rate), more))
 
 
+def scores_of(graph: Graph, form: LinearForm) -> str:
+    """Add the scores of the graph's rows."""
+    return graph.add("Gemm", graph.rows, graph.constant(form.coef), graph.constant(form.whole_intercept), transB=1)
+
+
 def _label(graph: Graph, form: LinearForm, scores: str, p: str) -> None:
     """Add the predicted classes or labels, from scores and from probabilities, of two classes those of the second."""
     from onnx import TensorProto
@@ -207,32 +230,34 @@ def _probabilities(graph: Graph, form: LinearForm, scores: str) -> str:
     name, spread = "probabilities" if form.task.multilabel else "", form.spread
     if spread is None:
         return _softmax(graph, form, scores) if form.task.several else _sigmoid(graph, form, scores, name)
-    of_scores = variances(graph, spread)
     if form.task.several:
-        shrunk = _moderated(graph, spread, scores, _of_the_best_two(graph, spread, scores, of_scores))
-        return _softmax(graph, form, shrunk)
+        return _softmax(graph, form, moderated(graph, form, scores))
     if form.calibration is None:
-        p = _posterior_probability(graph, form, scores, of_scores, name)
+        p = _posterior_probability(graph, form, scores, variances(graph, spread), name)
     else:
-        p = _sigmoid(graph, form, _moderated(graph, spread, scores, of_scores), name)
+        p = _sigmoid(graph, form, moderated(graph, form, scores), name)
     if form.task.binary:
         graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
     return p
 
 
 def _softmax(graph: Graph, form: LinearForm, scores: str) -> str:
-    assert form.calibration is not None  # linear_form refuses several classes without
-    largest = graph.add("ReduceMax", scores, axes=[1], keepdims=1)
-    t = graph.add("Mul", graph.add("Sub", scores, largest), graph.constant(form.calibration[:1]))
-    return graph.add("Softmax", _corrected(graph, form, t), name="probabilities", axis=1)
+    return graph.add("Softmax", _corrected(graph, form, line(graph, form, scores)), name="probabilities", axis=1)
 
 
 def _sigmoid(graph: Graph, form: LinearForm, scores: str, name: str) -> str:
-    assert form.calibration is not None
+    return graph.add("Sigmoid", _corrected(graph, form, line(graph, form, scores)), name=name)
+
+
+def line(graph: Graph, form: LinearForm, scores: str) -> str:
+    """Add the logarithms of odds that scores are calibrated to, before the correction."""
+    assert form.calibration is not None  # linear_form refuses several classes without
+    if form.task.several:
+        largest = graph.add("ReduceMax", scores, axes=[1], keepdims=1)
+        return graph.add("Mul", graph.add("Sub", scores, largest), graph.constant(form.calibration[:1]))
     state = form.calibration.reshape(_calibrations(form), -1)
     scaled = graph.add("Mul", scores, graph.constant(state[:, 0]))
-    t = graph.add("Add", scaled, graph.constant(state[:, 1]))
-    return graph.add("Sigmoid", _corrected(graph, form, t), name=name)
+    return graph.add("Add", scaled, graph.constant(state[:, 1]))
 
 
 def _calibrations(form: LinearForm) -> int:
@@ -282,9 +307,15 @@ def _of_the_best_two(graph: Graph, spread: Spread, scores: str, variances: str) 
     return graph.add("ReduceSum", chosen, graph.constant([1], np.int64), keepdims=1)
 
 
-def _moderated(graph: Graph, spread: Spread, scores: str, variances: str) -> str:
-    """Add the scores, shrunk where their variance is large relative to the prior's."""
-    relative = graph.add("Mul", variances, graph.constant([1.0 / spread.prior]))
+def moderated(graph: Graph, form: LinearForm, scores: str) -> str:
+    """Add the scores, shrunk where their variance is large relative to the prior's; without a spread as they are."""
+    spread = form.spread
+    if spread is None:
+        return scores
+    of_scores = variances(graph, spread)
+    if form.task.several:
+        of_scores = _of_the_best_two(graph, spread, scores, of_scores)
+    relative = graph.add("Mul", of_scores, graph.constant([1.0 / spread.prior]))
     return graph.add("Div", scores, graph.add("Sqrt", graph.add("Add", relative, graph.constant([1.0]))))
 
 

@@ -111,12 +111,23 @@ class NaiveBayes:
 
     def contributions(self, columns: np.ndarray, values: np.ndarray, plus: int, minus: int) -> np.ndarray:
         """Return what each feature of a row adds to the score of one class minus that of another."""
-        state, length = self.state, np.linalg.norm(values)
-        counts = state[FREQUENCY][columns]
-        by_class = np.log(counts + 1.0) - np.log(state[ENTRIES] + max(float(state[KNOWN][0]), 1.0))
-        by_class[counts.sum(axis=1) == 0] = 0.0
+        by_class = self.by_feature(self.state[FREQUENCY][columns])
+        length = np.linalg.norm(values)
         added: np.ndarray = values / (length or 1.0) * (by_class[:, plus] - by_class[:, minus])
         return added
+
+    def by_feature(self, counts: np.ndarray) -> np.ndarray:
+        """Return what features with these counts add to the classes' scores, where rows of unit norm have them as 1."""
+        state = self.state
+        found: np.ndarray = np.log(counts + 1.0) - np.log(state[ENTRIES] + max(float(state[KNOWN][0]), 1.0))
+        found[counts.sum(axis=1) == 0] = 0.0
+        return found
+
+    def by_class(self) -> np.ndarray:
+        """Return what the shares of the classes add to their scores."""
+        rows = self.state[ROWS]
+        found: np.ndarray = 0.1 * np.log((rows + 1.0) / (rows.sum() + self.n_classes))
+        return found
 
     # --- as plain data -------------------------------------------------------------------------------------------
 

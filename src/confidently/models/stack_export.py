@@ -1,0 +1,116 @@
+"""Export of stacks of classifiers to ONNX graphs: each member's view, scores and line, and the sum by their weights.
+
+With the calibrated scores t_g of the members (:mod:`confidently.models.onnx_export`, without the correction)::
+
+    mixed         = sum_g w_g t_g
+
+of which the sigmoid is the probability of the second of two classes, or of a label, and the softmax those of more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .. import _core
+from ..data.class_order import ClassOrder
+from ..learner.learner import Learner
+from ..stack.label_stack import LabelStack
+from ..stack.members import WEIGHTS, Member
+from ..stack.naive_bayes import CALIBRATION, FREQUENCY, NaiveBayes
+from ..stack.stack import Stack
+from ..views.graph import unit_rows
+from ..views.view import View
+from .linear_form import linear_form
+from .onnx_export import Graph, finished, line, moderated, new_graph, outputs_of_classes, scores_of
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+
+def stack_to_onnx(
+    stack: Stack, order: ClassOrder, feature_names: list[str] | None = None, dtype: str = "float32"
+) -> ModelProto:
+    """Return the predictor of a stack of classifiers; see :meth:`confidently.AutoClassifier.to_onnx`.
+
+    Raises
+    ------
+    ImportError
+        If ONNX is not installed.
+    ValueError
+        For an unknown type; for a member that cannot be exported.
+    """
+    graph, parts, seen = new_graph(dtype), [], dict[View | None, tuple[str, str | None]]()
+    weights = stack.state[WEIGHTS]
+    if isinstance(stack, LabelStack):
+        weights = order.columns(weights.T)  # one per label
+    for member, weight in zip(stack.members, weights, strict=True):
+        t = graph.add("Clip", _calibrated(graph, member, order, seen), *_limits(graph))
+        parts.append(graph.add("Mul", t, graph.constant(np.atleast_1d(weight))))
+    mixed = graph.add("Sum", *parts)
+    _decide(graph, stack, order, mixed)
+    outputs = outputs_of_classes(graph, stack.task, order.classes)
+    return finished(graph, stack.n_features, outputs, feature_names)
+
+
+def _limits(graph: Graph) -> tuple[str, str]:
+    return graph.constant(-_core.max_logit), graph.constant(_core.max_logit)
+
+
+def _calibrated(
+    graph: Graph, member: Member, order: ClassOrder, seen: dict[View | None, tuple[str, str | None]]
+) -> str:
+    """Add the calibrated scores of a member, in the order of the classes; ``seen`` has the rows of each view."""
+    if isinstance(member, NaiveBayes):
+        return _of_naive_bayes(graph, member, order)
+    graph.rows, graph.unseen = _rows(graph, member, seen)
+    form = linear_form(member, "progressive", order)
+    return line(graph, form, moderated(graph, form, scores_of(graph, form)))
+
+
+def _rows(graph: Graph, member: Learner, seen: dict[View | None, tuple[str, str | None]]) -> tuple[str, str | None]:
+    """Return the rows that a member's view makes, added once for members with equal views."""
+    view = member.view
+    if view not in seen:
+        graph.unseen = None
+        seen[view] = "X" if view is None else view.exported(graph, "X", member.state), graph.unseen
+    return seen[view]
+
+
+def _of_naive_bayes(graph: Graph, member: NaiveBayes, order: ClassOrder) -> str:
+    """Add the calibrated scores of naive Bayes."""
+    by_feature, by_class = member.by_feature(member.state[FREQUENCY]), member.by_class()
+    state = member.state[CALIBRATION]
+    numbers, slope, offset = order.numbers, state[0], 0.0
+    if member.n_classes == 2:
+        first, second = numbers
+        by_feature, by_class = (x[..., [second]] - x[..., [first]] for x in (by_feature, by_class))
+        offset = state[1] if second == 1 else -state[1]
+    else:
+        by_feature, by_class = by_feature[:, numbers], by_class[numbers]
+    scores = graph.add("MatMul", unit_rows(graph, "X"), graph.constant(by_feature))
+    scores = graph.add("Add", scores, graph.constant(by_class))
+    if member.n_classes > 2:
+        scores = graph.add("Sub", scores, graph.add("ReduceMax", scores, axes=[1], keepdims=1))
+    return graph.add("Add", graph.add("Mul", scores, graph.constant(slope)), graph.constant(offset))
+
+
+def _decide(graph: Graph, stack: Stack, order: ClassOrder, mixed: str) -> None:
+    """Add the outputs: probabilities, and the class or labels."""
+    task = stack.task
+    if task.multilabel:
+        assert isinstance(stack, LabelStack)
+        p, least = graph.add("Sigmoid", mixed, name="probabilities"), stack.label_threshold
+        found = ("Greater", mixed, graph.constant(0.0)) if least is None else ("Greater", p, graph.constant(least))
+        graph.cast(graph.add(*found), np.int64, name="label")
+        return
+    if task.several:
+        graph.add("Softmax", mixed, name="probabilities", axis=1)
+        number = graph.add("ArgMax", mixed, axis=1, keepdims=0)
+    else:
+        p = graph.add("Sigmoid", mixed)
+        graph.add("Concat", graph.add("Sub", graph.constant(1.0), p), p, name="probabilities", axis=1)
+        positive = graph.cast(graph.add("Greater", mixed, graph.constant(0.0)), np.int64)
+        number = graph.add("Reshape", positive, graph.constant([-1], np.int64))
+    graph.add("Gather", graph.constant(order.classes, np.int64), number, name="label")

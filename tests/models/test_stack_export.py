@@ -1,0 +1,97 @@
+"""Stacks as ONNX graphs predict what they do: views, covariances, naive Bayes, classes in any order, label sets."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from confidently import AutoClassifier, OnlineClassifier
+from confidently.data import open_stream
+from confidently.stack.naive_bayes import NaiveBayes
+from tests.estimators.test_auto_classifier import data
+from tests.estimators.test_auto_labels import GIVEN, label_sets
+
+pytest.importorskip("onnx")
+runtime = pytest.importorskip("onnxruntime")
+
+
+FULL = [OnlineClassifier(covariance="full"), OnlineClassifier("logistic", view="standard,pairs")]
+CASES = {
+    "two classes": lambda: (AutoClassifier(), *data("cancer")),
+    "three classes": lambda: (AutoClassifier(), *data("iris")),
+    "pixels": lambda: (AutoClassifier(), *data("digits")),
+    "words": lambda: (AutoClassifier(), *data("words")),
+    "words of three classes": lambda: (AutoClassifier(), *data("words of 3")),
+    "label sets": lambda: (AutoClassifier(), *label_sets()),
+    "label sets, one of them ranked": lambda: (AutoClassifier(GIVEN), *label_sets()),
+    "full covariances": lambda: (AutoClassifier(FULL), *data("iris")),
+}
+
+
+def assert_predicts_alike(model, X, dtype):
+    rows = (X.toarray() if hasattr(X, "toarray") else X).astype(dtype)
+    session = runtime.InferenceSession(model.to_onnx(dtype).SerializeToString())
+    label, probabilities = session.run(None, {"X": rows})
+    tolerance = 1e-11 if dtype == "float64" else 1e-4
+    assert probabilities == pytest.approx(model.predict_proba(X), abs=tolerance)
+    assert np.mean(label == model.predict(X)) > (1.0 - 1e-12 if dtype == "float64" else 0.99)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("case", CASES)
+def test_a_graph_predicts_what_the_stack_does(case, dtype):
+    model, X, y = CASES[case]()
+    n = X.shape[0] * 3 // 4
+    assert_predicts_alike(model.fit(X[:n], y[:n]), X, dtype)
+
+
+def test_a_class_that_comes_later_and_is_sorted_first():
+    X, y = data("words of 3")
+    y = np.array(["b", "a", "c"])[y]
+    model = AutoClassifier().partial_fit(X[y != "a"], y[y != "a"], classes=["b", "c"])
+    model.partial_fit(X, y, classes=["a", "b", "c"])
+    assert_predicts_alike(model, X, "float64")
+
+
+@pytest.mark.parametrize("rows", ["numbers", "words"])
+def test_two_classes_of_which_the_second_is_sorted_first(rows, tmp_path):
+    """As streams bring them: the scores of the learner are those of the class that came second."""
+    X, Y = label_sets()
+    names = ["b" if one else "a" for one in Y[:, 0]]
+    names[0] = "b"
+    path = tmp_path / "rows.txt"
+    if rows == "numbers":
+        path.write_text(
+            "\n".join(json.dumps({"label": k, **dict(enumerate(x))}) for k, x in zip(names, X, strict=True))
+        )
+        how = {"format": "jsonl", "normalize": "none", "zeros": True}
+    else:
+        X = np.hstack([X > 0, np.random.default_rng(0).random((len(X), 300)) < 0.05]).astype(float)
+        lines = (" ".join(f"{j + 1}:1" for j in np.flatnonzero(x)) for x in X)
+        path.write_text("\n".join(f"{'12'[k == 'b']} {line}" for k, line in zip(names, lines, strict=True)))
+        how = {"format": "svmlight", "normalize": "none"}
+    with open_stream(str(path), **how) as stream:
+        model = AutoClassifier().fit_stream(stream)
+    assert model._class_order.numbers.tolist() == [1, 0]
+    assert any(isinstance(member, NaiveBayes) for member in model.learner_.members) == (rows == "words")
+    assert_predicts_alike(model, X[:, : model.n_features_in_], "float64")
+
+
+def test_members_with_equal_views_share_its_rows():
+    X, y = data("cancer")
+    model = AutoClassifier().fit(X, y)
+    nodes = [node.op_type for node in model.to_onnx().graph.node]
+    assert nodes.count("Cos") == len({name for name in model.members_ if "arow" in name and "cosines" in name})
+
+
+def test_what_cannot_be_exported_is_one_error():
+    X, y = data("iris")
+    kept = [OnlineClassifier(covariance="full", multiclass="joint"), OnlineClassifier()]
+    with pytest.raises(ValueError, match="which are not exported"):
+        AutoClassifier(kept).fit(X, y).to_onnx()
+    with pytest.raises(ValueError, match="dtype"):
+        AutoClassifier().fit(X, y).to_onnx("int8")
+    with pytest.raises(ValueError, match="not fitted"):
+        AutoClassifier().to_onnx()
