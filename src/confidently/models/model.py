@@ -264,8 +264,8 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
     rests = [saved["kind"] == REST for saved in header.members]
-    if sorted(rests) != rests or all(rests):
-        raise ValueError("members that learn what others leave must come after these")
+    if sorted(rests) != rests or all(rests) or (any(rests) and not regression):
+        raise ValueError("members that learn what others leave of numbers must come after these")
     mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), sum(rests)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests))
