@@ -3,10 +3,12 @@
 Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers cw2008``). Tables: eleven sets of
 pixels, measurements, categories and text. More: eleven others. Drift: streams that move, each row predicted before it
 is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Labels: four
-sets whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. AROW has its
-default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth of at most
-20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for tables, has its
-defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of
+sets whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. Regression:
+AutoRegressor beside HistGradientBoostingRegressor with its defaults, on tables of numbers; the least wall time of
+three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the order of time.
+AROW has its default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth
+of at most 20,000 training rows, and are then trained on all; HistGradientBoostingClassifier, a ceiling for tables,
+has its defaults. AutoClassifier and AROW see the rows in the same order, that of the set. Rows are those of
 ``tests/data_sets.py``: the batch learners get tables standardized and rows of unit norm.
 """
 
@@ -19,27 +21,32 @@ import warnings
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from harness import FOLDER, arguments, have_data, load, machine, markdown, table, write_json
+from regression import intervals, rmse
+from regression import sets as number_sets
 from scipy.sparse import issparse
 from sklearn.base import clone
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, log_loss
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from confidently import AutoClassifier, OnlineClassifier, progressive_validation
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, progressive_validation
 from papers.experiments.text import TEXT_TASKS, rows_of
 
 TABLES = ("a9a", "w8a", "phishing", "spambase", "letter", "usps", "shuttle", "mnist", "newsgroups", "enron1", "books")
 MORE = ("imdb", "phishing_urls", "stackoverflow", "ag_news", "skin", "elec2", "avazu", "criteo", "tweet_emoji",
         "goemotions", "ssa_names")  # fmt: skip
+PARTS = ("text", "tables", "more", "drift", "labels", "regression")
 LABEL_SETS, ORDERS = ("yeast", "scene", "bibtex", "goemotions_labels"), 3
-FOLDS, GRID, TUNING_ROWS = 10, (0.1, 1.0, 10.0, 100.0), 20_000
+FOLDS, SPLITS, GRID, TUNING_ROWS = 10, 3, (0.1, 1.0, 10.0, 100.0), 20_000
 GENERATED = 20_000  # rows
 BATCH = {"LogisticRegression": LogisticRegression(max_iter=200), "LinearSVC": LinearSVC()}
 MAX_BOOSTED = 800  # columns
@@ -145,6 +152,42 @@ def labelled(name: str, batch: bool) -> dict[str, tuple[float, float, float]]:
     return found
 
 
+def regressed(splits: list[Any], shuffle: bool | str) -> dict[str, float]:
+    """Return test RMSE in standard deviations of the targets, coverage, seconds and megabytes: means over splits."""
+    every = []
+    for X, y, X_test, y_test in splits[:SPLITS]:
+        found, models = {"rows": float(len(y)), "columns": float(X.shape[1])}, {}
+        for name, new in (
+            ("AutoRegressor", partial(AutoRegressor, shuffle=shuffle)),
+            ("HistGradientBoosting", partial(HistGradientBoostingRegressor, random_state=0)),
+        ):
+            seconds = []
+            for _ in range(3):
+                start = time.perf_counter()
+                models[name] = new().fit(X, y)
+                seconds.append(time.perf_counter() - start)
+            found[f"{name} seconds"] = min(seconds)
+            found[name] = rmse(models[name].predict(X_test), y_test) / float(y_test.std())
+        found["inside"] = intervals(models["AutoRegressor"], X_test, y_test)["coverage"]
+        with TemporaryDirectory() as folder:
+            models["AutoRegressor"].save(Path(folder) / "model.cw")
+            found["MB"] = (Path(folder) / "model.cw").stat().st_size / 1e6
+        every.append(found)
+    return {name: float(np.mean([one[name] for one in every])) for name in every[0]}
+
+
+def regression_lines(found: dict[str, dict[str, float]]) -> Iterator[list[str]]:
+    """Yield the cells of the table of regressions, set by set."""
+    for name, one in found.items():
+        ours, boosted = one["AutoRegressor"], one["HistGradientBoosting"]
+        times = one["AutoRegressor seconds"], one["HistGradientBoosting seconds"]
+        yield [
+            name, f"{one['rows']:,.0f}", f"{one['columns']:.0f}", f"{ours:.4f}", f"{boosted:.4f}",
+            f"{100 * (ours / boosted - 1):+.0f} %", f"{100 * one['inside']:.1f} %", f"{times[0]:.2f}",
+            f"{times[1]:.2f}", f"{one['MB']:.1f}",
+        ]  # fmt: skip
+
+
 def tuned(estimator: Any, X: Any, y: np.ndarray) -> Any:
     """Return the estimator with the best C on a fifth of the rows, trained on all."""
     n = min(len(y), TUNING_ROWS)
@@ -183,7 +226,7 @@ def judged(rows: Rows, batch: bool) -> dict[str, tuple[float, float | None, floa
 def main() -> None:
     options = arguments(
         __doc__ or "",
-        ("--part", {"choices": ["text", "tables", "more", "drift", "labels"], "help": "only this part"}),
+        ("--part", {"choices": PARTS, "help": "only this part"}),
         ("--only", {"metavar": "NAMES", "help": "only these tasks or sets, separated by commas"}),
         ("--folds", {"type": int, "default": FOLDS, "help": "of the text tasks, only the first so many of ten"}),
         ("--no-batch", {"action": "store_true", "help": "without the batch learners, which take most of the time"}),
@@ -219,6 +262,19 @@ def main() -> None:
         result["labels"] = {name: labelled(name, not options.no_batch) for name in names}
         report = _label_report(result["labels"])
         print("\nlabels", table(*report), markdown(*report), sep="\n\n", flush=True)
+    if options.part in (None, "regression"):
+        numbers = ((name, splits) for name, splits in number_sets() if not issparse(splits[0][0]))
+        chosen = {}
+        for name, splits in numbers:
+            if only is None or name in only:
+                chosen[name] = regressed(splits, "auto")
+                if name == "bike_sharing":
+                    chosen["the same, shuffle=False"] = regressed(splits, False)
+        columns = ["set", "rows", "columns", "AutoRegressor", "HistGradientBoosting", "difference", "inside", "seconds",
+                   "seconds of trees", "MB"]  # fmt: skip
+        lines = list(regression_lines(chosen))
+        print("\nregression", table(columns, lines), markdown(columns, lines), sep="\n\n", flush=True)
+        result["regression"] = chosen
     write_json(options.json, result)
 
 

@@ -261,3 +261,15 @@ def test_sorted_targets_are_learned_as_well_as_others():
     shuffled, in_order = (model.score(X[1000:], y[1000:]) for model in models)
     assert shuffled > 0.85
     assert shuffled > in_order
+
+
+def test_it_follows_a_stream_that_moves():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(2000, 5))
+    weights = np.where(np.arange(2000)[:, None] // 1000 % 2 == 0, [1.0, 2.0, 0.0, 0.0, 1.0], [-2.0, 0.0, 1.0, 1.0, 0.0])
+    y = (X * weights).sum(axis=1) + 0.3 * generator.normal(size=2000)
+    model = AutoRegressor(shuffle=False).partial_fit(X[:1400], y[:1400])
+    still = OnlineRegressor().partial_fit(X[:1400], y[:1400])
+    errors = [np.sqrt(np.mean((one.predict(X[1400:]) - y[1400:]) ** 2)) for one in (model, still)]
+    assert errors[0] < 0.5  # of which .3 is noise
+    assert errors[1] > 1.5

@@ -172,15 +172,19 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
 
     With m_g the prediction of member g, sum_g w_g m_g is predicted. The members learn every row, each as its view shows
     it; the weights w_g, which add up to 1, are those with the least squared error of the predictions made before the
-    targets were used, and forget rows older than about 5000. One pass is enough, and training can continue at any time.
+    targets were used. Those of three windows, which forget rows older than about 50, 300 and 5000, are mixed by how
+    well each has predicted of late. The last members learn what the mixture of the others leaves, and are added. One
+    pass is enough, and training can continue at any time.
 
     Parameters
     ----------
     members : "auto" or list of OnlineRegressor, default="auto"
         The members. "auto" chooses them by the columns of the first rows, at most 1000. All are ridge regressions: on
-        the rows as they are; for tables of up to 1000 columns on 400 random cosines of the standardized columns, for
-        three widths of a Gaussian kernel, and on products of two columns, for up to 64; for more than 1000 columns on
-        rows of unit norm and on ``idf``. Of an OnlineRegressor, its rule, covariance and view count.
+        the rows as they are; for tables of up to 1000 columns on bins of the columns, on 400 random cosines of the
+        standardized columns and of their ranks (200 for fewer than 1000 rows), on standardized columns with a short
+        memory and, for up to 64 values per row, on products of two columns. Then products of 6 bins of each column, and
+        for up to 20 values per row of 36 and 216, learn what these leave. For more than 1000 columns on rows of unit
+        norm and on ``idf``. Of an OnlineRegressor, its rule, covariance and view count.
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first.
     shuffle : "auto" or bool, default="auto"
@@ -199,7 +203,8 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         members they are weights of what their view makes of a row: of products of two columns, which
         ``confidently inspect`` names, and of cosines, each of all columns.
     weights_ : ndarray of shape (n_members,)
-        What each contributes to the mixture. They need not be positive.
+        What each contributes to the mixture. They need not be positive. Those of members "of the rest" do not count in
+        the sum of 1.
     rmse_, mae_ : float
         Progressive validation: root mean squared and mean absolute error of the predictions made in training, each
         before its target was used.
@@ -213,12 +218,14 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     Notes
     -----
     With "auto", the rows of the first call choose the members: give it a few hundred. The time per row does not depend
-    on the number of rows; that of a table is about that of four regressions with 400 columns each.
+    on the number of rows; that of a table is about that of two regressions with 400 columns each. In later passes,
+    members "of the rest" do not train.
 
     References
     ----------
     Wolpert, Stacked generalization, Neural Networks 5, 1992; Breiman, Stacked regressions, Machine Learning 24, 1996;
-    Rahimi & Recht, Random features for large-scale kernel machines, NIPS 2007.
+    Friedman, Greedy function approximation, Annals of Statistics 29, 2001; Rahimi & Recht, Random features for
+    large-scale kernel machines, NIPS 2007.
 
     Examples
     --------

@@ -265,8 +265,8 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
     rests = [saved["kind"] == REST for saved in header.members]
-    if sorted(rests) != rests or all(rests):
-        raise ValueError("members that learn what others leave must come after these")
+    if sorted(rests) != rests or all(rests) or (any(rests) and not regression):
+        raise ValueError("members that learn what others leave of numbers must come after these")
     mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), n_classes, sum(rests)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):

@@ -64,9 +64,10 @@ class NumberStack(Members):
         super().__init__(recipes, choose, n_classes, **others)
 
     def _take(self, plans: Sequence[Plan]) -> None:
-        super()._take(plans)
-        if not all(plan.rest for plan in plans[self._bases :]) or self._bases == 0:
+        rests = [plan.rest for plan in plans]
+        if sorted(rests) != rests or all(rests):
             raise ValueError("members that learn what others leave must come after these")
+        super()._take(plans)
 
     @property
     def _bases(self) -> int:
