@@ -118,9 +118,6 @@ NO: dict[tuple[str, str], No] = {
     ("several_targets", "AutoRegressor"): No(
         "One stack predicts one number; use one per number.", "predicts one number per row, got 2"
     ),
-    ("merging", "AutoRegressor"): No("Stacks of regressions cannot be merged; train one on all rows.", "merge takes"),
-    ("clusters", "AutoRegressor"): No("They would have to be merged after every round.", "AutoRegressor"),
-    ("dicts", "AutoRegressor"): No("Of dicts one at a time, use `OnlineRegressor`.", "no attribute 'AutoRegressor'"),
     ("dicts_of_labels", "AutoClassifier"): No(
         "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
     ),
