@@ -2,7 +2,8 @@
 
 Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers cw2008``). Tables: eleven sets of
 pixels, measurements, categories and text. More: eleven others. Drift: streams that move, each row predicted before it
-is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Regression:
+is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Labels: four sets
+whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. Regression:
 AutoRegressor beside HistGradientBoostingRegressor with its defaults, on tables of numbers; the least wall time of
 three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the order of time.
 AROW has its default r = 0.1; LogisticRegression and LinearSVC choose C of .1, 1, 10 and 100 by the error on a fifth
@@ -33,7 +34,8 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss
+from sklearn.metrics import f1_score, log_loss
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, progressive_validation
@@ -42,6 +44,7 @@ from papers.experiments.text import TEXT_TASKS, rows_of
 TABLES = ("a9a", "w8a", "phishing", "spambase", "letter", "usps", "shuttle", "mnist", "newsgroups", "enron1", "books")
 MORE = ("imdb", "phishing_urls", "stackoverflow", "ag_news", "skin", "elec2", "avazu", "criteo", "tweet_emoji",
         "goemotions", "ssa_names")  # fmt: skip
+LABEL_SETS, ORDERS = ("yeast", "scene", "bibtex", "goemotions_labels"), 3
 FOLDS, SPLITS, GRID, TUNING_ROWS = 10, 3, (0.1, 1.0, 10.0, 100.0), 20_000
 GENERATED = 20_000  # rows
 BATCH = {"LogisticRegression": LogisticRegression(max_iter=200), "LinearSVC": LinearSVC()}
@@ -159,6 +162,31 @@ def regression_lines(found: dict[str, dict[str, float]]) -> Iterator[list[str]]:
         ]  # fmt: skip
 
 
+def labelled(name: str, batch: bool) -> dict[str, tuple[float, float, float]]:
+    """Return micro-F1, log-loss per row and seconds of every learner of label sets, means over orders of the rows."""
+    X, y, X_test, y_test = load(name)
+    online = (("AROW", "arow", {}), ("logistic", "logistic", {"prior_variance": 3.0}))
+    learners: dict[str, Any] = {
+        label: partial(OnlineClassifier, rule, view=None, shuffle=True, **more) for label, rule, more in online
+    }
+    learners["AutoClassifier"] = AutoClassifier
+    if batch:
+        learners["LogisticRegression"] = None
+    found = {}
+    for learner, make in learners.items():
+        runs = []
+        for seed in range(1 if make is None else ORDERS):
+            model = OneVsRestClassifier(LogisticRegression()) if make is None else make(random_state=seed)
+            start = time.perf_counter()
+            model.fit(X, y)
+            seconds = time.perf_counter() - start
+            p = np.clip(model.predict_proba(X_test), 1e-15, 1 - 1e-15)
+            loss = -np.log(np.where(y_test, p, 1 - p)).sum(axis=1).mean()
+            runs.append((float(f1_score(y_test, model.predict(X_test), average="micro")), float(loss), seconds))
+        found[learner] = tuple(np.mean(runs, axis=0).tolist())
+    return found
+
+
 def tuned(estimator: Any, X: Any, y: np.ndarray) -> Any:
     """Return the estimator with the best C on a fifth of the rows, trained on all."""
     n = min(len(y), TUNING_ROWS)
@@ -197,7 +225,7 @@ def judged(rows: Rows, batch: bool) -> dict[str, tuple[float, float | None, floa
 def main() -> None:
     options = arguments(
         __doc__ or "",
-        ("--part", {"choices": ["text", "tables", "more", "drift", "regression"], "help": "only this part"}),
+        ("--part", {"choices": ["text", "tables", "more", "drift", "labels", "regression"], "help": "only this part"}),
         ("--only", {"metavar": "NAMES", "help": "only these tasks or sets, separated by commas"}),
         ("--folds", {"type": int, "default": FOLDS, "help": "of the text tasks, only the first so many of ten"}),
         ("--no-batch", {"action": "store_true", "help": "without the batch learners, which take most of the time"}),
@@ -228,6 +256,11 @@ def main() -> None:
         print("\ndrift", table(*(report := _report(result["drift"]))), markdown(*report), sep="\n\n", flush=True)
         shown = ((n, *(f"{of_set[learner][2]:.1f}" for learner in of_set)) for n, of_set in result["drift"].items())
         print("\nseconds", *("  ".join(line) for line in shown), sep="\n")
+    if options.part in (None, "labels"):
+        names = [name for name in LABEL_SETS if only is None or name in only]
+        result["labels"] = {name: labelled(name, not options.no_batch) for name in names}
+        report = _label_report(result["labels"])
+        print("\nlabels", table(*report), markdown(*report), sep="\n\n", flush=True)
     if options.part in (None, "regression"):
         numbers = ((name, splits) for name, splits in number_sets() if not issparse(splits[0][0]))
         chosen = {}
@@ -242,6 +275,15 @@ def main() -> None:
         print("\nregression", table(columns, lines), markdown(columns, lines), sep="\n\n", flush=True)
         result["regression"] = chosen
     write_json(options.json, result)
+
+
+def _label_report(found: dict[str, dict[str, tuple[float, float, float]]]) -> tuple[list[str], list[list[str]]]:
+    learners = list(next(iter(found.values())))
+    rows = [
+        [name, *(f"{f1:.3f} / {loss:.2f} / {seconds:.1f}" for f1, loss, seconds in of_set.values())]
+        for name, of_set in found.items()
+    ]
+    return ["micro-F1 / log-loss / seconds", *learners], rows
 
 
 def _mean(found: list[list[float | None] | tuple[float | None, ...]]) -> list[float | None]:

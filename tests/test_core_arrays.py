@@ -246,6 +246,22 @@ def mixture() -> Call:
     return Call(make, run)
 
 
+def label_mixtures() -> Call:
+    def make() -> Arrays:
+        arrays = {"weights_of_members": np.ones((3, 2)), "share": np.ones((3, 3)), "own": np.ones((3, 3, 2))}
+        arrays |= {"hessian": np.zeros((3, 3, 2, 2)), "rows": np.zeros(3), "counts": np.zeros((3, 2))}
+        examples = {"scores": np.zeros((2, 2, 3)), "labels": i32(0, 2), "start": i64(0, 1, 2)}
+        return arrays | examples | {"counters": i64(0, 0), "weight": np.ones(2), "log_loss": np.zeros(1)}
+
+    def run(a: Arrays) -> None:
+        _core.label_mixtures_learn(
+            a["weights_of_members"], a["share"], a["own"], a["hessian"], a["rows"], a["counts"], a["counters"],
+            a["scores"], a["labels"], a["start"], a["weight"], a["log_loss"],
+        )  # fmt: skip
+
+    return Call(make, run)
+
+
 def number_mixture() -> Call:
     def make() -> Arrays:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "products": np.stack([np.eye(2)] * 3)}
@@ -618,6 +634,7 @@ CALLS = {
     "naive_bayes_learn": naive_bayes_learn(2),
     "naive_bayes_learn of several": naive_bayes_learn(3),
     "mixture_learn": mixture(),
+    "label_mixtures_learn": label_mixtures(),
     "number_mixture_learn": number_mixture(),
     "Topics.learn": topics("learn"),
     "Topics.infer": topics("infer"),

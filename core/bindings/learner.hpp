@@ -119,16 +119,14 @@ struct TrainingRows {
     Progressive progressive(const TaskFacts& task, int columns) const {
         const std::int64_t n = to - from;
         require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
-        require(!logits || !task.threshold, "logits are those of one class per row");
-        const int per_column = task.targets ? 2 : 1;
-        require(
-            !logits || (std::int64_t(logits->shape(0)) == n && logits->shape(1) == std::size_t(per_column) * columns),
-            "logits do not match the rows and columns");
+        const int per_row = task.targets ? 2 * columns : columns - task.extra_columns();
+        require(!logits || (std::int64_t(logits->shape(0)) == n && std::int64_t(logits->shape(1)) == per_row),
+                "logits do not match the rows and columns");
         require(!evidence || task.targets, "evidence is that of regression");
         require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
                 "the evidence does not match the rows and columns");
         return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr,
-                evidence ? evidence->data() : nullptr, per_column};
+                evidence ? evidence->data() : nullptr, per_row};
     }
 
   private:

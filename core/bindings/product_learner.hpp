@@ -215,7 +215,7 @@ struct ProductLearner {
             } catch (const InvalidRow&) {
                 throw std::overflow_error("a row takes the learner out of range");
             }
-            if (progressive.logits) progressive.logits += pass.columns * progressive.logits_per_column;
+            if (progressive.logits) progressive.logits += progressive.logits_per_row;
             if (progressive.evidence) progressive.evidence += pass.columns + 1;
         }
         return done;

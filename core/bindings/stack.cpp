@@ -126,6 +126,65 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
     }
 }
 
+// Learns from the logits of all members for every label, (members, rows, labels), in the order of training; row i has
+// the labels from start[i] to start[i + 1]. Every label has a mixture of its own, which is careful, since a rare label
+// that no member foresaw moves all their weights alike. counts: per label, how often it was right to be predicted
+// (LabelCalibration). counters: rows, and those of which a relevant label scored no higher than another one.
+void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Array<double, 3> own,
+                          Array<double, 4> hessian, Array<double, 1> rows, Array<double, 2> counts,
+                          Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
+                          Input<std::int64_t, 1> start, Optional<double> weight,
+                          std::optional<Array<double, 1>> log_loss) {
+    const std::size_t members = logits.shape(0), n = logits.shape(1), k = logits.shape(2);
+    const std::size_t windows = Mixture::windows;
+    require(members >= 1 && members < (1 << 10) && weights.shape(1) == members && own.shape(2) == members &&
+                hessian.shape(2) == members && hessian.shape(3) == members,
+            "the arrays do not match the members");
+    require(share.shape(1) == windows && own.shape(1) == windows && hessian.shape(1) == windows,
+            "the arrays do not match the windows");
+    require(k < (std::size_t(1) << 31) && weights.shape(0) == k && share.shape(0) == k && own.shape(0) == k &&
+                hessian.shape(0) == k && rows.shape(0) == k && counts.shape(0) == k && counts.shape(1) == 2,
+            "the arrays do not match the labels");
+    require(counters.shape(0) == 2, "there must be two counters");
+    require(start.shape(0) == n + 1 && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
+    require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+    for (std::size_t i = 0; i < n; ++i)
+        require(0 <= start.data()[i] && start.data()[i] <= start.data()[i + 1], "start must not decrease");
+    require(start.data()[n] == std::int64_t(labels.shape(0)), "start does not match the labels");
+    require_below(labels.data(), std::int64_t(labels.shape(0)), std::int64_t(k), "labels out of range");
+    nb::gil_scoped_release release;
+    const std::size_t of_windows = windows * members;
+    std::vector<Mixture> mixtures;
+    for (std::size_t j = 0; j < k; ++j)
+        mixtures.emplace_back(int(members), weights.data() + j * members, share.data() + j * windows,
+                              own.data() + j * of_windows, hessian.data() + j * of_windows * members, rows.data() + j,
+                              true);
+    std::vector<double> mixed(k);
+    std::vector<char> relevant(k);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double w = weight ? weight->data()[i] : 1.0;
+        if (!(w > 0.0)) continue;
+        std::fill(relevant.begin(), relevant.end(), char(0));
+        for (std::int64_t at = start.data()[i]; at < start.data()[i + 1]; ++at) relevant[labels.data()[at]] = 1;
+        const auto of_label = [&](std::size_t j) {
+            return MemberLogits{logits.data() + i * k + j, std::int64_t(n * k), 1};
+        };
+        double worst = HUGE_VAL, best = -HUGE_VAL;  // scores of the worst relevant and the best irrelevant label
+        for (std::size_t j = 0; j < k; ++j) {
+            mixtures[j].mix(of_label(j), &mixed[j]);
+            (relevant[j] ? worst : best) = relevant[j] ? std::min(worst, mixed[j]) : std::max(best, mixed[j]);
+        }
+        ++counters.data()[0];
+        counters.data()[1] += worst <= best;
+        const double threshold = LabelCalibration::half_of_f1(counts.data(), int(k), 2);
+        for (std::size_t j = 0; j < k; ++j) {
+            LabelCalibration::count(counts.data() + 2 * j, sigmoid(mixed[j]) > threshold, relevant[j], w);
+            const double p = mixtures[j].learn(of_label(j), &mixed[j], relevant[j], w);
+            if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
+        }
+    }
+}
+
 // Learns from the predictions of all members, (members, rows, 2), of which the last are rests, in the order of
 // training; calibration: the statistics of the targets and of the mixture's errors, which without `calibrate` stay as
 // they are; mixed: becomes what is predicted of each row before it is learned.
@@ -170,6 +229,7 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
 void bind_stack(nb::module_& m) {
     m.attr("max_logit") = kMaxLogit;
     m.attr("weight_precision") = kWeightPrecision;
+    m.attr("longest_memory") = kLongestMemory;
     m.attr("windows") = Mixture::windows;
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
@@ -177,6 +237,10 @@ void bind_stack(nb::module_& m) {
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
           "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
           "log_loss"_a.noconvert().none() = nb::none());
+    m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
+          "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
+          "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),
+          "weight"_a.noconvert().none(), "log_loss"_a.noconvert().none());
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
           "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,

@@ -152,11 +152,11 @@ struct RowUpdate {
 // What is recorded of the rows of a batch, with a calibration; nullptr: not wanted.
 struct Progressive {
     double* log_loss = nullptr;  // the losses of the labels, before they are used, are added to it
-    double* logits = nullptr;    // (rows of the batch x columns) calibrated scores before the labels are used;
+    double* logits = nullptr;    // (rows of the batch x outputs) calibrated scores before the labels are used;
                                  // regression: (rows of the batch x 2 columns) predictions and their variances
     double* evidence = nullptr;  // regression: (rows of the batch x (1 + columns)) what a row adds to the precision, as
                                  // a factor of x x', and its targets less their offset
-    int logits_per_column = 1;
+    int logits_per_row = 1;
 };
 
 inline constexpr std::int64_t kRowsAhead = 8;     // enough for a row to arrive from memory, ...
@@ -210,9 +210,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         const double age = static_cast<double>(counters.seen++);
         const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent,
                                                        row,        i,    w,         age};
-        double* logits = progressive.logits
-                             ? progressive.logits + (at - batch.from) * width * progressive.logits_per_column
-                             : nullptr;
+        double* logits =
+            progressive.logits ? progressive.logits + (at - batch.from) * progressive.logits_per_row : nullptr;
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
         double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
         const Example example{row,    label,      label_end, target, w, calibration, progressive.log_loss,

@@ -42,9 +42,11 @@ class Mixture {
     // weight: one per member, the mean of the windows' by their shares; share: one per window; own: the weights of each
     // window, windows x members; hessian: windows x members x members, of the log-loss; rows: the total weight of the
     // rows so far
-    Mixture(int members, double* weight, double* share, double* own, double* hessian, double* rows)
-        : members_(members), weight_(weight), share_(share), own_(own), hessian_(hessian), rows_(rows),
-          gradient_(members), mean_(members), deviation_(members),
+    // careful: whether a step is shortened by the sum of its parts instead of the longest
+    Mixture(int members, double* weight, double* share, double* own, double* hessian, double* rows,
+            bool careful = false)
+        : members_(members), careful_(careful), weight_(weight), share_(share), own_(own), hessian_(hessian),
+          rows_(rows), gradient_(members), mean_(members), deviation_(members),
           factor_(static_cast<std::size_t>(members) * members) {}
 
     // the mixed logits: one for two classes, otherwise one per class
@@ -75,6 +77,7 @@ class Mixture {
 
   private:
     int members_;
+    bool careful_;
     double *weight_, *share_, *own_, *hessian_, *rows_;
     std::vector<double> gradient_, mean_, deviation_, factor_;
 
@@ -126,7 +129,7 @@ class Mixture {
             for (int h = 0; h < members_; ++h) hessian[g * members_ + h] += factor * deviation_[g] * deviation_[h];
     }
 
-    // weight += (hessian + precision I)^-1 gradient, all of it shortened if a part is longer than kMaxStep
+    // weight += (hessian + precision I)^-1 gradient, all of it shortened if a part, or the sum, is longer than kMaxStep
     void step(double* weight, const double* hessian) {
         for (int g = 0; g < members_; ++g)
             for (int h = 0; h <= g; ++h) {
@@ -142,7 +145,8 @@ class Mixture {
         for (int g = members_ - 1; g >= 0; --g) {
             for (int k = g + 1; k < members_; ++k) gradient_[g] -= factor(k, g) * gradient_[k];
             gradient_[g] /= factor(g, g);
-            largest = std::max(largest, std::fabs(gradient_[g]));
+            const double size = std::fabs(gradient_[g]);
+            largest = careful_ ? largest + size : std::max(largest, size);
         }
         const double shrink = largest > kMaxStep ? kMaxStep / largest : 1.0;
         for (int g = 0; g < members_; ++g) weight[g] += shrink * gradient_[g];

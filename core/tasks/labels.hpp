@@ -44,7 +44,8 @@ struct Multilabel {
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns - 1) : 0.0;
         for (int k = 1; e.calibration && k < columns; ++k)
             e.add_loss(LabelCalibration::learn(e.calibration + (k - 1) * LabelCalibration::size,
-                                               scores[k] - scores[threshold], relevant[k], e.weight, likely));
+                                               scores[k] - scores[threshold], relevant[k], e.weight, likely,
+                                               e.logits ? e.logits + k - 1 : nullptr));
         return mistake;
     }
 
@@ -78,7 +79,7 @@ struct MultilabelOneVsRest {
             if (e.calibration)
                 e.add_loss(LabelCalibration::learn(e.calibration + k * LabelCalibration::size,
                                                    score * moderation(margin.variance, prior_variance), relevant[k],
-                                                   e.weight, likely));
+                                                   e.weight, likely, e.logits ? e.logits + k : nullptr));
         }
         return worst <= best;
     }

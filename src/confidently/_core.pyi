@@ -964,6 +964,8 @@ max_logit: float = 1000.0
 
 weight_precision: float = 11.11111111111111
 
+longest_memory: float = 5000.0
+
 windows: int = 3
 
 def naive_bayes_scores(
@@ -986,6 +988,20 @@ def mixture_learn(
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None = None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+) -> None: ...
+def label_mixtures_learn(
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    share: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    own: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+    hessian: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None, None), order="C", device="cpu")],
+    rows: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    counts: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    counters: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu")],
+    logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+    log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
 ) -> None: ...
 def number_mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],

@@ -13,7 +13,6 @@ from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
 from confidently.stack.members import WEIGHTS
-from tests.command_line import rows
 from tests.estimators.test_auto_classifier import NARROW
 
 
@@ -159,21 +158,12 @@ def test_one_row_is_explained_at_a_time(ok, table, tmp_path):
         (["--rule", "pa"], "--auto chooses its learners; omit --rule"),
         (["--view", "standard", "--r", "0.5"], "omit --r, --view"),
         (["--covariance", "full"], "omit --covariance"),
-        (["--multilabel"], "--auto learns one class per row, got several labels"),
     ],
 )
 def test_options_of_a_single_learner_are_refused(call, table, options, message):
     code, _, err = call("train", table, "--label", "label", "--auto", *options)
     assert code == 2
     assert message in err
-
-
-def test_sets_of_labels_are_refused(call, tmp_path):
-    path = tmp_path / "data.svm"
-    path.write_text(rows(100, ("1,2", "2", "3,1")))
-    code, _, err = call("train", path, "--auto")
-    assert code == 2
-    assert "--auto learns one class per row" in err
 
 
 def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):

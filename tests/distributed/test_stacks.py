@@ -101,6 +101,30 @@ def test_tables_have_the_members_and_nearly_the_error_of_one_process(client, tab
     assert found.partial_fit_stream([str(table)]).n_seen_ == 2 * N
 
 
+@pytest.fixture(scope="module")
+def label_sets(tmp_path_factory):
+    """Rows of a table with any of three labels, the last of which only later rows have."""
+    path = tmp_path_factory.mktemp("data") / "sets.jsonl"
+    named = (X[:, 0] > 0, X[:, 1] > 1e4, (X[:, 2] > 5) & (np.arange(N) > N // 2))
+    with path.open("w") as file:
+        for x, *own in zip(X.tolist(), *named, strict=True):
+            names = [name for name, one in zip(("one", "two", "three"), own, strict=True) if one]
+            print(json.dumps(dict(zip("abc", x, strict=True)) | {"label": names}), file=file)
+    return path
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_label_sets_are_learned_on_clusters(client, label_sets, partitions):
+    how = TABLE | {"multilabel": True}
+    found = distributed.fit(AutoClassifier(), label_sets, client=client, partitions=partitions, rounds=3, **how)
+    one = AutoClassifier().fit_stream(open_stream(label_sets, **how))
+    assert list(found.members_) == list(one.members_)
+    assert found.classes_.tolist() == one.classes_.tolist() == ["one", "three", "two"]
+    assert found.n_seen_ == one.n_seen_
+    ours, theirs = (np.concatenate(list(model.predict_stream(label_sets))) for model in (found, one))
+    assert (ours != theirs).mean() < 0.05
+
+
 def test_texts_are_counted_exactly_and_classes_aligned(client, texts):
     """By naive Bayes, whose counts of a round are the base's and what each partition has added."""
     found = distributed.fit(AutoClassifier(), texts, client=client, partitions=3, rounds=4)
@@ -150,7 +174,9 @@ def test_passes_frames_and_more_rows(client):
     assert not np.array_equal(state[WEIGHTS], shuffled[WEIGHTS])
     distributed.partial_fit(once, rows, "label", **options)
     assert once.n_seen_ == 2 * N
-    assert list(once.members_) == list(found.members_)
+    dropped = once.learner_.dropped
+    assert dropped and set(dropped.values()) == {once.n_seen_}  # after the last round
+    assert list(once.members_) == [name for name in found.members_ if name not in dropped]
 
 
 def test_merging_changes_is_merging_stacks(texts):
@@ -247,14 +273,12 @@ def test_cosines_of_columns_that_partitions_number_differently_are_merged(client
     assert (found.n_seen_, found.features_ is not None and len(found.features_)) == (600, 6)
 
 
-def test_several_labels_per_row_are_refused(client, tmp_path):
-    rows = da.from_array(X, chunks=(N, -1)), da.from_array(np.ones((N, 2), dtype=int), chunks=(N, -1))
-    with pytest.raises(ValueError, match="AutoClassifier learns one class per row"):
-        distributed.fit(AutoClassifier(), *rows, client=client)
-    path = tmp_path / "rows.svm"
-    path.write_text("1,2 1:1\n2 1:2\n" * 9)
-    with pytest.raises(ValueError, match="AutoClassifier learns one class per row"):
-        distributed.fit(AutoClassifier(), path, client=client)
+def test_indicator_matrices_are_learned_in_partitions(client):
+    relevant = np.column_stack([X[:, 0] > 0, X[:, 1] > 1e4]).astype(int)
+    rows = da.from_array(X, chunks=(400, -1)), da.from_array(relevant, chunks=(400, -1))
+    found = distributed.fit(AutoClassifier(), *rows, client=client)
+    assert found.weights_.shape == (2, len(found.members_))
+    assert (found.predict(X) == relevant).mean() > 0.9
 
 
 def test_first_rows_that_cannot_be_read_or_used_are_one_error(client, tmp_path):

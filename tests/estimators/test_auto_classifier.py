@@ -63,7 +63,8 @@ PRODUCTS = ["logistic on standard,pairs"] + [
 ]
 NARROW = [
     "arow with all covariances on standard", "arow with all covariances on standard without unit norm",
-    "logistic on standard without unit norm", "logistic on standard without unit norm, forget 0.1", *PRODUCTS,
+    "logistic on standard without unit norm", "logistic with all covariances on standard without unit norm",
+    "logistic on standard without unit norm, forget 0.1", *PRODUCTS,
     "arow with all covariances on wide cosines", "arow with all covariances on medium cosines",
     "logistic on medium cosines", "logistic on medium cosines, forget 0.03",
     "arow with all covariances on narrow cosines",
@@ -141,15 +142,15 @@ def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name)
 
 def test_arrays_are_shuffled_and_streams_are_not():
     X, y = narrow("rings")
-    once, again, other = (AutoClassifier(random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
-    assert (AutoClassifier().fit(X, y).predict_proba(X) == once).all()
+    once, again, other = (AutoClassifier(passes=1, random_state=seed).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
+    assert (AutoClassifier(passes=1).fit(X, y).predict_proba(X) == once).all()
     assert (once == again).all()
     assert (once != other).any()
-    assert (AutoClassifier(shuffle=True).fit(X, y).predict_proba(X) == once).all()
+    assert (AutoClassifier(passes=1, shuffle=True).fit(X, y).predict_proba(X) == once).all()
     order = np.random.RandomState(0).permutation(len(y))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of sorted rows
-        in_order = AutoClassifier(shuffle=False)
+        in_order = AutoClassifier(passes=1, shuffle=False)
         by_hand = in_order.fit(X[order], y[order]).predict_proba(X)
         unshuffled = in_order.fit(X, y).predict_proba(X)
         part = AutoClassifier().partial_fit(X, y, classes=[0, 1]).predict_proba(X)
@@ -361,7 +362,7 @@ def test_streams_do_not_depend_on_their_batches(tmp_path, table):
 
 def test_members_continue_by_themselves():
     X, y = data("cancer")
-    model = AutoClassifier(GIVEN, shuffle=False).fit(X[:200], y[:200])
+    model = AutoClassifier(GIVEN, passes=1, shuffle=False).fit(X[:200], y[:200])
     alone = clone(GIVEN[0]).fit(X[:200], y[:200])
     member = model.members_["1. arow on standard"]
     assert (member.decision_function(X) == alone.decision_function(X)).all()
@@ -392,8 +393,6 @@ def test_invalid_members(members, error, message):
 
 def test_invalid_input():
     X, y = data("iris")
-    with pytest.raises(ValueError, match="AutoClassifier learns one class per row"):
-        AutoClassifier().fit(X, np.eye(3, dtype=int)[y])
     model = AutoClassifier().fit(X, y)
     with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
         model.set_params(dtype="float32").partial_fit(X, y)
@@ -419,3 +418,18 @@ def test_members_disagree_by_the_divergence_of_their_probabilities(name):
         active.certainty(OnlineClassifier().fit(X, y), X, "disagreement")
     with pytest.raises(ValueError, match="explore"):
         active.query(model, X, 10, explore=1.5)
+
+
+def test_small_narrow_arrays_are_seen_twice():
+    X, y = data("cancer")
+    few, given = AutoClassifier().fit(X, y), AutoClassifier(passes=2).fit(X, y)
+    assert few.n_seen_ == 2 * len(y)
+    assert (few.predict_proba(X) == given.predict_proba(X)).all()
+    assert few.get_params()["passes"] == "auto"
+    many, wide = np.tile(X, (8, 1)), np.tile(X, (1, 5))
+    assert AutoClassifier(GIVEN).fit(many, np.tile(y, 8)).n_seen_ == len(many)
+    assert AutoClassifier(GIVEN).fit(wide, y).n_seen_ == len(y)
+    assert AutoClassifier(GIVEN).partial_fit(X, y, classes=[0, 1]).n_seen_ == len(y)
+    for passes in ("two", 0, 1.5, True):
+        with pytest.raises(ValueError, match='passes must be "auto" or an integer >= 1'):
+            AutoClassifier(passes=passes).fit(X, y)

@@ -268,14 +268,13 @@ def test_a_stack_beside_rules_reads_standard_input_once(tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--multilabel"], []])
-def test_a_stack_of_labels_is_refused(call, tmp_path, options):
+def test_a_stack_of_label_sets_is_the_one_that_is_trained_alone(ok, tmp_path, options):
     path = tmp_path / "data.svm"
-    path.write_text(rows(100, ("1,2", "2", "3,1")))
-    code, out, err = call("compare", path, "--auto", *options)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("confidently: error: --auto learns one class per row, got several labels; omit it")
-    with pytest.raises(ValueError, match="auto=True learns one class per row, got several labels; use auto=False"):
-        compared(path, auto=True)
+    path.write_text(rows(300, ("1,2", "2", "3,1")))
+    found = json.loads(ok("compare", path, "--auto", "--rules", "arow", "-q", "--json", *options))
+    alone = json.loads(ok("train", path, "--auto", "-q", "--json", "-o", tmp_path / "m.cw", *options))
+    (auto,) = [trial for trial in found["trials"] if trial["rule"] == "auto"]
+    assert (auto["mistakes"], auto["log_loss"]) == (alone["mistakes"], pytest.approx(alone["log_loss"]))
 
 
 def test_views_know_all_columns_of_a_batch(ok, tmp_path):

@@ -195,5 +195,5 @@ def test_a_base_that_the_parts_do_not_come_from():
 def test_only_fitted_estimators():
     with pytest.raises(TypeError, match="not fitted"):
         merge([OnlineRegressor()])
-    with pytest.raises(TypeError, match="fitted classifiers or OnlineRegressors, got Ridge"):
+    with pytest.raises(TypeError, match="fitted classifiers or regressors, got Ridge"):
         merge([BatchRidge().fit(X, Y)])

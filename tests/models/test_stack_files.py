@@ -92,7 +92,7 @@ def test_a_stack_needs_a_member_that_learns_the_targets():
     recipe = Recipe(Ridge(), "full", targets=True)
     for rests in ([True], [True, False]):
         with pytest.raises(ValueError, match="members that learn what others leave must come after these"):
-            NumberStack([plan(recipe, "one", rest) for rest in rests])
+            NumberStack([plan(recipe, "one", rest=rest) for rest in rests])
 
 
 def test_a_stack_refuses_lists_of_labels():

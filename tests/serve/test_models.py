@@ -60,7 +60,6 @@ def test_a_model_is_made_once(local):
         ({"classes": ["a", "a"]}, "invalid-settings"),
         ({"classes": ["1", 1]}, "invalid-settings"),
         ({"auto": True, "rule": "cw_stdev"}, "invalid-settings"),
-        ({"auto": True, "multilabel": True}, "invalid-settings"),
         ({"view": "nothing"}, "invalid-settings"),
         ({"dtype": "float16"}, "invalid-body"),
         ({"prior_variance": 0}, "invalid-settings"),

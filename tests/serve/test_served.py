@@ -147,16 +147,17 @@ def test_same_bytes_of_three_classes(tmp_path, multiclass):
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 
+@pytest.mark.parametrize("auto", [False, True])
 @pytest.mark.parametrize("classes", [[], ["ham", "spam", "urgent"]])
-def test_same_bytes_of_several_labels(tmp_path, classes):
+def test_same_bytes_of_several_labels(tmp_path, classes, auto):
     chance = random.Random(4)
     rows = [
         (features, [name for name in (label, "urgent") if name != "urgent" or chance.random() < 0.4])
         for features, label in made(100, "text")
     ]
-    settings = ModelSettings(multilabel=True, classes=classes)
+    settings = ModelSettings(multilabel=True, classes=classes, auto=auto)
     model = learn_in_pieces(ServedModel(settings), examples(rows), chance, 30)
-    options = ["--multilabel", *(["--classes", ",".join(classes)] if classes else [])]
+    options = ["--multilabel", *(["--classes", ",".join(classes)] if classes else []), *(["--auto"] if auto else [])]
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 

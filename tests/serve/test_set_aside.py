@@ -50,6 +50,7 @@ def trained(folder, lines, *options):
     ("settings", "labels"),
     [
         ({"multilabel": True, "classes": ["a", "b", "1"]}, "sets"), ({}, "scalars"), ({"auto": True}, "numbers"),
+        ({"multilabel": True, "auto": True}, "sets"),
         ({"covariance": "full"}, "scalars"), ({"multiclass": "one-vs-rest"}, "scalars"),
         ({"classes": ["0", 1, "7"]}, "numbers"),
         *(

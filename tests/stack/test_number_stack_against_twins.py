@@ -36,7 +36,7 @@ def test_the_mixture_is_that_of_the_twin(members, rests, unit):
     predictions[:, N // 2 :, 0] += unit * np.linspace(-1.0, 1.0, members)[:, None]  # other weights are better from here
     predictions[:, :, 1] = unit**2 * generator.uniform(0.5, 2.0, (members, N))
     w = generator.choice([0.0, 0.5, 1.0, 3.0], N)
-    state = {name: np.zeros(shape, kind) for name, (shape, kind) in NumberStack.shapes(members).items()}
+    state = {name: np.zeros(shape, kind) for name, (shape, kind) in NumberStack.shapes(members, 1).items()}
     state[CALIBRATION][:], share = INITIAL_TARGET, np.full(3, 1 / 3)
     counter, mixed = np.zeros(1, COUNT), np.zeros(N)
     _core.number_mixture_learn(

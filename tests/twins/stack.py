@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import exp, log, sqrt
 
 import numpy as np
+from scipy.special import expit
 
 
 class NaiveBayes:
@@ -35,7 +36,8 @@ class NaiveBayes:
 class Window:
     """Weights of members by a damped Newton method, the linear system solved by NumPy."""
 
-    def __init__(self, members, rows):
+    def __init__(self, members, rows, careful):
+        self.careful = careful
         self.weights, self.hessian, self.size = np.full(members, 1 / members), np.zeros((members, members)), rows
 
     def learn(self, logits, label, w, before):
@@ -49,15 +51,17 @@ class Window:
         self.hessian *= (1 - 1 / min(before + 2, self.size)) ** w
         self.hessian += w * spread @ spread.T
         step = np.linalg.solve(self.hessian + np.eye(len(mean)) / 0.09, w * (scores[:, label] - mean))
-        self.weights = self.weights + step * min(1.0, 0.5 / np.abs(step).max(initial=1e-300))
+        size = np.abs(step).sum() if self.careful else np.abs(step).max()
+        self.weights = self.weights + step * min(1.0, 0.5 / max(size, 1e-300))
         return p[label]
 
 
 class Mixture:
     """The mean of the weights of three windows, by how well each has predicted of late: fixed share."""
 
-    def __init__(self, members):
-        self.windows, self.share, self.rows = [Window(members, n) for n in (50, 300, 5000)], np.full(3, 1 / 3), 0.0
+    def __init__(self, members, careful=False):
+        self.windows = [Window(members, n, careful) for n in (50, 300, 5000)]
+        self.share, self.rows = np.full(3, 1 / 3), 0.0
 
     @property
     def weights(self):
@@ -83,3 +87,30 @@ def probabilities(weights, logits):
         mixed = np.array([0.0, mixed[0]])
     e = [exp(score - mixed.max()) for score in mixed]
     return np.array(e) / sum(e)
+
+
+class LabelMixtures:
+    """A mixture per label, the parts of whose steps add up to .5 at most, and the F1 so far."""
+
+    def __init__(self, members, labels):
+        self.mixtures = [Mixture(members, careful=True) for _ in range(labels)]
+        self.hits, self.chances = np.zeros(labels), np.zeros(labels)
+
+    @property
+    def threshold(self):
+        return (self.hits.sum() + 0.5) / (self.chances.sum() + 1)
+
+    def scores(self, logits):
+        """``logits``: (members, labels)."""
+        mixed = zip(self.mixtures, np.clip(logits, -1000, 1000).T, strict=True)
+        return np.array([mixture.weights @ own for mixture, own in mixed])
+
+    def learn(self, logits, relevant, w):
+        """Return the probability of each label before."""
+        p, threshold = expit(self.scores(logits)), self.threshold
+        keep = (1 - 1 / 2000) ** w
+        self.hits = keep * self.hits + w * ((p > threshold) & relevant)
+        self.chances = keep * self.chances + w * ((p > threshold) * 1.0 + relevant)
+        for k, mixture in enumerate(self.mixtures):
+            mixture.learn(logits[:, [k]], int(relevant[k]), w)
+        return p

@@ -102,6 +102,8 @@ def advanced(base: Model, change: Change) -> Model:
     if known < base.learner.n_features:
         learner.state["weights"] = _put(base.learner, learner, change.columns)
     learner.n_features = base.learner.n_features + change.model.learner.n_features - known
+    if isinstance(learner, Members):
+        learner.dropped = base.learner.dropped  # which its parts, that drop nothing, do not know
     features = None
     if base.features is not None:
         assert change.new is not None  # of one form

@@ -187,7 +187,7 @@ class _Training:
             client = stack.enter_context(connected(self.client, self.workers))
             options: dict[str, Any] = {
                 "partitions": self.partitions or n_threads(client), "rounds": self.rounds, "shuffle": self.shuffle,
-                "seed": self.seed, "passes": 1 if self.base else self.estimator.passes,
+                "seed": self.seed, "passes": 1 if self.base else self.estimator._passes(),
                 "calibrate": self.estimator._calibrates,
             }  # fmt: skip
             if is_collection(data):

@@ -14,6 +14,7 @@ from distributed import Client, Future, wait
 
 from ..data import DataError
 from ..models.model import Model
+from ..stack.members import Members
 from ..wording import counted
 from .cells import Cell
 from .change import advanced, model_bytes
@@ -129,11 +130,14 @@ class Rounds:
             self.model = advanced(self.model, found.change)
             self._count_skipped(found, pass_number)
             after = self.model.learner
-            yield Round(
+            learned = Round(
                 number, len(self), len(cells), found.rows, after.n_seen - before.n_seen,
                 after.mistakes - before.mistakes, after.updates - before.updates, found.log_loss, found.skipped,
                 found.skipped_examples, time.monotonic() - began, found.seconds, sent,
             )  # fmt: skip
+            if isinstance(after, Members) and self.calibrate and pass_number == 0:
+                after.race(before.n_seen)
+            yield learned
 
     def _learn(self, number: int, cells: list[Cell], calibrate: bool) -> Learned:
         """Train on the cells and merge. If all copies of the base are lost with their workers, the unfinished cells

@@ -24,7 +24,8 @@ from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
-from ..stack.members import ROWS, WEIGHTS, parts_of
+from ..stack.label_stack import LABEL_COUNTS
+from ..stack.members import ROWS, WEIGHTS, Members, parts_of
 from ..stack.number_stack import PRODUCTS
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..stack.threads import members_in_turn
@@ -32,15 +33,8 @@ from .change import Change, change_of, merge_changes
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
-CALIBRATED = (
-    "calibration",
-    WEIGHTS,
-    SHARE,
-    OWN,
-    HESSIAN,
-    PRODUCTS,
-    ROWS,
-)  # arrays of states that only a first pass changes
+# arrays of states that only a first pass changes
+CALIBRATED = ("calibration", WEIGHTS, SHARE, OWN, HESSIAN, PRODUCTS, ROWS, LABEL_COUNTS)
 
 
 @dataclass(frozen=True)
@@ -121,6 +115,7 @@ def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibra
     """Train a copy of the base on the rows of some files or ranges of files."""
     began = time.monotonic()
     learning = _copied(base, job.reading)
+    _keep_members(learning.learner)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the survey of the files has reported them
@@ -146,6 +141,7 @@ def learn_rows(
         order = np.random.default_rng(seed).permutation(X.shape[0])
         X, y, weights = (None if one is None else _taken(one, order) for one in (X, y, weights))
     trained = _estimator(estimator, base)
+    _keep_members(trained.learner_)
     if X.shape[0]:
         try:
             trained.partial_fit(X, y, sample_weight=weights)
@@ -235,6 +231,12 @@ def _restore_calibration(learner: Any, base: Any) -> None:
         if isinstance(part, Learner):
             kept["calibration"] = part.task.restored_calibration(part.state["calibration"], kept["calibration"])
         part.state |= kept
+
+
+def _keep_members(learner: Any) -> None:
+    """Let a stack drop no members: all rows of a round decide on them."""
+    if isinstance(learner, Members):
+        learner.dropped = None
 
 
 def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:

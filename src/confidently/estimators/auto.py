@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..covariances.table import kind_of
-from ..stack.choice import new_stack
+from ..stack.choice import MANY, new_stack
+from ..stack.label_stack import LabelStack
+from ..stack.members import WEIGHTS, Plan
 from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
@@ -19,6 +22,8 @@ from .classifier import OnlineClassifier
 from .mixture import MixtureEstimator
 from .regressor import OnlineRegressor
 
+FEW_ROWS = 3000  # of a narrow array, which members see twice
+
 
 class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     """Several online learners on different views of the same rows, and a mixture of what they say; nothing to tune.
@@ -26,8 +31,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     With l_gk the calibrated score of class k by member g, P(k) is proportional to exp(sum_g w_g l_gk). The members
     learn every row, each as its view shows it; the weights w_g follow the log-loss of the mixture by damped Newton
     steps. Those of three windows, which forget rows older than about 50, 300 and 5000, are mixed by how well each has
-    predicted of late, and some members forget, so that streams that move are followed. One pass is enough, and training
-    can continue at any time.
+    predicted of late, and some members forget, so that streams that move are followed. Members that the mixture can do
+    without are dropped after 3000, 10000, 30000, ... rows. One pass is enough, and training can continue at any time.
 
     Parameters
     ----------
@@ -38,15 +43,17 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         a table, or have unit norm: AROW and logistic learn these; products of two columns, if there are few; with up to
         128 columns AROW with all covariances, and two that forget; for many sparse columns, such as words, AROW on
         ``idf`` and ``nb``, and naive Bayes; for many dense ones AROW on random cosines. For more than 64 classes, they
-        have no products and no ``nb``. Of an OnlineClassifier, its rule, covariance, view and ``forget`` count.
-    passes : int, default=1
-        Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first.
+        have no products and no ``nb``. Of label sets, all members have one variance per weight (see the guide).
+        Of an OnlineClassifier, its rule, covariance, view and ``forget`` count, and of label sets ``multiclass``.
+    passes : "auto" or int, default="auto"
+        Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first. "auto" is two
+        for an array of fewer than 3000 rows and at most 128 columns, and otherwise one.
     shuffle : "auto" or bool, default="auto"
         Whether :meth:`fit` visits the rows in a new random order in each pass. "auto" is yes: the rows of an array are
         all there, and may be sorted. Use False for rows in the order of time, of which the last count most.
         ``partial_fit`` and streams are never shuffled.
     class_weight : dict, "balanced" or None, default=None
-        Factor on the weight of the examples of each class.
+        Factor on the weight of the examples of each class; not for multilabel data.
     random_state : int, RandomState or None, default=0
         Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
@@ -55,16 +62,18 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes, sorted.
+        The classes, sorted; for multilabel data, the labels.
     members_ : dict of str to OnlineClassifier or NaiveBayes
-        The members by name, as they are now. Their ``coef_`` are weights of what their view makes of a row: of a
-        standardized column per standard deviation, on ``pairs`` also of products of two columns, which
-        ``confidently inspect`` names. Their probabilities are those of a sigmoid or temperature, without the
-        correction that a learner by itself learns.
+        The members by name, as they are now; ``learner_.dropped`` names those that were dropped, and after how many
+        rows. Their ``coef_`` are weights of what their view makes of a row: of a standardized column per standard
+        deviation, on ``pairs`` also of products of two columns, which ``confidently inspect`` names. Their
+        probabilities are those of a sigmoid or temperature, without the correction that a learner by itself learns.
     weights_ : ndarray of shape (n_members,)
-        What each contributes to the mixture. They need not be positive, nor add up to 1.
+        What each contributes to the mixture. They need not be positive, nor add up to 1. For multilabel data, those of
+        each label, shape (n_labels, n_members).
     n_seen_, mistakes_ : int
-        Rows trained on, in all passes; those whose class was not the most probable before the update.
+        Rows trained on, in all passes; those whose class was not the most probable before the update, and in multilabel
+        data those of which a label scored no higher than one that they lack.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_
@@ -72,8 +81,9 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
 
     Notes
     -----
-    The class with the largest probability is predicted, always. With "auto", the rows of the first call choose the
-    members: give it a few hundred.
+    The class with the largest probability is predicted, always; in multilabel data, where ``y`` is an indicator matrix,
+    labels above half of the progressive F1. Each label then has a mixture of its own. With "auto", the rows of the
+    first call choose the members: give it a few hundred.
 
     References
     ----------
@@ -86,18 +96,19 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = AutoClassifier().fit(X[:400], y[:400])
     >>> round(model.score(X[400:], y[400:]), 2)
-    0.98
+    0.96
     >>> list(model.members_)[:2]
     ['arow with all covariances on standard', 'arow with all covariances on standard without unit norm']
     """
 
-    _member_kind, _stack_kind, _new_stack = OnlineClassifier, Stack, staticmethod(new_stack)
+    _member_kind = OnlineClassifier
+    chooses_passes = True
 
     def __init__(
         self,
         members: str | Sequence[OnlineClassifier] = AUTO,
         *,
-        passes: int = 1,
+        passes: int | str = AUTO,
         shuffle: bool | str = AUTO,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = 0,
@@ -110,16 +121,21 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         self.random_state = random_state
         self.dtype = dtype
 
-    def _check_outputs(self, n: int, multilabel: bool) -> None:
-        if multilabel:
-            raise ValueError(
-                "AutoClassifier learns one class per row, got an indicator matrix; OnlineClassifier learns several"
-            )
+    def _passes(self, shape: tuple[int, int] | None = None) -> int:
+        if self.passes != AUTO:
+            return super()._passes(shape)
+        return 2 if shape is not None and shape[0] < FEW_ROWS and shape[1] <= MANY else 1
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = False
-        return tags
+    def _new_stack(self, multilabel: bool, **options: Any) -> Stack:
+        return new_stack(multilabel=multilabel, **options)
+
+    def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> Stack:
+        return (LabelStack if multilabel else Stack)(plans, **options)
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        weights = self._fitted.state[WEIGHTS]
+        return self._class_order.columns(weights.T).T.copy() if weights.ndim == 2 else weights.copy()
 
 
 class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberStack]):
@@ -193,7 +209,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     ['ridge on rows', 'ridge on products']
     """
 
-    _member_kind, _stack_kind, _new_stack = OnlineRegressor, NumberStack, staticmethod(new_number_stack)
+    _member_kind = OnlineRegressor
 
     def __init__(
         self,
@@ -216,7 +232,13 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
             if member.covariance != AUTO and kind_of(member.covariance).keeps_examples:
                 raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
 
-    def _check_outputs(self, n: int, multilabel: bool) -> None:
+    def _new_stack(self, multilabel: bool, **options: Any) -> NumberStack:
+        return new_number_stack(**options)
+
+    def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> NumberStack:
+        return NumberStack(plans, **options)
+
+    def _check_outputs(self, n: int) -> None:
         if n != 1:
             raise ValueError(
                 f"AutoRegressor predicts one number per row, got {n}; use one per number, or OnlineRegressor"

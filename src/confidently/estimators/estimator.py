@@ -74,9 +74,10 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
     n_features_in_: int
 
     predicts_numbers: ClassVar[bool] = False
+    chooses_passes: ClassVar[bool] = False  # whether ``passes`` may be "auto"
     _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
 
-    passes: int
+    passes: int | str
     shuffle: bool | str
     random_state: int | np.random.RandomState | None
     dtype: str
@@ -165,7 +166,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
             elif not followed:
                 self._follow_parameters()
-            following, passes = self.learner_, 1 if partial else self.passes
+            following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
             shuffle = bool(self.shuffle) and not partial
             if not shuffle:
                 self._advise(labels)
@@ -181,6 +182,10 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if partial and not followed:
                 self._follows(following, parameters)
             return self
+
+    def _passes(self, shape: tuple[int, int] | None = None) -> int:
+        """Return how many passes :meth:`fit` makes over an array of this shape, or over other rows."""
+        return int(self.passes)
 
     def _forget(self, *more: str) -> None:
         for name in (*LEARNED, *more):
@@ -315,7 +320,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         """Train from scratch on a stream."""
         with training_of(self):
             self._check_parameters(partial=False)
-            check_stream(stream, self.passes)
+            check_stream(stream, self._passes())
             table = self._table_of(stream.targets, stream.multilabel, classes)
             self._forget("feature_names_in_")
             features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None

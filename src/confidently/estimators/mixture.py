@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -40,8 +39,6 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
     """
 
     _member_kind: ClassVar[type[GaussianEstimator]]
-    _stack_kind: ClassVar[Callable[..., Any]]
-    _new_stack: ClassVar[Callable[..., Any]]  # returns a stack whose members the first rows will choose
 
     calibration = "progressive"
     members: str | Sequence[Any]
@@ -72,31 +69,40 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
     def _is_seen_by_default(self) -> bool:
         return not isinstance(self.members, str) and any(map(chooses_view, self.members))
 
-    def _check_outputs(self, n: int, multilabel: bool) -> None:
-        """Raise ``ValueError`` for classes, labels or numbers that a stack does not learn."""
+    def _check_outputs(self, n: int) -> None:
+        """Raise ``ValueError`` for numbers of classes, labels or targets that a stack does not learn."""
+
+    def _new_stack(self, multilabel: bool, **options: Any) -> AnyStack:
+        """Return a stack whose members the first rows will choose."""
+        raise NotImplementedError
+
+    def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> AnyStack:
+        """Return a stack of members."""
+        raise NotImplementedError
 
     def _new_learner(
         self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
         n_columns: int | None = None,
     ) -> AnyStack:  # fmt: skip
-        self._check_outputs(n_outputs, multilabel)
+        self._check_outputs(n_outputs)
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_features": n_features, "columns": self._columns(n_features), "dtype": self.dtype,
         }  # fmt: skip
-        make: Callable[..., AnyStack] = type(self)._new_stack
         if not isinstance(self.members, str):
             seen = n_features if n_columns is None else n_columns
-            plans = [self._plan(k, member, default, seen) for k, member in enumerate(self.members, 1)]
-            make = partial(self._stack_kind, plans)
-        return make(**options)
+            plans = [self._plan(k, member, default, seen, multilabel) for k, member in enumerate(self.members, 1)]
+            return self._stack_of(plans, multilabel, **options)
+        return self._new_stack(multilabel, **options)
 
-    def _plan(self, number: int, member: GaussianEstimator, default: View | None, n_columns: int) -> Plan:
+    def _plan(
+        self, number: int, member: GaussianEstimator, default: View | None, n_columns: int, multilabel: bool
+    ) -> Plan:
         """Return how to make a member, whose state has the type of the whole."""
         recipe = member._recipe(default, self.dtype)
         if recipe.is_undecided:
             recipe = replace(recipe, covariance=automatic_covariance(n_columns))
         names = "rows" if recipe.view is None else ",".join(part.name for part in recipe.view.views)
-        return plan(recipe, f"{number}. {recipe.rule.name} on {names}")
+        return plan(recipe, f"{number}. {recipe.rule.name} on {names}", multilabel)
 
     def _follow_parameters(self) -> None:
         if self.dtype != self.learner_.dtype:

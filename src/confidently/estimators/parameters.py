@@ -61,14 +61,17 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
 
 def check_training(estimator: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting of the training; ``partial``: only some of the rows are there."""
-    check_passes(estimator.passes)
+    check_passes(estimator.passes, estimator.chooses_passes)
     check_class_weight(estimator.class_weight, partial)
 
 
-def check_passes(passes: Any) -> None:
-    """Raise ``ValueError`` unless it is an integer >= 1."""
+def check_passes(passes: Any, chosen: bool = False) -> None:
+    """Raise ``ValueError`` unless it is an integer >= 1, or "auto" if the number may be ``chosen``."""
+    if chosen and isinstance(passes, str) and passes == AUTO:
+        return
     if isinstance(passes, bool) or not isinstance(passes, numbers.Integral) or passes < 1:
-        raise ValueError(f"passes must be an integer >= 1, got {passes!r}")
+        allowed = 'be "auto" or' if chosen else "be"
+        raise ValueError(f"passes must {allowed} an integer >= 1, got {passes!r}")
 
 
 def check_shuffle(shuffle: Any) -> None:
@@ -148,4 +151,5 @@ def saved_training(estimator: Any) -> dict[str, Any]:
     seed = int(estimator.random_state) if isinstance(estimator.random_state, numbers.Integral) else None
     shuffle = AUTO if estimator.shuffle == AUTO else bool(estimator.shuffle)
     weights = {} if estimator.predicts_numbers else {"class_weight": plain_class_weight(estimator.class_weight)}
-    return {"passes": int(estimator.passes), "shuffle": shuffle, **weights, "random_state": seed}
+    passes = AUTO if estimator.passes == AUTO else int(estimator.passes)
+    return {"passes": passes, "shuffle": shuffle, **weights, "random_state": seed}

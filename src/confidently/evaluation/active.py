@@ -259,7 +259,7 @@ def simulate(
     for more in np.diff([0, *labels]):
         chosen = random.permutation(query(learner, X[rest], int(more), strategy, random, explore))
         queried = np.concatenate([queried, rest[chosen]])
-        if learner.passes == 1:
+        if learner._passes() == 1:
             learner.partial_fit(X[rest[chosen]], y[rest[chosen]], classes=classes)
         elif len(np.unique(y[queried])) > 1:
             learner.fit(X[queried], y[queried])

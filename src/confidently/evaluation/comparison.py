@@ -167,7 +167,7 @@ def compare(
     DataError
         If the stream raises it.
     ValueError
-        If a setting is out of its range, or rows have several labels with ``auto``.
+        If a setting is out of its range.
 
     Examples
     --------
@@ -181,8 +181,6 @@ def compare(
     >>> [(trial.rule.name, trial.mistakes) for trial in found.trials]
     [('arow', 2), ('pa', 2)]
     """
-    if auto and stream.multilabel:
-        raise ValueError("auto=True learns one class per row, got several labels; use auto=False")
     seen_as, view = stream.reading if reading is None else reading, make_view(view)
     check_values_kept(view, seen_as)
 
@@ -195,7 +193,8 @@ def compare(
     ]
     if auto:
         classes_of_stack = table()
-        stack = new_stack(len(classes_of_stack), dtype=settings.get("dtype", "float64"))
+        dtype = settings.get("dtype", "float64")
+        stack = new_stack(len(classes_of_stack), dtype=dtype, multilabel=stream.multilabel)
         contenders.append(Contender(None, True, StreamLearner(stack, classes_of_stack, reading=stream.reading)))
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
         viewed = contenders[0].learner.wants_columns

@@ -202,7 +202,7 @@ def _run_online(
     done, cost = 1, np.zeros(1)
     cost[0] = y.shape[1] * log(2) if known is None else log(len(known))
     if isinstance(model, AutoClassifier):
-        learner = model.learner_ = model._fresh_learner(X, learner.n_classes, multilabel=False)
+        learner = model.learner_ = model._fresh_learner(X, learner.n_classes, multilabel=known is None)
         learner.prepare(as_matrix(X[order[: learner.rows_to_prepare]], learner.dtype))
         done, cost[0] = 0, 0.0
     labels, start = labels_of_rows(y) if known is None else (class_numbers(y, model.classes_), None)

@@ -186,26 +186,29 @@ class Predictor(Posterior):
     def logits_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the scores of rows as the learner sees them on the scale of log-odds, before the correction.
 
-        Shape (n, 1), that of class 1; or with more classes (n, n_classes), the largest of which is 0.
+        Shape (n, 1), that of class 1; or with more classes (n, n_classes), the largest of which is 0; or (n, n_labels).
         """
-        return calibration.lines(self._moderated(X)[1], self.state["calibration"])
+        scores = self._moderated(X)[1] if self.task.moderates else self._scores(X)
+        return self.task.logits(scores, self.state["calibration"])
 
     def logit_deviations_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the standard deviations of :meth:`logits_of`, in its shape."""
         deviation = np.sqrt(self._margin_distribution(X)[1])
-        scaled: np.ndarray = deviation.reshape(len(deviation), -1) * self._slopes(X)[:, None]
+        scaled: np.ndarray = deviation.reshape(len(deviation), -1) * self._slopes(X)
         return scaled
 
-    def slope(self, X: _core.Matrix) -> float:
-        """Return the factor from a score of a single row to that of :meth:`logits_of`."""
+    def slope(self, X: _core.Matrix, label: int = 0) -> float:
+        """Return the factor from a score of a single row, that of a label if there are any, to :meth:`logits_of`."""
         factor: np.ndarray = self._of_seen(X, self._slopes, scored=False)
-        return float(factor[0])
+        return float(factor[0, label])
 
     def _slopes(self, X: _core.Matrix) -> np.ndarray:
-        several = self.task.several
-        variance = self._top_margins(X)[1] if several else self.task.variances_by_output(self._variances(X))
-        shrunk = calibration.moderated(np.ones(len(variance)), variance, self.settings.prior_variance)
-        slopes: np.ndarray = self.state["calibration"][0] * shrunk
+        task = self.task
+        variance = self._top_margins(X)[1] if task.several else task.variances_by_output(self._variances(X))
+        shrunk = np.ones(variance.shape)
+        if task.moderates:
+            shrunk = calibration.moderated(shrunk, variance, self.settings.prior_variance)
+        slopes: np.ndarray = shrunk.reshape(len(shrunk), -1) * task.slopes(self.state["calibration"])
         return slopes
 
     def _moderated(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -19,6 +19,7 @@ from ..data import Batch
 from ..data.class_order import positive_number, sorted_numbers
 from ..learner.learner import Learner
 from ..learner.streams import StreamPredictor
+from ..tasks.task import Task
 from .inspection import INTERCEPT, Naming
 from .model import Model
 
@@ -287,9 +288,14 @@ def _pair(model: Model, mean: np.ndarray, about: Any) -> tuple[int | None, int |
         )
     k = int(mean.argmax()) if chosen is None else chosen
     if model.learner.task.multilabel:
-        return (k + 1, 0, model.classes[k], None) if task.has_threshold else (k, None, model.classes[k], None)
+        return *columns_of_label(task, k), model.classes[k], None
     rival = int(np.where(np.arange(len(mean)) == k, -np.inf, mean).argmax())
     return k, rival, model.classes[k], model.classes[rival]
+
+
+def columns_of_label(task: Task, label: int) -> tuple[int, int | None]:
+    """Return the columns of weights whose difference is the score of a label."""
+    return (label + 1, 0) if task.has_threshold else (label, None)
 
 
 def class_number(model: Model, about: Any) -> int | None:

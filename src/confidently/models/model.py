@@ -19,6 +19,7 @@ from ..data.reading import ReaderOptions
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
+from ..stack.label_stack import LabelStack
 from ..stack.members import REST, Members, parts_of
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
@@ -249,14 +250,14 @@ def calibration_of(estimator: Mapping[str, Any]) -> str | None:
 
 
 def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | NumberStack:
-    kind = NumberStack if regression else Stack
+    kind = NumberStack if regression else LabelStack if header.settings.get("multilabel") is True else Stack
     n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
     check_choice("dtype", dtype, DTYPES)
     members: list[Learner | NaiveBayes] = []
     for k, saved in enumerate(header.members):
         prefix = f"{k}."
         own = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-        if saved["kind"] == NaiveBayes.kind and not regression:
+        if saved["kind"] == NaiveBayes.kind and kind is Stack:
             found = checked_arrays(own, NaiveBayes.shapes(n_features, n_classes))
             members.append(NaiveBayes(n_classes, n_features, found))
         elif "settings" not in saved:
@@ -266,9 +267,13 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     rests = [saved["kind"] == REST for saved in header.members]
     if sorted(rests) != rests or all(rests) or (any(rests) and not regression):
         raise ValueError("members that learn what others leave of numbers must come after these")
-    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), sum(rests)))
+    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), n_classes, sum(rests)))
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
-    stack = kind.of(members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests))
+    if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
+        raise ValueError("members of label sets and of classes in one stack")
+    stack = kind.of(
+        members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests), header.dropped
+    )
     for member in members:
         if isinstance(member, NaiveBayes):
             member.check_values()
@@ -327,7 +332,8 @@ def check_view(view: View, packed: State) -> None:
 
 def _check_names(header: file.Header, features: Features | None) -> None:
     # the second of two classes may not have been seen yet; topic models know both
-    of_two = header.n_classes <= 2 if header.members else header.settings.get("task") == BINARY.name
+    one_class = header.kind == LINEAR and not header.settings.get("multilabel")
+    of_two = one_class and header.n_classes <= 2 if header.members else header.settings.get("task") == BINARY.name
     unnamed = int(header.kind == LINEAR and of_two)
     if unnamed and header.n_classes != 2:
         raise ValueError(f"{header.n_classes} classes for a task of two")

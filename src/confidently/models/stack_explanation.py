@@ -1,6 +1,7 @@
 """Explanations of a stack's prediction: what each member, and over all of them each feature, adds to it.
 
-The margin between two classes is sum_g w_g (l_g,plus - l_g,minus), and the prediction of regressions is sum_g w_g m_g.
+The margin between two classes is sum_g w_g (l_g,plus - l_g,minus), that of label k is sum_g w_gk l_gk, and the
+prediction of regressions is sum_g w_g m_g.
 A member's score is linear in the row it sees, so its part is divided among that row's features, in proportion to what
 they add to its own score. Of a member on cosines, each of which is made of all columns, the part is not divided.
 """
@@ -16,11 +17,12 @@ import numpy as np
 from ..data import Batch
 from ..data.class_order import positive_number
 from ..learner.learner import Learner
+from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from .explanation import Entries, class_name, class_number, explained_classes, require_one
+from .explanation import Entries, class_name, class_number, columns_of_label, explained_classes, require_one
 from .inspection import INTERCEPT, Naming
 from .model import Model
 
@@ -55,9 +57,9 @@ class StackExplanation:
     Attributes
     ----------
     predicted : object
-        The class.
+        The class; multilabel: the list of labels.
     supported, rival : object
-        A positive margin favors ``supported`` over ``rival``.
+        A positive margin favors ``supported`` over ``rival``, which is None for a label.
     mean, variance : float
         The margin of the mixed scores, and the upper bound of its variance
         (:meth:`confidently.stack.stack.Stack.margin_distribution`).
@@ -130,6 +132,8 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
     """
     stack: Stack = _grown(model, batch)
     X = batch.matrix
+    if isinstance(stack, LabelStack):
+        return _of_label(model, batch, stack, class_number(model, about))
     (mean,), (variance,) = stack.margin_distribution(X)
     plus, minus = _pair(model, mean, class_number(model, about))
     margins = [_difference(own[0], plus, minus) for own in stack.logits(X)]
@@ -141,6 +145,24 @@ def explain_stack(model: Model, batch: Batch, about: Any = None) -> StackExplana
         variance=float(variance if mean.ndim == 0 else (variance[plus] ** 0.5 + variance[minus] ** 0.5) ** 2),
         classes=explained_classes(model, mean, variance, stack.probabilities(X)[0]),
         **_divided(model, batch, stack, MemberPart, margins, plus, minus),
+    )
+
+
+def _of_label(model: Model, batch: Batch, stack: LabelStack, chosen: int | None) -> StackExplanation:
+    """Return what each member and each feature adds to the margin of a label, by default that of the most probable."""
+    X = batch.matrix
+    (mean,), (variance,), (p,) = stack.margins_and_probabilities(X)
+    label = int(mean.argmax()) if chosen is None else chosen
+    relevant = stack.decided(mean, p if stack.decides_by_probability(None) else None)
+    margins = stack.logits(X)[:, 0, label].tolist()
+    return StackExplanation(
+        predicted=[name for name, one in zip(model.classes, relevant.tolist(), strict=True) if one],
+        supported=class_name(model, label),
+        rival=None,
+        mean=float(mean[label]),
+        variance=float(variance[label]),
+        classes=explained_classes(model, mean, variance, p),
+        **_divided(model, batch, stack, MemberPart, margins, label, None),
     )
 
 
@@ -191,14 +213,14 @@ def _grown(model: Model, batch: Batch) -> Any:
 
 def _divided(
     model: Model, batch: Batch, stack: Stack | NumberStack, kind: type[MemberPart] | type[NumberPart],
-    wholes: list[float], plus: int = 1, minus: int = 0,
+    wholes: list[float], plus: int = 1, minus: int | None = 0,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what members and features add, the largest first; ``wholes`` are the members' own margins or numbers."""
-    weights = stack.state[WEIGHTS].tolist()
-    members = [kind(*part) for part in zip(stack.names, weights, wholes, strict=True)]
+    weights = stack.state[WEIGHTS][plus if isinstance(stack, LabelStack) else ...].tolist()
     parts = [
         _parts(model, batch, member, plus, minus, whole) for member, whole in zip(stack.members, wholes, strict=True)
     ]
+    members = [kind(*part) for part in zip(stack.names, weights, wholes, strict=True)]
     return {
         "members": sorted(members, key=lambda part: -abs(part.mean)),
         "features": _features(weights, parts),
@@ -231,15 +253,23 @@ def _difference(scores: np.ndarray, plus: int, minus: int) -> float:
     return float(scores[plus] - scores[minus])
 
 
-def _parts(model: Model, batch: Batch, member: Learner | NaiveBayes, plus: int, minus: int, whole: float) -> Parts:
+def _parts(
+    model: Model, batch: Batch, member: Learner | NaiveBayes, plus: int, minus: int | None, whole: float
+) -> Parts:
     """Return what each feature adds to a member's calibrated margin or its number; the rest is the intercept's."""
     if isinstance(member, NaiveBayes):
+        assert minus is not None  # naive Bayes is of classes
         columns, added = batch.columns, member.contributions(batch.columns, batch.values, plus, minus)
         return _named(model, batch, None, columns, member.slope * added, whole)
     seen = batch if member.view is None else member.view.see(member.state, batch.matrix, 0, 1)
     entries = Entries(member, seen.columns, seen.values)
-    sides = (plus, minus) if member.task.several else (0, None) if plus == 1 else (None, 0)
-    slope = 1.0 if member.task.regression else member.slope(batch.matrix)
+    task, label = member.task, 0
+    sides: tuple[int | None, int | None] = (0, None) if plus == 1 else (None, 0)
+    if task.several:
+        sides = plus, minus
+    elif task.multilabel:
+        sides, label = columns_of_label(task, plus), plus
+    slope = 1.0 if task.regression else member.slope(batch.matrix, label)
     return _named(model, batch, member, entries.columns, slope * entries.weights(*sides) * entries.values, whole)
 
 

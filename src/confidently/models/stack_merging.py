@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
 from .. import _core
 from ..covariances.state import State
 from ..learner.streams import prune_names
+from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member, Members
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
 from ..stack.number_stack import PRODUCTS, NumberStack, number_weights
 from ..stack.stack import HESSIAN, OWN, SHARE
-from ..tasks.calibration import merged_lines
+from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
@@ -33,7 +36,7 @@ def merge_all(
     The weights of each window of the merged mixture are the mean of the stacks', weighted by the curvature of their
     log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Those of
     regressions follow from the sum of the products of errors, of as many rows as the stack with the most has. Windows
-    have the mean of their shares.
+    have the mean of their shares. Members that one of the stacks has dropped are dropped.
 
     Raises
     ------
@@ -43,6 +46,9 @@ def merge_all(
     together = [*models, *([] if base is None else [base])]
     if not any(isinstance(model.learner, Members) for model in together):
         return merge_models(models, names, base, base_name, how)
+    if all(isinstance(model.learner, Members) for model in together):
+        together = _of_common_members(together)
+        models, base = together[: len(models)], None if base is None else together[-1]
     all_names = [*names, *([] if base is None else [base_name])]
     members = [_members(model) for model in together]
     for name, model, own in zip(all_names, together, members, strict=True):
@@ -86,6 +92,24 @@ def _named(member: str) -> Iterator[None]:
         yield
     except MergeError as error:
         raise MergeError(f"{member}: {error}") from None
+
+
+def _of_common_members(models: Sequence[Model]) -> list[Model]:
+    """Return stacks without the members that others have dropped, whose part those that stay take over."""
+    dropped: dict[str, int] = {}
+    for model in models:
+        dropped |= model.learner.dropped or {}
+    found = []
+    for model in models:
+        stack = copy(model.learner)
+        while gone := [k for k, name in enumerate(stack.names) if name in dropped]:
+            if len(gone) == len(stack.names):
+                raise MergeError("every member has been dropped by one of the stacks; train one on all rows")
+            stack.drop(gone[0])
+        if stack.dropped is not None:
+            stack.dropped = dropped
+        found.append(replace(model, learner=stack))
+    return found
 
 
 def _members(model: Model) -> list[tuple[str, str | None]] | None:
@@ -158,15 +182,33 @@ def _merged(
         with _named(name):
             merged = merge([_of_member(model, k) for model in models], None if base is None else _of_member(base, k))
         members.append(merged.learner)
+    known = [model.learner.dropped for model in together if model.learner.dropped is not None]
+    dropped = known[-1] if known else None
+    states = _states(together)
     mixture = _number_mixture if isinstance(first, NumberStack) else _mixture
-    state = mixture([model.learner.state for model in models], None if base is None else base.learner.state)
+    state = mixture(states[: len(models)], None if base is None else states[-1])
     n_classes, n_features = (max(getattr(one, name) for one in members) for name in ("n_classes", "n_features"))
     stack = type(first).of(
-        members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, first.rests
+        members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, first.rests, dropped
     )
     if merged.features is not None:
         prune_names(stack, merged.features)
     return Model(stack, merged.classes, merged.features, models[0].estimator, merged.source)
+
+
+def _states(models: Sequence[Model]) -> list[State]:
+    """Return the mixtures of stacks; those of labels by number in the merged model, untrained of labels not seen."""
+    states = [model.learner.state for model in models]
+    if not isinstance(models[0].learner, LabelStack):
+        return states
+    table = all_classes(models)
+    found = []
+    for model, own in zip(models, states, strict=True):
+        placed = model.learner.untrained(len(table)) | {COUNTERS: own[COUNTERS]}
+        for name in OF_MIXTURES:
+            placed[name][class_numbers(model, table)] = own[name]
+        found.append(placed)
+    return found
 
 
 def _mixture(states: Sequence[State], base: State | None) -> State:
@@ -174,13 +216,17 @@ def _mixture(states: Sequence[State], base: State | None) -> State:
     hessians = np.array([state[HESSIAN] for state in states])
     precision = hessians + _core.weight_precision * np.eye(hessians.shape[-1])
     known = sum(p @ state[OWN][..., None] for p, state in zip(precision, states, strict=True))
-    evidence = np.trace(hessians, axis1=2, axis2=3)
+    evidence = np.trace(hessians, axis1=-2, axis2=-1)
     total = evidence.sum(axis=0)
     part = np.divide(evidence.max(axis=0), total, out=np.zeros_like(total), where=total > 0)
     own = np.linalg.solve(precision.sum(axis=0), known)[..., 0]
-    merged = {OWN: own, HESSIAN: part[:, None, None] * hessians.sum(axis=0)} | _added(states, base, (ROWS, COUNTERS))
+    merged = {OWN: own, HESSIAN: part[..., None, None] * hessians.sum(axis=0)} | _added(states, base, (ROWS, COUNTERS))
     merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
-    return merged | {WEIGHTS: merged[SHARE] @ own}
+    if LABEL_COUNTS in states[0]:
+        counts = np.array([state[LABEL_COUNTS] for state in states])
+        most = counts.max(axis=0)[:, 1] / np.maximum(counts.sum(axis=0)[:, 1], MIN_CURVATURE)
+        merged[LABEL_COUNTS] = most[:, None] * counts.sum(axis=0)
+    return merged | {WEIGHTS: (merged[SHARE][..., None, :] @ own)[..., 0, :]}
 
 
 def _number_mixture(states: Sequence[State], base: State | None) -> State:

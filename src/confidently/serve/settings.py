@@ -22,7 +22,7 @@ from ..views.table import make_view
 from .problems import Problem
 
 Name = int | str
-ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection", "multilabel")
+ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
 
 
 class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -119,7 +119,8 @@ class Setup:
         table = ClassTable(self._classes(), settings.multilabel, closed=bool(settings.classes))
         features = Features(bounded=not reading.vocabulary)
         if settings.auto:
-            return StreamLearner(new_stack(len(table), dtype=settings.dtype), table, None, features, reading)
+            stack = new_stack(len(table), dtype=settings.dtype, multilabel=settings.multilabel)
+            return StreamLearner(stack, table, None, features, reading)
         view = default_view(True) if standardized else self.view
         rule = make_rule(settings.rule, **settings.rule_parameters)
         chosen = {name: getattr(settings, name) for name in OF_LEARNERS}

@@ -19,6 +19,7 @@ from ..views.pairs import Pairs
 from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
+from .label_stack import LabelStack
 from .members import ROWS_TO_CHOOSE, Plan, plan
 from .naive_bayes import NaiveBayes
 from .stack import Stack
@@ -134,6 +135,36 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     return found
 
 
+def choose_for_labels(X: _core.Matrix, columns: Columns, n_labels: int = 0, dtype: str = "float64") -> list[Plan]:
+    """Return the members of a stack of label sets, for rows like the first ones of a matrix.
+
+    A member has a Gaussian of its own for each label, so that all keep one variance per weight. AROW and logistic learn
+    rows of unit norm, and of a table also those of standardized columns, and one of them forgets. On a table there are
+    also random cosines, and on few values a row products of two, unless labels are many; on words, ``nb``.
+    """
+    seen = look(X, columns)
+    numbers, width = seen.numbers, seen.width
+    words = seen.columns - numbers > MANY
+    made = partial(_gaussian, dtype=dtype, multilabel=True)
+    bases = ["unit", "standard"] if numbers else ["unit"]
+    found = [made(rule, base, prior) for base in bases for rule, prior in ((AROW(r=0.1), 1.0), (Logistic(), 3.0))]
+    found.append(made(Logistic(), bases[-1], 3.0, forget=0.01))
+    if words:
+        return [*found, made(AROW(r=0.3), "nb"), made(Logistic(), "nb", 3.0)]
+    if numbers:
+        found += [made(AROW(r=0.1), f"{base},cosines") for base in bases]
+        found.append(made(Logistic(), _kernel(KERNELS[1][1], width), name=f"{KERNELS[1][0]} cosines"))
+    if n_labels <= MANY_CLASSES and width <= MAX_PAIRS:
+        pairs = [make_view(bases[-1]), Pairs(max_terms=PAIR_TERMS)]
+        found.append(made(Logistic(), pairs, 30.0, name=f"{bases[-1]},pairs"))
+    return found
+
+
+def _kernel(size: float, width: float) -> list[View]:
+    """Return the views of a member on cosines of standardized columns, for rows of so many values."""
+    return [Standard(unit_norm=False), Cosines(n=COSINES, scale=size / max(width, 1.0), unit_norm=False)]
+
+
 def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
     """Return the members for tables of few columns, with so many values a row.
 
@@ -148,6 +179,7 @@ def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
         made(AROW(r=0.1), [unit, FIRST], name="standard", correlated=True),
         made(AROW(r=0.1), [free, FIRST], name=alone, correlated=True),
         made(Logistic(), free, 30.0, name=alone),
+        made(Logistic(), [free, FIRST], 10.0, name=alone, correlated=True),
         made(Logistic(), free, name=alone, forget=0.1),
     ]
     if width <= MAX_PAIRS:
@@ -165,16 +197,20 @@ def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
             made(Logistic(), free, name=alone, forget=0.01),
         ]
     for name, size in KERNELS:
-        cosines = [free, Cosines(n=COSINES, scale=size / max(width, 1.0), unit_norm=False)]
+        cosines = _kernel(size, width)
         found.append(made(AROW(), cosines, name=f"{name} cosines", correlated=True))
         if name == "medium":
             found += [made(Logistic(), cosines, name=f"{name} cosines", forget=forget) for forget in (0.0, 0.03)]
     return found
 
 
-def new_stack(n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64") -> Stack:
+def new_stack(
+    n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
+    multilabel: bool = False,
+) -> Stack:  # fmt: skip
     """Return a stack whose members the first rows will choose."""
-    return Stack((), partial(choose, dtype=dtype), n_classes, n_features, columns, dtype)
+    kind, chosen = (LabelStack, choose_for_labels) if multilabel else (Stack, choose)
+    return kind((), partial(chosen, dtype=dtype), n_classes, n_features, columns, dtype)
 
 
 def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:
@@ -194,10 +230,10 @@ def _alike(values: np.ndarray, used: np.ndarray) -> bool:
 
 def _gaussian(
     rule: Rule, view: str | View | Sequence[View | None], prior_variance: float = 1.0, *, dtype: str,
-    name: str | None = None, correlated: bool = False, forget: float = 0.0,
+    name: str | None = None, correlated: bool = False, forget: float = 0.0, multilabel: bool = False,
 ) -> Plan:  # fmt: skip
     seen = view if isinstance(view, str | View) else [part for part in view if part is not None]
     how = f"{rule.name}{' with all covariances' if correlated else ''} on {name or view}"
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
     recipe = Recipe(rule, "shared" if correlated else "diag", view=make_view(seen), others=others)
-    return plan(recipe, f"{how}, forget {forget:g}" if forget else how)
+    return plan(recipe, f"{how}, forget {forget:g}" if forget else how, multilabel)

@@ -28,6 +28,9 @@ ROWS_PER_STRIDE = 2048  # of which what all members predict is kept until the mi
 ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, ROWS, COUNTERS = "mixture.weights", "mixture.rows", "mixture.counters"
 MAX_WEIGHT = 1e6
+FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
+DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
+MISTAKES_TO_RACE = 30  # fewer show little about the members
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
 REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
@@ -55,11 +58,11 @@ class Plan(NamedTuple):
     rest: bool = False
 
 
-def plan(recipe: Recipe, name: str, rest: bool = False) -> Plan:
-    """Return how to make a learner, whose task follows from the number of classes."""
+def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False) -> Plan:
+    """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        return recipe.learner(n_classes, n_features=n_features, columns=columns)
+        return recipe.learner(n_classes, multilabel, n_features, columns=columns)
 
     return Plan(name, make, recipe.multiclass, rest)
 
@@ -94,9 +97,12 @@ class Members:
         The number of the last members that learn what the mixture of those before leaves of the targets.
     state : dict of arrays
         The mixture's own.
+    dropped : dict of str to int or None
+        Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
     """
 
     view = None
+    may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
@@ -110,6 +116,7 @@ class Members:
         self.multiclass: list[str | None] = []
         self.rests = 0
         self.state: State = {}
+        self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
         if plans:
             self._take(plans)
 
@@ -122,7 +129,8 @@ class Members:
     def _begin_mixture(self) -> None:
         """Make the mixture's arrays: the weights of the mean of the members."""
         n = len(self.members)
-        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n, self.rests).items()}
+        shapes = self.shapes(n, self.n_classes, self.rests)
+        self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
         self.state[WEIGHTS][:] = 1.0 / n
 
     def __copy__(self) -> Self:
@@ -141,7 +149,7 @@ class Members:
     # --- what a kind of stack defines -----------------------------------------------------------------------------
 
     @staticmethod
-    def shapes(members: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
         """Return shape and type of the mixture's arrays."""
         raise NotImplementedError
 
@@ -163,6 +171,14 @@ class Members:
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""
+        raise NotImplementedError
+
+    def _removal_costs(self) -> np.ndarray:
+        """Return the nats per row that the mixture would lose without each member, shape (members,)."""
+        raise NotImplementedError
+
+    def _without(self, k: int) -> State:
+        """Return the mixture's arrays without member ``k``, whose part the others take over."""
         raise NotImplementedError
 
     # --- what a stream asks ---------------------------------------------------------------------------------------
@@ -264,30 +280,69 @@ class Members:
         Raises
         ------
         ValueError
-            For invalid rows, labels, targets and weights, and for lists of labels; the stack is then unchanged.
+            For invalid rows, labels, targets and weights, and for lists of labels where a row has one class; the stack
+            is then unchanged.
         """
-        if label_start is not None:
+        if label_start is not None and not self.task.multilabel:
             raise ValueError(f"a stack learns one {self.task.noun} per row, got lists of labels")
-        examples = Examples(X, labels, None, weight, class_weight, order, class_start, targets)
+        examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
         before = {name: array.copy() for name, array in self.state.items()}
+        all_before = self.members, self.names, self.multiclass, self.dropped
         cost = None if log_loss is None else log_loss.copy()
         try:
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 # left first, so that no thread still trains when an error or an interruption is undone
                 pool = stack.enter_context(threads_for(len(self._groups()), len(examples)))
-                for first in range(0, len(examples), ROWS_PER_STRIDE):
-                    last = min(first + ROWS_PER_STRIDE, len(examples))
+                first = 0
+                while first < len(examples):
+                    seen = self.n_seen
+                    last = min(first + ROWS_PER_STRIDE, len(examples), first + _next_race(seen) - seen)
                     self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
+                    if calibrate:
+                        begun = [begun[k] for k in self.race(seen)]
+                    first = last
                     if progress is not None:
                         progress(last)
         except BaseException:
             self.state = before
+            self.members, self.names, self.multiclass, self.dropped = all_before
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
+
+    def race(self, before: int) -> list[int]:
+        """Drop members that the mixture can do without, if it is time, and return the numbers of those that stay.
+
+        It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
+        member whose removal costs least goes first, as long as that is below .001 nats per row. Members that forget
+        stay, since they are missed only when the data change. With few mistakes, there is nothing yet to compare.
+
+        Parameters
+        ----------
+        before : int
+            Rows seen when it was last called.
+        """
+        names = self.names
+        if self.dropped is not None and self.n_seen >= _next_race(before) and self.mistakes >= MISTAKES_TO_RACE:
+            while len(self.members) > 1:
+                costs = np.where([_forgets(member) for member in self.members], np.inf, self._removal_costs())
+                k = int(costs.argmin())
+                if not costs[k] < DISPENSABLE:
+                    break
+                self.drop(k)
+        return [k for k, name in enumerate(names) if name in self.names]
+
+    def drop(self, k: int) -> None:
+        """Go on without member ``k``, whose part the others take over."""
+        if self.dropped is not None:
+            self.dropped = self.dropped | {self.names[k]: self.n_seen}
+        self.state = self._without(k)
+        for name in ("members", "names", "multiclass"):
+            items = getattr(self, name)
+            setattr(self, name, items[:k] + items[k + 1 :])
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
@@ -369,9 +424,19 @@ class Members:
     # --- counts ---------------------------------------------------------------------------------------------------
 
     @property
+    def member_weights(self) -> np.ndarray:
+        """The members' weights in the mixture, shape (members,)."""
+        return self.state[WEIGHTS]
+
+    @property
     def n_seen(self) -> int:
         """Rows trained on, in all passes."""
         return int(self.state[COUNTERS][0]) if self.state else 0
+
+    @property
+    def mistakes(self) -> int:
+        """Progressive mistakes of the mixture: rows whose class was not the most probable before training on them."""
+        return int(self.state[COUNTERS][1]) if self.state else 0
 
     @property
     def updates(self) -> int:
@@ -394,17 +459,21 @@ class Members:
         for member in members[len(members) - self.rests :]:
             member["kind"] = REST
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
-        return {"settings": {"dtype": self.dtype}, **sizes, "members": members}
+        dropped = {} if self.dropped is None else {"dropped": self.dropped}
+        return {"settings": self._settings(), **sizes, "members": members, **dropped}
+
+    def _settings(self) -> dict[str, Any]:
+        return {"dtype": self.dtype}
 
     @classmethod
     def of(
         cls, members: list[Member], names: list[str], multiclass: list[str | None], n_classes: int, n_features: int,
-        dtype: str, state: State, rests: int = 0,
+        dtype: str, state: State, rests: int = 0, dropped: dict[str, int] | None = None,
     ) -> Self:  # fmt: skip
         """Return the stack of members that were trained before."""
         stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
         stack.members, stack.names, stack.multiclass, stack.state = members, names, multiclass, state
-        stack.rests = rests
+        stack.rests, stack.dropped = rests, dropped
         return stack
 
 
@@ -418,6 +487,18 @@ def threads_for(groups: int, rows: int) -> Executor:
     from . import threads  # imported here since models of one learner start faster without
 
     return threads.threads_for(groups, rows)
+
+
+def _next_race(rows: int) -> int:
+    """Return after how many rows members are compared next, if so many have been seen."""
+    race = FIRST_RACE
+    while race <= rows:
+        race = 3 * race if str(race)[0] == "1" else 10 * race // 3
+    return race
+
+
+def _forgets(member: Member) -> bool:
+    return isinstance(member, Learner) and member.settings.forget > 0
 
 
 def _header(member: Member) -> dict[str, Any]:

@@ -84,4 +84,4 @@ def _ridge(
 ) -> Plan:  # fmt: skip
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
     recipe = Recipe(Ridge(), covariance, view=make_view(view), targets=True, others=others)
-    return plan(recipe, f"ridge on {seen}", rest)
+    return plan(recipe, f"ridge on {seen}", rest=rest)

@@ -39,7 +39,7 @@ class Stack(Members):
     """
 
     @staticmethod
-    def shapes(members: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
         return {
             WEIGHTS: ((members,), REAL), SHARE: ((WINDOWS,), REAL), OWN: ((WINDOWS, members), REAL),
             HESSIAN: ((WINDOWS, members, members), REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT),
@@ -115,6 +115,10 @@ class Stack(Members):
         """Return the mixed scores: for two classes, shape (n,), the logarithm of the odds; otherwise (n, n_classes)."""
         return self._mixed(self.logits(X), self.state[WEIGHTS])
 
+    def _probabilities(self, decision: np.ndarray) -> np.ndarray:
+        """Return the probabilities of mixed scores."""
+        return sigmoid(decision) if decision.ndim == 1 else softmax(decision)
+
     def probabilities(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return the probability of every class, shape (n, n_classes)."""
         return self.decision_and_probabilities(X, method)[1]
@@ -124,7 +128,7 @@ class Stack(Members):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return :meth:`decision` and :meth:`probabilities` of the same scores."""
         decision = self.decision(X)
-        return decision, _probabilities(decision)
+        return decision, self._probabilities(decision)
 
     def predict(self, X: _core.Matrix, method: str | None = "progressive") -> np.ndarray:
         """Return class numbers, shape (n,): the most probable classes; a stack has one ``method`` of probabilities."""
@@ -147,23 +151,59 @@ class Stack(Members):
 
     def top_margins(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and bound of the variance of the margin between each row's two best classes, shape (n,)."""
-        return _top_margins(*self.margin_distribution(X))
+        return self._top_margins(*self.margin_distribution(X))
+
+    def _top_margins(self, mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if mean.ndim == 1:
+            return mean, variance
+        best = np.argsort(-mean, axis=1, kind="stable")[:, :2]
+        first, second = np.take_along_axis(mean, best, axis=1).T
+        one, other = np.sqrt(np.take_along_axis(variance, best, axis=1)).T
+        return first - second, (one + other) ** 2
 
     def margins_and_probabilities(
         self, X: _core.Matrix, method: str | None = "progressive"
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return :meth:`top_margins` and :meth:`probabilities` of the same scores, in half the time of both."""
         mean, variance = self.margin_distribution(X)
-        return *_top_margins(mean, variance), _probabilities(mean)
+        return *self._top_margins(mean, variance), self._probabilities(mean)
 
     def disagreement(self, X: _core.Matrix) -> np.ndarray:
         """Return the Jensen-Shannon divergence of the members' probabilities, shape (n,), from 0 to log(members)."""
         logits = self.logits(X)
         if logits.shape[2] == 1:
             logits = np.concatenate([np.zeros_like(logits), logits], axis=2)
-        p = np.stack([softmax(of_member) for of_member in logits])
-        divergence: np.ndarray = np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
-        return divergence
+        return divergence(np.stack([softmax(of_member) for of_member in logits]))
+
+    # --- its members' worth ---------------------------------------------------------------------------------------
+
+    def _removal_costs(self) -> np.ndarray:
+        """Return the nats per row that the mixture would lose without each member, by the longest window.
+
+        To second order, a weight of 0 instead of w_g costs w_g^2 / (2 C_gg), with C = (H + tau I)^-1, if the others
+        follow (LeCun, Denker & Solla 1990; Hassibi & Stork 1993), over the rows of which H is the sum. Early on, their
+        weights grow linearly: they count half.
+        """
+        weights = self.state[OWN][..., -1, :]
+        variances = self._weight_covariances()[..., -1, :, :].diagonal(axis1=-2, axis2=-1)
+        rows = np.minimum(self.state[ROWS] / 2.0, _core.longest_memory)[:, None]
+        costs: np.ndarray = (weights**2 / (2.0 * variances * rows)).sum(axis=0)
+        return costs
+
+    def _without(self, k: int) -> State:
+        covariances, own = self._weight_covariances(), self.state[OWN]
+        follow = (own[..., k] / covariances[..., k, k])[..., None] * covariances[..., :, k]
+        own = np.delete(own - follow, k, axis=-1)
+        hessian = np.ascontiguousarray(np.delete(np.delete(self.state[HESSIAN], k, axis=-2), k, axis=-1))
+        weights = (self.state[SHARE][..., None, :] @ own)[..., 0, :]
+        return self.state | {OWN: np.ascontiguousarray(own), HESSIAN: hessian, WEIGHTS: weights}
+
+    def _weight_covariances(self) -> np.ndarray:
+        """Return the covariance of the members' weights in each window, shape (windows, members, members)."""
+        covariances: np.ndarray = np.linalg.inv(
+            self.state[HESSIAN] + _core.weight_precision * np.eye(len(self.members))
+        )
+        return covariances
 
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,).
@@ -173,28 +213,16 @@ class Stack(Members):
         and that of the windows' weights around their mean.
         """
         state = self.state
-        precision = state[HESSIAN] + _core.weight_precision * np.eye(len(self.members))
-        variances = np.linalg.inv(precision).diagonal(axis1=1, axis2=2) + (state[OWN] - state[WEIGHTS]) ** 2
-        deviations: np.ndarray = np.sqrt(state[SHARE] @ variances)
+        variances = self._weight_covariances().diagonal(axis1=-2, axis2=-1)
+        variances = variances + (state[OWN] - state[WEIGHTS][..., None, :]) ** 2
+        deviations: np.ndarray = np.sqrt((state[SHARE][..., None, :] @ variances)[..., 0, :])
         return deviations
 
-    @property
-    def mistakes(self) -> int:
-        """Progressive mistakes of the mixture: rows whose class was not the most probable before training on them."""
-        return int(self.state[COUNTERS][1]) if self.state else 0
 
-
-def _probabilities(decision: np.ndarray) -> np.ndarray:
-    return sigmoid(decision) if decision.ndim == 1 else softmax(decision)
-
-
-def _top_margins(mean: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    if mean.ndim == 1:
-        return mean, variance
-    best = np.argsort(-mean, axis=1, kind="stable")[:, :2]
-    first, second = np.take_along_axis(mean, best, axis=1).T
-    one, other = np.sqrt(np.take_along_axis(variance, best, axis=1)).T
-    return first - second, (one + other) ** 2
+def divergence(p: np.ndarray) -> np.ndarray:
+    """Return the Jensen-Shannon divergence of the members' distributions, which are along the last axis."""
+    found: np.ndarray = np.maximum(_entropy(p.mean(axis=0)) - _entropy(p).mean(axis=0), 0.0)
+    return found
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:

@@ -93,7 +93,14 @@ def label_threshold(calibration: np.ndarray) -> float | None:
     Decisions by a threshold have the largest F1 at half of that F1 (Busa-Fekete, Szörényi, Dembczyński & Hüllermeier,
     NIPS 2015).
     """
-    hits, chances = calibration.reshape(-1, len(INITIAL_LABEL))[:, -2:].sum(axis=0).tolist()
+    return half_of_f1(calibration.reshape(-1, len(INITIAL_LABEL))[:, -2:])
+
+
+def half_of_f1(counts: np.ndarray) -> float | None:
+    """Return half of the F1 of the counts of labels, (labels, 2): predictions that were right, and labels predicted or
+    relevant; None without any.
+    """
+    hits, chances = counts.sum(axis=0).tolist()
     return (hits + 0.5) / (chances + 1.0) if chances > 0.0 else None
 
 

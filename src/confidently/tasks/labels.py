@@ -63,6 +63,14 @@ class Labels(Task):
     def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
         return progressive.sigmoids(scores, calibration)
 
+    def logits(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+        lines, within = calibration.reshape(-1, len(INITIAL_LABEL)), (-progressive.LARGEST, progressive.LARGEST)
+        found: np.ndarray = np.clip(self.by_output(scores), *within) * lines[:, 0] + lines[:, 1]
+        return found
+
+    def slopes(self, calibration: np.ndarray) -> np.ndarray:
+        return calibration.reshape(-1, len(INITIAL_LABEL))[:, 0]
+
     def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
         return progressive.posterior_probability(mean, variance(), noise)
 

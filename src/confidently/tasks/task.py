@@ -18,6 +18,7 @@ from ..arrays import predicted_numbers
 from ..rules import REGRESSION_RULES, RULES
 from ..rules.ranges import Range
 from ..rules.rule import Rule
+from . import calibration as progressive
 from .targets import Prediction, Targets
 
 Noise = Sequence[tuple[float, float]]
@@ -236,6 +237,14 @@ class Task:
     def probabilities(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
         """Return the probability of every class or label of scores by output, which are moderated."""
         raise NotImplementedError
+
+    def logits(self, scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+        """Return log-odds before the correction, of scores by column, which are moderated."""
+        return progressive.lines(scores, calibration)
+
+    def slopes(self, calibration: np.ndarray) -> np.ndarray:
+        """Return the factors of scores in :meth:`logits`: one, or one per label."""
+        return calibration[:1]
 
     def likely(self, mean: np.ndarray, variance: Callable[[], np.ndarray], noise: Noise) -> np.ndarray:
         """Return probabilities by the rule's likelihood, or without one those of a classifier drawn from the Gaussian.

@@ -12,7 +12,7 @@ from ...wording import counted
 from ..inputs import open_data, reported
 from ..options.arguments import POSITIVE_INTEGER, data_argument, json_option, quiet_option
 from ..options.command import Command
-from ..options.learner import check_one_class, chosen_classes, chosen_settings, settings_options
+from ..options.learner import chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_raw_reading, on_error_option, reading_options
 from ..options.sections import adding
@@ -67,7 +67,6 @@ def compare(
     """
     check_plot(plot)
     check_shuffle(click.get_current_context(), options)
-    check_one_class(options["auto"] and options["multilabel"])
     rules, names = _chosen(rule_names), chosen_classes(classes)
     with reported():
         found, skipped = _compare(data, rules, names, options)
@@ -109,7 +108,6 @@ def _compare(
         progress or nullcontext(),
         open_data(data, raw or reading, options["dtype"], multilabel=multilabel, on_error=on_error) as stream,
     ):
-        check_one_class(options["auto"] and stream.multilabel)
         if options["shuffle"]:
             stream.shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"])
         try:

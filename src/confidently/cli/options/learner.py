@@ -132,8 +132,7 @@ def new_stream_learner(
     if options["auto"]:
         from ...learner.streams import StreamLearner
 
-        check_one_class(table.multilabel and not targets)
-        return StreamLearner(_new_stack(len(table), targets, options["dtype"]), table, None, features, reading)
+        return StreamLearner(_new_stack(table, targets, options["dtype"]), table, None, features, reading)
     from ...learner.recipe import Recipe
 
     settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets}
@@ -144,7 +143,7 @@ def new_stream_learner(
         raise click.UsageError(str(error)) from None
 
 
-def _new_stack(n_classes: int, targets: bool, dtype: str) -> Stack | NumberStack:
+def _new_stack(table: ClassTable, targets: bool, dtype: str) -> Stack | NumberStack:
     """Return a stack whose members the first rows will choose."""
     if targets:
         from ...stack.number_choice import new_number_stack
@@ -152,7 +151,7 @@ def _new_stack(n_classes: int, targets: bool, dtype: str) -> Stack | NumberStack
         return new_number_stack(dtype=dtype)
     from ...stack.choice import new_stack
 
-    return new_stack(n_classes, dtype=dtype)
+    return new_stack(len(table), dtype=dtype, multilabel=table.multilabel)
 
 
 def estimator_entries(options: dict[str, Any]) -> dict[str, Any]:
@@ -168,12 +167,6 @@ def estimator_entries(options: dict[str, Any]) -> dict[str, Any]:
     if options["auto"]:
         return {"members": "auto"}
     return {"multiclass": options["multiclass"], "calibration": calibration}
-
-
-def check_one_class(multilabel: bool) -> None:
-    """Reject data of several labels per row, which a stack does not learn."""
-    if multilabel:
-        raise click.UsageError("--auto learns one class per row, got several labels; omit it")
 
 
 def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from ...data.sources.whole_files import new_file
 from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
-from ...stack.members import WEIGHTS
 from ...stack.number_stack import NumberStack
 from ...stack.stack import Stack
 from ...wording import counted
@@ -110,7 +109,7 @@ def plot_members(stack: Stack | NumberStack) -> Figure:
     figure = Figure(figsize=(7.5, 1.2 + 0.27 * len(stack.names)), layout="constrained")
     axes = figure.subplots()
     names = [_shortened(name, MAX_MEMBER_NAME) for name in stack.names]
-    _draw_bars(axes, names, stack.state[WEIGHTS].tolist(), (2.0 * stack.weight_deviations()).tolist())
+    _draw_bars(axes, names, stack.member_weights.tolist(), (2.0 * stack.weight_deviations()).tolist())
     axes.set_title("Weights of the members: mean ± two standard deviations", loc="left", fontsize=11)
     return figure
 

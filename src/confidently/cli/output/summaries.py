@@ -170,7 +170,7 @@ def stored_text(facts: dict[str, Any]) -> str:
 def learner_facts(learner: Any) -> dict[str, Any]:
     """Return rule, covariance and views of a learner, or the members of a stack, as plain data."""
     if (members := weighted_members(learner)) is not None:
-        return {"members": members}
+        return {"members": members, "dropped": learner.dropped or {}}
     settings = learner.settings
     return {
         "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
@@ -183,7 +183,7 @@ def weighted_members(learner: Any) -> list[dict[str, Any]] | None:
     """Return name and weight of a stack's members; ``None`` for a single learner."""
     if (names := getattr(learner, "names", None)) is None:
         return None
-    weights = learner.state["mixture.weights"].tolist()
+    weights = learner.member_weights.tolist()
     return [{"name": name, "weight": weight} for name, weight in zip(names, weights, strict=True)]
 
 
@@ -285,6 +285,7 @@ def model_text(facts: dict[str, Any]) -> str:
         ["model", _file_text(facts)],
         ["learner", _learner_text(facts)],
         *(["", f"{member['weight']:+.2f} {member['name']}"] for member in facts.get("members", [])),
+        *(["", f"      {name}, dropped after {rows:,} rows"] for name, rows in facts.get("dropped", {}).items()),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
         *(_mistakes_rows(facts) if "mistakes" in facts else _targets_rows(facts)),
         ["updates", f"{facts['updates']:,}"],

@@ -57,7 +57,7 @@ def member_views(model: Model, top: int, most: int) -> list[tuple[str, list[Clas
 
     learner = model.learner
     found: list[tuple[str, list[ClassView]]] = []
-    for k in sorted(range(len(learner.names)), key=lambda k: -abs(learner.state["mixture.weights"][k])):
+    for k in sorted(range(len(learner.names)), key=lambda k: -abs(learner.member_weights[k])):
         if len(found) < most and (alone := model_of_member(model, k)) is not None:
             found.append((learner.names[k], class_views(alone, top)))
     return found

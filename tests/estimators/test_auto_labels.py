@@ -1,0 +1,253 @@
+"""AutoClassifier of label sets: arrays and files, exact continuation, merging by label, explanations, commands."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import f1_score
+
+from confidently import AROW, AutoClassifier, Logistic, OnlineClassifier, active, load, merge, progressive_validation
+from confidently.data import open_stream
+from confidently.data.memory.matrix import as_matrix
+from confidently.models.merged_learner import MergeError
+from confidently.models.model import Model
+from confidently.models.stack_explanation import explain_stack
+from confidently.stack.label_stack import LABEL_COUNTS, OF_MIXTURES
+from confidently.stack.members import COUNTERS, ROWS, WEIGHTS
+
+N, D, LABELS = 500, 5, 3
+GIVEN = [OnlineClassifier(AROW(r=0.5), view="standard"), OnlineClassifier(Logistic(), multiclass="joint", view="unit")]
+NAMES = ["sea", "city", "wood"]
+
+
+def label_sets(n=N, seed=0):
+    """Rows with a label that is linear, one that is a product, and a rare one."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, D)) * [1, 10, 1, 1, 1]
+    noise = 0.2 * generator.normal(size=(n, 3))
+    return X, (np.column_stack([X[:, 0], X[:, 2] * X[:, 3], X[:, 4] - 1.5]) + noise > 0).astype(int)
+
+
+def as_text(X, Y, names=NAMES):
+    """Rows as JSON lines; strings are labels."""
+    lines = []
+    for x, relevant in zip(X.tolist(), Y.tolist(), strict=True):
+        labels = [name for name, one in zip(names, relevant, strict=True) if one]
+        lines.append(json.dumps({"label": labels, **{f"c{j}": v for j, v in enumerate(x)}}))
+    return "\n".join(lines) + "\n"
+
+
+def test_products_of_columns_are_learned():
+    X, Y = label_sets(3000)
+    model, single = AutoClassifier().fit(X[:2000], Y[:2000]), OnlineClassifier().fit(X[:2000], Y[:2000])
+    found, linear = (f1_score(Y[2000:], m.predict(X[2000:]), average="micro") for m in (model, single))
+    assert found > linear + 0.1
+    assert model.weights_.shape == (LABELS, len(model.members_))
+    assert model.classes_.tolist() == [0, 1, 2]
+    p = model.predict_proba(X[2000:])
+    assert np.array_equal(model.predict(X[2000:]), (p > model.learner_.label_threshold).astype(int))
+    assert np.array_equal(model.decision_function(X[2000:]) > 0, p > 0.5)
+    losses = [-np.log(np.where(Y[2000:], q, 1 - q)).mean() for q in (p, single.predict_proba(X[2000:]))]
+    assert losses[0] < 0.75 * losses[1]
+
+
+@pytest.mark.parametrize("members", ["auto", GIVEN])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_saved_model_continues_as_if_never_saved(members, dtype, tmp_path):
+    X, Y = label_sets()
+    model = AutoClassifier(members, dtype=dtype).partial_fit(X[:200], Y[:200])
+    model.save(tmp_path / "m.cw")
+    again = load(tmp_path / "m.cw")
+    assert again.members == "auto" if members == "auto" else len(again.members) == 2
+    for one in (model, again):
+        one.partial_fit(X[200:], Y[200:])
+    for name in (*OF_MIXTURES, COUNTERS):
+        assert np.array_equal(model.learner_.state[name], again.learner_.state[name])
+    assert np.array_equal(model.predict_proba(X), again.predict_proba(X))
+    assert (model.n_seen_, again.mistakes_) == (N, model.mistakes_)
+
+
+def test_members_are_classifiers_of_label_sets():
+    X, Y = label_sets()
+    model = AutoClassifier(GIVEN).fit(X, Y)
+    assert list(model.members_) == ["1. arow on standard", "2. logistic on unit"]
+    for member in model.members_.values():
+        assert member.predict(X).shape == (N, LABELS)
+    assert [member.learner_.task.multiclass for member in model.members_.values()] == ["one-vs-rest", "joint"]
+
+
+def test_an_invalid_batch_leaves_the_model_and_other_labels_are_refused():
+    X, Y = label_sets()
+    model = AutoClassifier().fit(X, Y)
+    before = model.predict_proba(X)
+    broken = X.copy()
+    broken[-1, 0] = np.inf
+    with pytest.raises(ValueError, match="row 499"):
+        model.partial_fit(broken, Y)
+    assert np.array_equal(model.predict_proba(X), before)
+    with pytest.raises(ValueError, match="y changed between one class per row and an indicator matrix"):
+        model.partial_fit(X, Y[:, 0])
+    with pytest.raises(ValueError, match="class_weight"):
+        AutoClassifier(class_weight={0: 2.0}).fit(X, Y)
+
+
+def test_weights_of_examples_count():
+    X, Y = label_sets()
+    weight = np.where(np.arange(N) < 250, 1.0, 0.0)
+    model = AutoClassifier(passes=1, shuffle=False).fit(X, Y, sample_weight=weight)
+    half = AutoClassifier(shuffle=False, members=model.members).fit(X[:250], Y[:250])
+    assert np.array_equal(model.learner_.state[ROWS], half.learner_.state[ROWS])
+    assert model.weights_ == pytest.approx(half.weights_, rel=1e-6)
+
+
+def test_labels_are_merged_by_name(tmp_path):
+    X, Y = label_sets()
+    files = [tmp_path / "one.jsonl", tmp_path / "other.jsonl"]
+    files[0].write_text(as_text(X[:250], Y[:250]))
+    files[1].write_text(as_text(X[250:], Y[250:, ::-1], NAMES[::-1]))
+    models = []
+    for path in files:
+        with open_stream(str(path), normalize="none", zeros=True, multilabel=True) as stream:
+            models.append(AutoClassifier(GIVEN).fit_stream(stream))
+    merged = merge(models)
+    assert merged.classes_.tolist() == sorted(NAMES)
+    assert merged.n_seen_ == sum(model.n_seen_ for model in models)
+    rows = [model.learner_.state[LABEL_COUNTS][:, 1].max() for model in models]
+    assert merged.learner_.state[LABEL_COUNTS][:, 1].max() <= sum(rows)
+    order = np.argsort(NAMES)
+    for alone in models:
+        low, high = (f([m.weights_ for m in models], axis=0) for f in (np.min, np.max))
+        assert np.linalg.norm(merged.weights_ - (low + high) / 2) < np.linalg.norm(high - low)
+        assert alone.classes_.tolist() == sorted(NAMES)
+    rows = pd.DataFrame(X, columns=[f"c{j}" for j in range(D)])
+    scores = [f1_score(Y[:, order], _predicted(m, rows, tmp_path), average="micro") for m in (*models, merged)]
+    assert scores[2] > min(scores[:2]) - 0.02
+    with pytest.raises(MergeError, match="merge stacks of the same members"):
+        merge([models[0], AutoClassifier().fit(X, Y)])
+
+
+def _predicted(model, frame, folder):
+    path = folder / "rows.jsonl"
+    frame.assign(label="").to_json(path, orient="records", lines=True)
+    return np.concatenate(list(model.predict_stream([str(path)])))
+
+
+def test_what_members_and_features_add_is_the_score_of_a_label(tmp_path):
+    X, Y = label_sets()
+    path = tmp_path / "rows.jsonl"
+    path.write_text(as_text(X, Y))
+    with open_stream(str(path), normalize="none", zeros=True, multilabel=True) as stream:
+        model = AutoClassifier().fit_stream(stream)
+    model.save(tmp_path / "m.cw")
+    saved = Model.load(tmp_path / "m.cw")
+    with open_stream(str(path), normalize="none", zeros=True, features=saved.features, multilabel=True) as stream:
+        batch = next(iter(stream)).rows(7, 8)
+    scores = model.learner_.decision(batch.matrix)[0]
+    for number, name in enumerate(saved.classes):
+        found = explain_stack(saved, batch, name)
+        assert (found.supported, found.rival) == (name, None)
+        assert found.mean == pytest.approx(scores[number])
+        assert sum(part.mean for part in found.members) == pytest.approx(found.mean)
+        assert sum(part.mean for part in found.features) == pytest.approx(found.mean)
+    predicted = model.learner_.predict(batch.matrix)[0]
+    assert found.predicted == [name for name, one in zip(saved.classes, predicted, strict=True) if one]
+
+
+def test_rows_to_ask_about_are_those_on_which_members_disagree():
+    X, Y = label_sets()
+    model = AutoClassifier().fit(X, Y)
+    assert active.certainty(model, X).shape == (N,)
+    assert np.argmin(active.certainty(model, X, "disagreement")) == model.learner_.disagreement(as_matrix(X)).argmax()
+
+
+def test_progressive_validation_predicts_every_row_before_it_is_learned():
+    X, Y = label_sets()
+    curve = progressive_validation(AutoClassifier(), X, Y, at=N)
+    model = AutoClassifier(passes=1, shuffle=False).fit(X, Y)
+    assert curve.mistakes[0, -1] == model.mistakes_
+    assert curve.models[0].predict_proba(X) == pytest.approx(model.predict_proba(X))
+
+
+@pytest.mark.parametrize("form", ["svm", "csv", "jsonl"])
+def test_commands_train_evaluate_and_predict(form, ok, tmp_path):
+    X, Y = label_sets(1200)
+    train, test, model = (tmp_path / name for name in (f"train.{form}", f"test.{form}", "m.cw"))
+    for path, rows in ((train, slice(0, 800)), (test, slice(800, None))):
+        path.write_text(_written(X[rows], Y[rows], form))
+    options = ["--label", "label"] if form == "csv" else []
+    trained = json.loads(ok("train", train, "--auto", "--multilabel", "-q", "--json", "-o", model, *options))
+    assert trained["rows"] == 800
+    found = json.loads(ok("evaluate", model, test, "--json"))
+    assert found["micro_f1"] > 0.75
+    lines = ok("predict", model, test, "-q").splitlines()
+    names = [str(k) for k in range(LABELS)] if form == "svm" else NAMES
+    predicted = [[name in line.split(",") for name in names] for line in lines]
+    assert f1_score(Y[800:], predicted, average="micro") == pytest.approx(found["micro_f1"])
+    assert "arow" in ok("inspect", model)
+
+
+def _written(X, Y, form):
+    if form == "jsonl":
+        return as_text(X, Y)
+    labels = [",".join(name for name, one in zip(NAMES, row, strict=True) if one) for row in Y.tolist()]
+    if form == "svm":
+        numbers = [",".join(str(k) for k in np.flatnonzero(row)) for row in Y]
+        rows = [" ".join(f"{j + 1}:{x:.6g}" for j, x in enumerate(row)) for row in X]
+        return "".join(f"{label} {row}\n" for label, row in zip(numbers, rows, strict=True))
+    header = ",".join([*(f"c{j}" for j in range(D)), "label"])
+    rows = [",".join(f"{x:.6g}" for x in row) + f',"{label}"' for row, label in zip(X, labels, strict=True)]
+    return "\n".join([header, *rows]) + "\n"
+
+
+def test_a_resumed_command_gives_the_same_file(ok, tmp_path):
+    X, Y = label_sets(1500)
+    whole, parts = tmp_path / "whole.jsonl", [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
+    whole.write_text(as_text(X, Y))
+    for path, rows in zip(parts, (slice(0, 1100), slice(1100, None)), strict=True):
+        path.write_text(as_text(X[rows], Y[rows]))
+    ok("train", whole, "--auto", "--multilabel", "-q", "-o", tmp_path / "a.cw")
+    ok("train", parts[0], "--auto", "--multilabel", "-q", "-o", tmp_path / "b.cw")
+    ok("train", parts[1], "--init-model", tmp_path / "b.cw", "-q", "-o", tmp_path / "c.cw")
+    one, other = load(tmp_path / "a.cw").learner_, load(tmp_path / "c.cw").learner_
+    for name in OF_MIXTURES:
+        np.testing.assert_array_equal(one.state[name], other.state[name], err_msg=name)
+
+
+def test_a_row_is_explained_and_drawn(ok, tmp_path):
+    X, Y = label_sets()
+    path, model, plot = tmp_path / "rows.jsonl", tmp_path / "m.cw", tmp_path / "plot.png"
+    path.write_text(as_text(X, Y))
+    ok("train", path, "--auto", "--multilabel", "-q", "-o", model)
+    text = ok("inspect", model, "--row", '{"c0": 2.0, "c2": 1.0, "c3": 1.5}', "--class", "sea")
+    assert "for sea" in text
+    assert "against" not in text
+    for more in ([], ["--row", '{"c0": 2.0}', "--class", "city"]):
+        ok("inspect", model, "--plot", plot, *more)
+        assert plot.read_bytes().startswith(b"\x89PNG")
+        plot.unlink()
+    assert "c0" in ok("inspect", model, "--class", "sea")
+    assert json.loads(ok("inspect", model, "--json"))["classes"] == sorted(NAMES)
+
+
+@pytest.mark.parametrize("damage", ["weights", "kind", "fewer labels"])
+def test_a_damaged_file_is_one_error(damage, tmp_path):
+    from tests.model_files import contents_of, write_contents
+
+    X, Y = label_sets()
+    path = tmp_path / "m.cw"
+    AutoClassifier().fit(X, Y).save(path)
+    header, arrays = contents_of(path)
+    assert header["format"] == 8
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    if damage == "weights":
+        arrays[WEIGHTS][0, 0] = np.nan
+    elif damage == "kind":
+        del header["settings"]["multilabel"]
+    else:
+        header.update(n_classes=2, classes=[0, 1])
+    write_contents(path, header, arrays)
+    with pytest.raises(ValueError, match="damaged"):
+        load(path)

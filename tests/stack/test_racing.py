@@ -1,0 +1,151 @@
+"""Members that a mixture can do without are dropped, at the same row however the rows come."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from confidently import AutoClassifier, OnlineClassifier, Standard, _core, load, merge
+from confidently.data.memory.matrix import as_matrix
+from confidently.models.merged_learner import MergeError
+from confidently.stack.choice import new_stack
+from confidently.stack.members import DISPENSABLE, FIRST_RACE
+from confidently.stack.stack import HESSIAN, OWN, ROWS, SHARE, WEIGHTS
+from confidently.views.columns import Columns
+
+N, D = FIRST_RACE + 600, 5
+
+
+def data(n=N, seed=0, noise=0.5, n_classes=2):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, D))
+    score = X[:, 0] * X[:, 1] + X[:, 2] + noise * generator.normal(size=n)
+    return X, np.searchsorted([0.0] if n_classes == 2 else [-1.0, 1.0], score).astype(np.int32)
+
+
+def stack_on(X, y, pieces=1):
+    stack = new_stack(int(y.max()) + 1, D, Columns.alike(D))
+    stack.prepare(as_matrix(X[:1000]))
+    for rows, labels in zip(np.array_split(X, pieces), np.array_split(y, pieces), strict=True):
+        stack.learn(as_matrix(rows), labels)
+    return stack
+
+
+@pytest.fixture(scope="module", params=[2, 3])
+def before(request):
+    """A stack that has seen one row less than the first race needs, and the rows."""
+    X, y = data(n_classes=request.param)
+    return stack_on(X[: FIRST_RACE - 1], y[: FIRST_RACE - 1]), X, y
+
+
+def test_the_cost_of_a_removal_is_that_of_the_best_weights_without_it(before):
+    stack, _, _ = before
+    curvature = stack.state[HESSIAN][-1] + _core.weight_precision * np.eye(len(stack.members))
+    own, rows = stack.state[OWN][-1], stack.state[ROWS][0] / 2
+    for k, cost in enumerate(stack._removal_costs()):
+        others = np.delete(np.arange(len(own)), k)
+
+        def loss(weights, others=others):
+            move = -own.copy()
+            move[others] += weights
+            return move @ curvature @ move / 2
+
+        found = minimize(loss, own[others], method="BFGS", options={"gtol": 1e-9})
+        assert cost == pytest.approx(found.fun / rows, rel=1e-6, abs=1e-12)
+        left = stack._without(k)
+        np.testing.assert_allclose(left[OWN][-1], found.x, rtol=1e-4, atol=1e-6)
+        np.testing.assert_array_equal(left[HESSIAN], stack.state[HESSIAN][:, others][:, :, others])
+        np.testing.assert_allclose(left[WEIGHTS], left[SHARE] @ left[OWN], rtol=1e-15)
+
+
+def test_members_that_cost_little_are_dropped_once_it_is_time(before):
+    stack, X, y = before
+    assert stack.dropped == {}
+    names, forgetting = stack.names, [name for name in stack.names if "forget" in name]
+    later = stack_on(X, y)
+    assert 0 < len(later.dropped) < len(names) - len(forgetting)
+    assert set(later.dropped.values()) == {FIRST_RACE}
+    assert later.names == [name for name in names if name not in later.dropped]
+    assert set(forgetting) <= set(later.names)
+    assert len(later.members) == len(later.multiclass) == len(later.state[WEIGHTS])
+    # of those that stayed at the race, each is worth more
+    at = stack_on(X[:FIRST_RACE], y[:FIRST_RACE])
+    costs = dict(zip(at.names, at._removal_costs(), strict=True))
+    assert min(cost for name, cost in costs.items() if name not in forgetting) >= DISPENSABLE
+
+
+def test_few_mistakes_show_nothing_about_the_members():
+    X, _ = data()
+    y = (X[:, 0] > 5.0).astype(np.int32)
+    y[:2] = 0, 1
+    stack = stack_on(X, y)
+    assert stack.mistakes < 30
+    assert stack.dropped == {}
+
+
+def test_members_that_were_given_stay():
+    X, y = data()
+    given = [OnlineClassifier("logistic", view=Standard()), OnlineClassifier("arow", view=Standard())]
+    model = AutoClassifier(given).fit(X, y)
+    assert len(model.members_) == 2
+    assert model.learner_.dropped is None
+
+
+@pytest.mark.parametrize("pieces", [2, 7, 41])
+def test_cuts_change_nothing(pieces):
+    X, y = data()
+    whole, cut = stack_on(X, y), stack_on(X, y, pieces)
+    assert whole.names == cut.names
+    assert whole.dropped == cut.dropped
+    for name, array in whole.state.items():
+        np.testing.assert_array_equal(cut.state[name], array)
+
+
+def test_files_keep_what_was_dropped_and_training_goes_on(tmp_path):
+    X, y = data()
+    whole = AutoClassifier().partial_fit(X, y, classes=[0, 1])
+    for at in (FIRST_RACE - 100, FIRST_RACE + 100):
+        part = AutoClassifier().partial_fit(X[:at], y[:at], classes=[0, 1])
+        part.save(tmp_path / "part.cw")
+        loaded = load(tmp_path / "part.cw")
+        assert loaded.learner_.dropped == part.learner_.dropped
+        loaded.partial_fit(X[at:], y[at:])
+        assert loaded.learner_.dropped == whole.learner_.dropped != {}
+        np.testing.assert_array_equal(loaded.predict_proba(X[:50]), whole.predict_proba(X[:50]))
+
+
+def test_an_error_after_a_race_brings_the_members_back(before):
+    stack, X, y = before
+    names, dropped = stack.names, stack.dropped
+    weights = stack.state[WEIGHTS].copy()
+    states = [{name: array.copy() for name, array in member.state.items()} for member in stack.members]
+
+    def stop(row):
+        if len(stack.members) < len(names):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stack.learn(as_matrix(X[FIRST_RACE - 1 :]), y[FIRST_RACE - 1 :], progress=stop)
+    assert (stack.names, stack.dropped) == (names, dropped)
+    np.testing.assert_array_equal(stack.state[WEIGHTS], weights)
+    for member, state in zip(stack.members, states, strict=True):
+        for name, array in state.items():
+            np.testing.assert_array_equal(member.state[name], array)
+
+
+def test_merged_stacks_have_the_members_that_none_has_dropped():
+    X, y = data(2 * N)
+    start = AutoClassifier().partial_fit(X[:500], y[:500], classes=[0, 1])
+    long, short = (AutoClassifier().partial_fit(X[:500], y[:500], classes=[0, 1]) for _ in range(2))
+    long.partial_fit(X[500:N], y[500:N])
+    short.partial_fit(X[N : N + 800], y[N : N + 800])
+    merged = merge([long, short], base=start)
+    assert list(merged.members_) == list(long.members_)
+    assert merged.learner_.dropped == long.learner_.dropped != {}
+    assert short.learner_.dropped == {}
+    assert len(short.members_) > len(long.members_)
+    held = X[N + 800 :], y[N + 800 :]
+    assert merged.score(*held) > max(short.score(*held), long.score(*held) - 0.02)
+    for model, others in ((long, short), (short, long)):
+        model.learner_.dropped = dict.fromkeys(others.learner_.names, N)
+    with pytest.raises(MergeError, match="every member has been dropped"):
+        merge([long, short])
