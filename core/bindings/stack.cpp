@@ -191,11 +191,13 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
 
 // Learns from the predictions of all members, (members, rows, 2), of which the last are rests, in the order of
 // training; calibration: the statistics of the targets and of the mixture's errors, which without `calibrate` stay as
-// they are; mixed: becomes what is predicted of each row before it is learned.
+// they are; mixed: becomes what is predicted of each row before it is learned; shares: those of the windows after each
+// row that was learned, (rows, windows).
 void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 3> products,
                           Array<double, 1> rows, Array<double, 1> calibration, Array<std::int64_t, 1> counters,
                           int rests, Input<double, 3> predictions, Input<double, 1> targets, Optional<double> weight,
-                          bool calibrate, std::optional<Array<double, 1>> mixed) {
+                          bool calibrate, std::optional<Array<double, 1>> mixed,
+                          std::optional<Array<double, 2>> shares) {
     const std::size_t members = weights.shape(0), n = predictions.shape(1), windows = NumberMixture::windows;
     require(members >= 1 && members < (1 << 10) && products.shape(1) == members && products.shape(2) == members &&
                 predictions.shape(0) == members && predictions.shape(2) == 2,
@@ -209,6 +211,8 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
     require(counters.shape(0) == 1, "there must be one counter");
     require(targets.shape(0) == n && (!weight || weight->shape(0) == n) && (!mixed || mixed->shape(0) == n),
             "targets, weights or predictions do not match the rows");
+    require(!shares || (shares->shape(0) == n && shares->shape(1) == windows),
+            "shares do not match the rows and windows");
     nb::gil_scoped_release release;
     NumberMixture mixture(int(members), rests, weights.data(), share.data(), products.data(), rows.data());
     const TargetStatistics statistics{calibration.data()};
@@ -225,6 +229,7 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
             mixture.learn(found, y, w);
         }
         statistics.add(y, w, Offset::centered);
+        if (shares) std::copy_n(share.data(), windows, shares->data() + i * windows);
     }
 }
 
@@ -249,7 +254,7 @@ void bind_stack(nb::module_& m) {
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
           "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,
-          "mixed"_a.noconvert().none() = nb::none());
+          "mixed"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none());
 }
 
 }  // namespace confidently::python

@@ -1020,6 +1020,7 @@ def number_mixture_learn(
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     calibrate: bool,
     mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def build() -> dict[str, Any]:
     """

@@ -144,3 +144,22 @@ def test_weights_of_features_are_those_of_the_members(ok, numbers, tmp_path):
     member = estimator.members_[name]
     [of_member] = found[name]
     assert {weight["mean"] for weight in of_member["decisive"]} <= set(member.coef_)
+
+
+def test_progress_shows_the_mixture_and_when_it_moved(ok, tmp_path):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(4000, 3)).round(4)
+    y = np.where(np.arange(4000) < 2500, X[:, 0], -X[:, 0]) + 0.3 * generator.normal(size=4000).round(4)
+    lines = [",".join(map(repr, row)) for row in np.column_stack([y, X]).tolist()]
+    (tmp_path / "rows.csv").write_text("\n".join(["y,a,b,c", *lines]) + "\n")
+    arguments = "train", tmp_path / "rows.csv", "--label", "y", "--auto", "--regression", "-o", tmp_path / "m.cw"
+    *events, result = map(json.loads, ok(*arguments, "--json").splitlines())
+    progress = [event for event in events if event["event"] == "progress"]
+    learner = load(tmp_path / "m.cw").learner_
+    assert list(progress[-1]["shares"].values()) == learner.shares.tolist()
+    assert progress[-1]["weights"] == dict(zip(learner.names, learner.member_weights.tolist(), strict=True))
+    first = learner.moves.rows[0]
+    assert 2500 < first < 2600
+    assert result["drift"][0]["first_row"] == first
+    assert {"event": "drift", "first_row": first} in events
+    assert f"drift      shorter memories in rows {first:,} " in ok(*arguments, "-q")

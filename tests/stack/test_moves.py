@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confidently import AutoClassifier, OnlineClassifier, load, merge
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load, merge
 from confidently.data.memory.matrix import as_matrix
 from confidently.stack.choice import new_stack
 from confidently.stack.moves import Moves
@@ -138,3 +138,32 @@ def test_merged_stacks_and_those_of_label_sets_have_none():
     parts = [AutoClassifier(members()).partial_fit(X, y, classes=[0, 1]) for _ in range(2)]
     assert merge(parts).learner_.moves == Moves()
     assert AutoClassifier(members()).partial_fit(X, np.column_stack([y, 1 - y])).learner_.moves is None
+
+
+def turning_numbers(n=3000, turn=1800):
+    """Rows whose target is the first column, from row ``turn`` on its opposite, with noise."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n, D))
+    return X, np.where(np.arange(n) < turn, X[:, 0], -X[:, 0]) + 0.3 * generator.normal(size=n)
+
+
+def regressions():
+    return [OnlineRegressor(view="standard"), OnlineRegressor(view="standard", covariance="diag", forget=0.02)]
+
+
+def test_a_stack_of_regressions_says_when_its_data_turned(tmp_path):
+    X, y = turning_numbers()
+    whole = AutoRegressor(regressions()).partial_fit(X, y).learner_
+    assert 1800 < whole.moves.rows[0] < 1900
+    model, shares = AutoRegressor(regressions()).partial_fit(X[:1700], y[:1700]), []
+    assert model.learner_.moves.rows == ()
+    for i in range(1700, 2200):
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
+        shares.append(model.learner_.shares.copy())
+    assert [1700 + row for row in expected_moves(np.array(shares))] == list(model.learner_.moves.rows)
+    model.save(tmp_path / "m.cw")
+    loaded = load(tmp_path / "m.cw").partial_fit(X[2200:], y[2200:])
+    assert loaded.learner_.moves == whole.moves
+    weight = np.tile([0.0, 1.0], len(y))
+    twice = AutoRegressor(regressions()).partial_fit(np.repeat(X, 2, axis=0), np.repeat(y, 2), sample_weight=weight)
+    assert twice.learner_.moves == whole.moves

@@ -8,9 +8,9 @@ import numpy as np
 
 from .. import _core
 from ..learner.learner import Learner
-from .stack import SHARE, WINDOWS, Stack
+from .members import Members
 
-WINDOW_ROWS = tuple(int(_core.window_rows(i)) for i in range(WINDOWS))
+WINDOW_ROWS = tuple(int(_core.window_rows(i)) for i in range(_core.windows))
 
 
 class MixturePoint(NamedTuple):
@@ -37,13 +37,13 @@ class MixturePoint(NamedTuple):
 
 
 def mixture_of(learner: Any) -> MixturePoint | None:
-    """Return the mixture as it is; ``None`` of single learners, label sets and regressions, and without members."""
-    if not isinstance(learner, Stack) or learner.moves is None or not learner.members:
+    """Return the mixture as it is; ``None`` of single learners, stacks of label sets, and without members."""
+    if not isinstance(learner, Members) or learner.moves is None or not learner.members:
         return None
     forget = [member.settings.forget if isinstance(member, Learner) else 0.0 for member in learner.members]
     weights = learner.member_weights.tolist()
     return MixturePoint(
-        learner.state[SHARE].copy(),
+        learner.shares.copy(),
         dict(zip(learner.names, weights, strict=True)),
         dict(zip(learner.names, forget, strict=True)),
     )

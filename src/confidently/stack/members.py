@@ -102,11 +102,11 @@ class Members:
     dropped : dict of str to int or None
         Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
     moves : Moves or None
-        When the mixture moved to shorter memories; ``None`` for stacks of several mixtures and of regressions.
+        When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
-    moves: Moves | None = None
+    moves: Moves | None = Moves()
     may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
@@ -173,6 +173,18 @@ class Members:
         check_within(WEIGHTS, self.state[WEIGHTS], within(MAX_WEIGHT))
         check_within(ROWS, self.state[ROWS], COUNTED)
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
+        if self.moves is not None:
+            self.moves.check(self.n_seen)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The shares of the windows of the mixture, shape (windows,)."""
+        raise NotImplementedError
+
+    def _follow(self, shares: np.ndarray, weight: np.ndarray | None, seen: int) -> None:
+        """Note when the mixture moved, by the shares after each row; those without weight do not count."""
+        assert self.moves is not None
+        self.moves = self.moves.after(shares if weight is None else shares[weight > 0], seen)
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""

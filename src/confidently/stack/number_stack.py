@@ -121,7 +121,7 @@ class NumberStack(Members):
         """
         counted = np.arange(len(self.members)) < self._bases  # in the sum
         variances = np.zeros(len(self.members))
-        for share, products, rows in zip(self._share, self.state[PRODUCTS], self.state[ROWS][1:], strict=True):
+        for share, products, rows in zip(self.shares, self.state[PRODUCTS], self.state[ROWS][1:], strict=True):
             best = products.diagonal()[: self._bases].min()
             scale = rows / best if best > 0 else 0.0
             covariance = np.linalg.inv(scale * products + _core.weight_precision * np.eye(len(products)))
@@ -131,7 +131,7 @@ class NumberStack(Members):
         return deviations
 
     @property
-    def _share(self) -> np.ndarray:
+    def shares(self) -> np.ndarray:
         """The shares of the windows of the whole mixture; those before are of the mixtures before each rest."""
         share: np.ndarray = self.state[SHARE][-1]
         return share
@@ -172,11 +172,14 @@ class NumberStack(Members):
         return left
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
-        state = self.state
+        state, seen, shares = self.state, self.n_seen, np.zeros((len(part), WINDOWS))
+        targets, weight = self._targets_in_order(part)
         _core.number_mixture_learn(
-            state[WEIGHTS], self._share, state[PRODUCTS], state[ROWS], state[CALIBRATION], state[COUNTERS], self.rests,
-            outputs, *self._targets_in_order(part), calibrate,
+            state[WEIGHTS], self.shares, state[PRODUCTS], state[ROWS], state[CALIBRATION], state[COUNTERS], self.rests,
+            outputs, targets, weight, calibrate, None, shares,
         )  # fmt: skip
+        if calibrate:
+            self._follow(shares, weight, seen)
 
     def _targets_in_order(self, part: Examples) -> tuple[np.ndarray, np.ndarray | None]:
         """Return targets and weights of rows in the order of training."""

@@ -13,7 +13,6 @@ from ..tasks.calibration import sigmoid, softmax
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
-from .moves import Moves
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
 WINDOWS = _core.windows
@@ -39,8 +38,6 @@ class Stack(Members):
     The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
     """
 
-    moves: Moves | None = Moves()
-
     @staticmethod
     def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
         return {
@@ -62,13 +59,16 @@ class Stack(Members):
         own = {OWN: np.tile(weights, (WINDOWS, 1)), SHARE: np.eye(WINDOWS)[-1]}
         return mixture | own | {HESSIAN: np.tile(hessian, (WINDOWS, 1, 1))}
 
+    @property
+    def shares(self) -> np.ndarray:
+        """The shares of the windows."""
+        return self.state[SHARE]
+
     def check_values(self) -> None:
         super().check_values()
         check_within(OWN, self.state[OWN], within(MAX_WEIGHT))
         check_within(SHARE, self.state[SHARE], Range(0.0, 1.0, closed_low=True, closed_high=True))
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
-        if self.moves is not None:
-            self.moves.check(self.n_seen)
 
     @property
     def task(self) -> Task:
@@ -92,8 +92,8 @@ class Stack(Members):
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values
-        if calibrate and self.moves is not None:
-            self.moves = self.moves.after(shares if weight is None else shares[weight > 0], seen)
+        if calibrate:
+            self._follow(shares, weight, seen)
 
     # --- prediction -----------------------------------------------------------------------------------------------
 
