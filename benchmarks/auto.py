@@ -51,6 +51,7 @@ LABEL_SETS, ORDERS = ("yeast", "scene", "bibtex", "goemotions_labels"), 3
 FOLDS, SPLITS, GRID, TUNING_ROWS = 10, 3, (0.1, 1.0, 10.0, 100.0), 20_000
 GENERATED = 20_000  # rows
 STEADY = 10  # streams of each kind that do not change
+NUMBERS = 8000  # rows of streams of numbers
 BATCH = {"LogisticRegression": LogisticRegression(max_iter=200), "LinearSVC": LinearSVC()}
 MAX_BOOSTED = 800  # columns
 
@@ -158,6 +159,31 @@ def moving() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         order = np.random.default_rng(seed).permutation(len(y))
         yield "elec2, shuffled", X[order], y[order]
         yield "SEA, 1 concept", *concepts(sea, (seed % 4,), 100 + seed)
+
+
+def moving_numbers() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield name, rows and numbers of streams of NUMBERS rows that change in the middle, and of steady ones."""
+
+    def friedman(n: int, shift: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        X = g.random((n, 10))
+        Z = np.roll(X, shift, axis=1)
+        return X, 10 * np.sin(np.pi * Z[:, 0] * Z[:, 1]) + 20 * (Z[:, 2] - 0.5) ** 2 + 10 * Z[:, 3] + 5 * Z[:, 4]
+
+    for seed in range(4):
+        g = np.random.default_rng(seed)
+        X, y = friedman(NUMBERS)
+        yield "Friedman, normal noise", X, y + g.normal(size=NUMBERS)
+        yield "Friedman, noise of three degrees of freedom", X, y + g.standard_t(3, NUMBERS)
+        (X, y), (X_after, y_after) = friedman(NUMBERS // 2), friedman(NUMBERS // 2, 3)
+        noise = g.normal(size=NUMBERS)
+        yield "Friedman, other columns", np.vstack([X, X_after]), np.concatenate([y, y_after]) + noise
+        before, after = g.normal(size=(2, 5))
+        X, noise = g.normal(size=(NUMBERS, 5)), g.normal(size=NUMBERS)
+        yield "linear", X, X @ before + noise
+        changed = np.where(np.arange(NUMBERS) < NUMBERS // 2, X @ before, X @ after)
+        yield "linear, other coefficients", X, changed + noise
+        yield "linear, noise by a column", X, X @ before + noise * np.exp(X[:, 1])
+        yield "exponential of linear", X, np.exp(0.3 * (X @ before) + noise)
 
 
 def labelled(name: str, batch: bool) -> dict[str, tuple[float, float, float]]:
@@ -296,6 +322,10 @@ def main() -> None:
             for name, X, y in moving()
             if only is None or name in only
         ]
+        for name, X, y in moving_numbers():
+            if only is None or name in only:
+                stack = AutoRegressor().partial_fit(X[:1000], y[:1000]).partial_fit(X[1000:], y[1000:]).learner_
+                moves.append((name, list(stack.moves.rows[::2])))
         print("\nmoves to shorter memories", *(f"{name}: {rows}" for name, rows in moves), sep="\n", flush=True)
         result["moves"] = moves
     if options.part in (None, "labels"):

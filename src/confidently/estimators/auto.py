@@ -72,6 +72,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         rows. Their ``coef_`` are weights of what their view makes of a row: of a standardized column per standard
         deviation, on ``pairs`` also of products of two columns, which ``confidently inspect`` names. Their
         probabilities are those of a sigmoid or temperature, without the correction that a learner by itself learns.
+        ``learner_.moves.rows`` are the rows at which the mixture moved to shorter memories and back in turn.
     weights_ : ndarray of shape (n_members,)
         What each contributes to the mixture. They need not be positive, nor add up to 1. For multilabel data, those of
         each label, shape (n_labels, n_members).
