@@ -285,7 +285,10 @@ def model_text(facts: dict[str, Any]) -> str:
         ["model", _file_text(facts)],
         ["learner", _learner_text(facts)],
         *(["", f"{member['weight']:+.2f} {member['name']}"] for member in facts.get("members", [])),
-        *(["", f"      {name}, dropped after {rows:,} rows"] for name, rows in facts.get("dropped", {}).items()),
+        *(
+            ["", f"      {name}, dropped after {counted(rows, 'row')}"]
+            for name, rows in facts.get("dropped", {}).items()
+        ),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
         *(_mistakes_rows(facts) if "mistakes" in facts else _targets_rows(facts)),
         ["updates", f"{facts['updates']:,}"],
