@@ -80,7 +80,7 @@ def test_a_matrix_of_a_stack_stays_small_on_a_stream_that_brings_ever_more_colum
     """The first rows have a hundred columns, all rows over a thousand."""
     lines = ["age,town,label"]
     generator = np.random.default_rng(0)
-    for i in range(2500):
+    for i in range(2900):
         age = generator.normal()
         lines.append(f"{age:.3f},t{i % 100 if i < 1000 else i // 2},{'yes' if age > 0 else 'no'}")
     path = tmp_path / "rows.csv"
