@@ -2,7 +2,9 @@
 
 Text: sixteen tasks of two classes, ten folds each (those of ``python -m papers cw2008``). Tables: eleven sets of
 pixels, measurements, categories and text. More: eleven others. Drift: streams that move, each row predicted before it
-is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Labels: four
+is learned, beside River's adaptive random forest; four recorded ones and six of River's generators. Moves: the rows
+from which on the mixture has moved to shorter memories, on streams that change once or more, and on streams in random
+order and of one concept, where each would be a false alarm. Labels: four
 sets whose rows have any number of labels, beside LogisticRegression with its defaults, one per label. Regression:
 AutoRegressor beside HistGradientBoostingRegressor with its defaults, on tables of numbers; the least wall time of
 three fits, and the bytes of the model file; bike sharing, whose last rows are predicted, also in the order of time.
@@ -44,10 +46,11 @@ from papers.experiments.text import TEXT_TASKS, rows_of
 TABLES = ("a9a", "w8a", "phishing", "spambase", "letter", "usps", "shuttle", "mnist", "newsgroups", "enron1", "books")
 MORE = ("imdb", "phishing_urls", "stackoverflow", "ag_news", "skin", "elec2", "avazu", "criteo", "tweet_emoji",
         "goemotions", "ssa_names")  # fmt: skip
-PARTS = ("text", "tables", "more", "drift", "labels", "regression")
+PARTS = ("text", "tables", "more", "drift", "moves", "labels", "regression")
 LABEL_SETS, ORDERS = ("yeast", "scene", "bibtex", "goemotions_labels"), 3
 FOLDS, SPLITS, GRID, TUNING_ROWS = 10, 3, (0.1, 1.0, 10.0, 100.0), 20_000
 GENERATED = 20_000  # rows
+STEADY = 10  # streams of each kind that do not change
 BATCH = {"LogisticRegression": LogisticRegression(max_iter=200), "LinearSVC": LinearSVC()}
 MAX_BOOSTED = 800  # columns
 
@@ -125,6 +128,36 @@ def followed(X: np.ndarray, y: np.ndarray) -> dict[str, tuple[float, float | Non
         trees.learn_one(x, label)
     found["adaptive random forest"] = (wrong / len(y), None, time.perf_counter() - start)
     return found
+
+
+def moving() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Yield name, rows and labels of streams that change at once, with three seeds each, and of steady ones."""
+    from river.datasets import synth
+
+    def concepts(make: Any, ks: tuple[int, ...], seed: int) -> tuple[np.ndarray, np.ndarray]:
+        pairs = list(chain(*(make(k, 10 * seed + k).take(GENERATED // len(ks)) for k in ks)))
+        return np.array([list(x.values()) for x, _ in pairs], dtype=float), np.array([int(y) for _, y in pairs])
+
+    def sea(k: int, seed: int) -> Any:
+        return synth.SEA(variant=k, seed=seed, noise=0.1)
+
+    def of(generator: Any) -> Any:
+        return lambda k, seed: generator(classification_function=k, seed=seed)
+
+    changing = (
+        ("Mixed", of(synth.Mixed), (0, 1)),
+        ("Sine", of(synth.Sine), (0, 1, 2, 3)),
+        ("Agrawal", of(synth.Agrawal), (0, 2, 4, 6)),
+        ("SEA", sea, (0, 1, 2, 3)),
+    )
+    for name, make, ks in changing:
+        for seed in range(1, 4):
+            yield f"{name}, {len(ks)} concepts", *concepts(make, ks, seed)
+    X, y = next((X, y) for name, X, y in drifting() if name == "elec2")
+    for seed in range(STEADY):
+        order = np.random.default_rng(seed).permutation(len(y))
+        yield "elec2, shuffled", X[order], y[order]
+        yield "SEA, 1 concept", *concepts(sea, (seed % 4,), 100 + seed)
 
 
 def labelled(name: str, batch: bool) -> dict[str, tuple[float, float, float]]:
@@ -257,6 +290,14 @@ def main() -> None:
         print("\ndrift", table(*(report := _report(result["drift"]))), markdown(*report), sep="\n\n", flush=True)
         shown = ((n, *(f"{of_set[learner][2]:.1f}" for learner in of_set)) for n, of_set in result["drift"].items())
         print("\nseconds", *("  ".join(line) for line in shown), sep="\n")
+    if options.part in (None, "moves"):
+        moves = [
+            (name, [first for first, _ in progressive_validation(AutoClassifier(), X, y, at=len(y)).mixtures[0].moves])
+            for name, X, y in moving()
+            if only is None or name in only
+        ]
+        print("\nmoves to shorter memories", *(f"{name}: {rows}" for name, rows in moves), sep="\n", flush=True)
+        result["moves"] = moves
     if options.part in (None, "labels"):
         names = [name for name in LABEL_SETS if only is None or name in only]
         result["labels"] = {name: labelled(name, not options.no_batch) for name in names}

@@ -90,10 +90,11 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
 }
 
 // Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
-// mistakes.
+// mistakes. shares: those of the windows after each row that was learned, (rows, windows).
 void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 2> own, Array<double, 3> hessian,
                    Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits,
-                   Input<std::int32_t, 1> labels, Optional<double> weight, std::optional<Array<double, 1>> log_loss) {
+                   Input<std::int32_t, 1> labels, Optional<double> weight, std::optional<Array<double, 1>> log_loss,
+                   std::optional<Array<double, 2>> shares) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && own.shape(1) == members && hessian.shape(1) == members &&
@@ -106,6 +107,8 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
     require(columns >= 1 && columns < (std::size_t(1) << 31), "there must be a column");
     require(labels.shape(0) == n && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+    require(!shares || (shares->shape(0) == n && shares->shape(1) == windows),
+            "shares do not match the rows and windows");
     require_below(labels.data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(columns, 2)),
                   "labels out of range");
     nb::gil_scoped_release release;
@@ -123,6 +126,7 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
                                            : mixed[label] <= mixed[top.first == label ? top.second : top.first];
         const double p = mixture.learn(l, mixed.data(), label, w);
         if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
+        if (shares) std::copy_n(share.data(), windows, shares->data() + i * windows);
     }
 }
 
@@ -231,12 +235,13 @@ void bind_stack(nb::module_& m) {
     m.attr("weight_precision") = kWeightPrecision;
     m.attr("longest_memory") = kLongestMemory;
     m.attr("windows") = Mixture::windows;
+    m.def("window_rows", [](int window) { return kWindows.at(window); }, "window"_a);
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
           "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
-          "log_loss"_a.noconvert().none() = nb::none());
+          "log_loss"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none());
     m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),

@@ -968,6 +968,7 @@ longest_memory: float = 5000.0
 
 windows: int = 3
 
+def window_rows(window: int) -> float: ...
 def naive_bayes_scores(
     state: dict[str, Any],
     matrix: Matrix,
@@ -988,6 +989,7 @@ def mixture_learn(
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
     | None = None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def label_mixtures_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from confidently import AutoClassifier, load
+from confidently import AutoClassifier, load, progressive_validation
 from confidently.cli.output import plots
+from confidently.cli.output.summaries import _drift_text
 from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
@@ -185,3 +186,67 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
         widths = [bar.get_width() for bar in axes.patches]
         assert len(widths) == parts + 1
         assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(found.mean)
+
+
+@pytest.fixture
+def turned(tmp_path):
+    """A table whose labels are turned from row 2500 on."""
+    generator = np.random.default_rng(0)
+    X, wrong = generator.normal(size=(4000, 3)).round(4), generator.random(4000) < 0.1
+    y = (X[:, 0] > 0) ^ (np.arange(4000) >= 2500) ^ wrong
+    lines = ["a,b,c,y", *(",".join(map(str, [*x, int(label)])) for x, label in zip(X.tolist(), y, strict=True))]
+    (tmp_path / "turned.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path / "turned.csv"
+
+
+def test_progress_shows_the_mixture_and_when_it_moved(ok, call, turned, tmp_path):
+    *events, result = map(json.loads, ok("train", turned, "--label", "y", "--auto", "--json").splitlines())
+    lines = [event for event in events if event["event"] == "progress"]
+    assert [event["rows"] for event in lines] == [1000, 2000, 4000]
+    stream = open_stream(str(turned), normalize="none", zeros=True, label="y")
+    (mixture,) = progressive_validation(AutoClassifier(), stream, at=[1000, 2000, 4000]).mixtures
+    for k, event in enumerate(lines):
+        assert list(event["shares"].values()) == mixture.shares[k].tolist()
+        weights = dict(zip(mixture.members, mixture.weights[k].tolist(), strict=True))
+        assert event["weights"] == {name: w for name, w in weights.items() if w}
+    first, end = mixture.moves[0]
+    assert {"event": "drift", "first_row": first} in events
+    assert result["drift"][0] == {"first_row": first, "last_row": end and end - 1}
+    assert 2500 < first < 2600
+    model = tmp_path / "m.cw"
+    _, out, err = call("train", turned, "--label", "y", "--auto", "-o", model)
+    assert f"the mixture moved to shorter memories at row {first:,}\n" in err
+    assert f"drift      shorter memories in rows {first:,} " in out
+    assert f"shorter memories in rows {first:,} " in ok("inspect", model)
+    assert json.loads(ok("inspect", model, "--json"))["drift"] == result["drift"]
+
+
+def test_what_does_not_move_has_no_drift(ok, call, table):
+    *events, result = map(json.loads, ok("train", table, "--label", "label", "--auto", "--json").splitlines())
+    assert result["drift"] == []
+    assert all(event["event"] == "progress" for event in events)
+    _, out, err = call("train", table, "--label", "label", "--auto")
+    assert "memories" not in out + err
+    *events, result = map(json.loads, ok("train", table, "--label", "label", "--json").splitlines())
+    assert "drift" not in result
+    assert all("shares" not in event for event in events)
+
+
+def test_training_in_parts_reports_the_same_drift(ok, turned, tmp_path):
+    lines = turned.read_text().splitlines()
+    for at in (2530, 2700):  # before the mixture has moved for 100 rows, and after
+        for name, part in (("a.csv", lines[1 : at + 1]), ("b.csv", lines[at + 1 :])):
+            (tmp_path / name).write_text("\n".join([lines[0], *part]) + "\n")
+        ok("train", tmp_path / "a.csv", "--label", "y", "--auto", "-o", tmp_path / "a.cw", "-q")
+        second = json.loads(ok("train", tmp_path / "b.csv", "--init-model", tmp_path / "a.cw", "--json", "-q"))
+        whole = json.loads(ok("train", turned, "--label", "y", "--auto", "--json", "-q"))
+        assert second["drift"] == whole["drift"] != []
+
+
+def test_of_many_times_the_last_are_listed():
+    spans = [{"first_row": 1000 * k, "last_row": 1000 * k + 200} for k in range(1, 8)]
+    spans.append({"first_row": 9000, "last_row": None})
+    assert _drift_text(spans) == (
+        "shorter memories in rows 4,000 to 4,200, 5,000 to 5,200, 6,000 to 6,200, 7,000 to 7,200, 9,000 on "
+        "(3 times before)"
+    )

@@ -10,6 +10,7 @@ from sklearn.metrics import log_loss
 from confidently import MIRA, AutoClassifier, OnlineClassifier, progressive_validation
 from confidently.data import open_stream
 from confidently.data.memory.matrix import as_matrix
+from confidently.stack.stack import SHARE
 from tests.command_line import rows
 from tests.estimators.test_auto_classifier import words
 from tests.stack.test_stack_against_twins import learn_as_a_member
@@ -216,3 +217,66 @@ def test_bad_parameters_of_streams(tmp_path, model, at, error, message):
 def test_rows_without_labels_are_refused():
     with pytest.raises(ValueError, match="needs y"):
         progressive_validation(OnlineClassifier(), np.eye(2))
+
+
+def turned(n=4000, turn=2500, noise=0.1):
+    """Rows whose label is whether the first column is positive, from row ``turn`` on whether it is not."""
+    generator = np.random.default_rng(0)
+    X, wrong = generator.standard_normal((n, 3)), generator.random(n) < noise
+    return X, ((X[:, 0] > 0) ^ (np.arange(n) >= turn) ^ wrong).astype(int)
+
+
+def test_the_mixture_of_a_stack_has_a_curve_too():
+    X, y = turned()
+    (mixture,) = progressive_validation(AutoClassifier(), X, y, at=500).mixtures
+    assert mixture.windows == (50, 300, 5000)
+    assert mixture.rows.tolist() == list(range(500, 4001, 500))
+    for k, n in enumerate(mixture.rows):
+        learner = progressive_validation(AutoClassifier(), X[:n], y[:n], at=n).models[0].learner_
+        np.testing.assert_array_equal(mixture.shares[k], learner.state[SHARE])
+        weights = dict(zip(learner.names, learner.member_weights, strict=True))
+        assert weights == {name: w for name, w in zip(mixture.members, mixture.weights[k], strict=True) if w}
+    assert learner.dropped
+    assert (mixture.weights[-1, [mixture.members.index(name) for name in learner.dropped]] == 0).all()
+    assert mixture.moves == learner.moves.spans()
+    first, last = mixture.moves[0]
+    assert 2500 < first < 2600 < last
+    short = mixture.shares[:, :2].sum(axis=1)
+    assert short[5] > short[4] + 0.3
+
+
+def test_weights_are_grouped_by_what_members_forget():
+    X, y = turned()
+    members = [OnlineClassifier(), OnlineClassifier("logistic", forget=0.02), OnlineClassifier("probit", forget=0.1)]
+    members.append(OnlineClassifier("probit", view="standard"))
+    (mixture,) = progressive_validation(AutoClassifier(members), X, y, at=1000).mixtures
+    parts = mixture.by_memory()
+    assert list(parts) == [0.1, 0.02, 0.0]
+    sizes = np.abs(mixture.weights)
+    np.testing.assert_allclose(parts[0.02], sizes[:, 1] / sizes.sum(axis=1))
+    np.testing.assert_allclose(parts[0.0], (sizes[:, 0] + sizes[:, 3]) / sizes.sum(axis=1))
+    np.testing.assert_allclose(sum(parts.values()), 1.0)
+    assert parts[0.0][-1] < parts[0.0][1]
+
+
+def test_the_mixture_over_a_stream_is_that_over_the_matrix(tmp_path):
+    X, y = turned(3300)
+    model = AutoClassifier([OnlineClassifier(view="standard"), OnlineClassifier("logistic", view="unit", forget=0.01)])
+    lines = ["a,b,c,y", *(",".join(map(repr, [*x, int(label)])) for x, label in zip(X.tolist(), y, strict=True))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    with open_stream(tmp_path / "rows.csv", label="y", normalize="none", zeros=True) as stream:
+        (found,) = progressive_validation(model, stream).mixtures
+    (expected,) = progressive_validation(model, X, y, at=1000).mixtures
+    assert found.members == expected.members
+    assert found.moves == expected.moves
+    np.testing.assert_array_equal(found.rows, expected.rows)
+    np.testing.assert_allclose(found.shares, expected.shares, rtol=1e-6)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=1e-6)
+
+
+def test_single_learners_and_label_sets_have_no_mixture():
+    X, y = turned(300)
+    assert progressive_validation(OnlineClassifier(), X, y).mixtures is None
+    assert progressive_validation(AutoClassifier(), X, np.column_stack([y, 1 - y])).mixtures is None
+    assert progressive_validation(Perceptron(), X[:50], y[:50]).mixtures is None
+    assert len(progressive_validation(AutoClassifier(), X, y, permutations=2).mixtures) == 2

@@ -29,6 +29,9 @@ DAMAGES = {
     "a slope of 0": (lambda h, a: a["3.calibration"].fill(0.0), "slope"),
     "the rest of classes": (lambda h, a: h["members"][-1].update(kind="rest"), "what others leave of numbers"),
     "a count missing": (lambda h, a: a.pop("3.rows"), "rows"),
+    "moves in the wrong order": (lambda h, a: h.update(moves={"rows": [50, 20], "pending": 0}), "moves of memories"),
+    "moves of later rows": (lambda h, a: h.update(moves={"rows": [20, 10**6], "pending": 3}), "moves of memories"),
+    "too many rows pending": (lambda h, a: h.update(moves={"rows": [], "pending": 100}), "moves of memories"),
 }
 
 

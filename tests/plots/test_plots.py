@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import matplotlib
 
@@ -16,7 +17,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 
-from confidently import OnlineClassifier, progressive_validation
+from confidently import AutoClassifier, OnlineClassifier, progressive_validation
 from confidently.data import open_stream
 from confidently.plots import (
     ConfidenceLossDisplay,
@@ -25,6 +26,7 @@ from confidently.plots import (
     ErrorBarsDisplay,
     LabelsDisplay,
     LearningCurveDisplay,
+    MixtureDisplay,
     ReliabilityDisplay,
     RiskCoverageDisplay,
     UpdatesDisplay,
@@ -216,6 +218,31 @@ def test_reliability_counts():
 def test_loss_is_the_theory():
     display = ConfidenceLossDisplay.from_phis([0.7])
     np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), confidence_loss(display.margins, 0.7))
+
+
+def test_the_mixture_is_stacked_by_memory():
+    curve = progressive_validation(AutoClassifier(), X, Y, at=20)
+    (mixture,) = curve.mixtures
+    display = MixtureDisplay.from_curve(curve)
+    tops = np.cumsum(mixture.shares, axis=1)
+    for k, area in enumerate(display.ax_.collections):
+        vertices = area.get_paths()[0].vertices
+        points = np.column_stack([mixture.rows, tops[:, k]])
+        assert all(np.isclose(vertices, point).all(axis=1).any() for point in points)
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["5,000 rows", "300 rows", "50 rows"]
+    assert not display.ax_.lines
+    weights = MixtureDisplay.from_curve(curve, quantity="weights").ax_
+    assert len(weights.collections) == len(mixture.by_memory())
+    assert weights.get_legend().get_texts()[0].get_text() == "forget nothing"
+    bars = MixtureDisplay(replace(mixture, moves=[(30, 80), (120, None)])).plot().lines
+    assert [bar.get_xdata().tolist() for bar in bars] == [[30, 80], [120, 200]]
+
+
+def test_a_curve_without_a_mixture_is_refused(curves):
+    with pytest.raises(ValueError, match="the curve has no mixture"):
+        MixtureDisplay.from_curve(curves["arow"])
+    with pytest.raises(ValueError, match="unknown quantity 'error'; expected one of shares, weights"):
+        MixtureDisplay(None, "error")
 
 
 @pytest.mark.parametrize("options", [{"quantity": "x"}, {"band": 2.0}, {"band": "x"}])

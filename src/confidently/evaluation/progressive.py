@@ -27,12 +27,54 @@ from ..estimators.mira import MIRA
 from ..estimators.streams import check_values_kept
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
+from ..stack.history import WINDOW_ROWS, MixturePoint, mixture_of
 from ..stack.stack import Stack
 
 N_POINTS = 100  # of a curve over a matrix
 ROWS_PER_POINT = 1000  # of a curve over a stream
 COUNTS = ("mistakes", "updates", "log_loss")
 ONLINE = (OnlineClassifier, AutoClassifier)  # whose learners count mistakes and log-loss themselves
+
+
+@dataclass(frozen=True)
+class MixtureCurve:
+    """How the mixture of a stack moved in one run, after the numbers of rows of its curve.
+
+    Attributes
+    ----------
+    rows : int array of shape (n_points,)
+        Rows trained on.
+    windows : tuple of int
+        The rows of the windows of the mixture, ascending.
+    shares : float array of shape (n_points, n_windows)
+        Of the windows; they add up to 1.
+    members : list of str
+        All members, those that were dropped included.
+    forget : float array of shape (n_members,)
+        The fraction of what it knows that each member forgets per row; 0: all rows count equally.
+    weights : float array of shape (n_points, n_members)
+        Of the members; 0 after they were dropped.
+    moves : list of (int, int or None)
+        When the mixture had moved to shorter memories: the first row, counted from 1, and the first one after that;
+        ``None`` if it has not moved back.
+    """
+
+    rows: np.ndarray
+    windows: tuple[int, ...]
+    shares: np.ndarray
+    members: list[str]
+    forget: np.ndarray
+    weights: np.ndarray
+    moves: list[tuple[int, int | None]]
+
+    def by_memory(self) -> dict[float, np.ndarray]:
+        """Return the fraction of the absolute weights that members of each ``forget`` have, of shape (n_points,).
+
+        The members that forget most come first.
+        """
+        sizes = np.abs(self.weights)
+        fractions = sizes / sizes.sum(axis=1, keepdims=True)
+        return {f: fractions[:, self.forget == f].sum(axis=1) for f in sorted(set(self.forget.tolist()), reverse=True)}
 
 
 @dataclass(frozen=True)
@@ -52,6 +94,8 @@ class ProgressiveCurve:
         all labels; nan without such probabilities and after the first pass.
     models : list
         The trained learner of each run.
+    mixtures : list of MixtureCurve or None
+        How the mixture of each run moved; ``None`` for single learners and for label sets.
     """
 
     rows: np.ndarray
@@ -59,6 +103,7 @@ class ProgressiveCurve:
     updates: np.ndarray
     log_loss: np.ndarray
     models: list[Any] = field(default_factory=list, repr=False, compare=False)
+    mixtures: list[MixtureCurve] | None = field(default=None, repr=False, compare=False)
 
     @property
     def error(self) -> np.ndarray:
@@ -172,7 +217,8 @@ def progressive_validation(
         delayed(run)(clone(model), X, y, known, order, rows, n) for order in orders
     )
     counts = {name: np.array([r[0][name] for r in found]) for name in COUNTS}
-    return ProgressiveCurve(rows, **counts, models=[r[1] for r in found])
+    mixtures = [mixture for *_, mixture in found if mixture is not None]
+    return ProgressiveCurve(rows, **counts, models=[r[1] for r in found], mixtures=mixtures or None)
 
 
 def _points(at: int | Sequence[int] | None, total: int, stride: int) -> np.ndarray:
@@ -196,7 +242,7 @@ def _run_online(
     order: np.ndarray,
     rows: np.ndarray,
     n: int,
-) -> tuple[dict[str, list[float]], OnlineClassifier | AutoClassifier]:
+) -> tuple[dict[str, list[float]], OnlineClassifier | AutoClassifier, MixtureCurve | None]:
     """Run the compiled learner from point to point. The first row creates it and has the loss of a uniform guess.
 
     One row does not show what the columns are, so a stack begins again, with members that the first rows choose.
@@ -213,6 +259,7 @@ def _run_online(
     weights = class_weights(model.class_weight, model.classes_, y, known is None)
     matrix = as_matrix(X, learner.dtype)
     curves: dict[str, list[float]] = {name: [] for name in COUNTS}
+    points = []
     for row in rows:
         for first, last in _within_passes(done, int(row), n):
             part = np.ascontiguousarray(order[first:last], dtype=np.int64)
@@ -222,7 +269,23 @@ def _run_online(
         found = learner.mistakes, learner.updates, cost[0] if row <= n else np.nan
         for name, value in zip(COUNTS, found, strict=True):
             curves[name].append(float(value))
-    return curves, model
+        points.append(mixture_of(learner))
+    return curves, model, _mixture_curve(rows, points, learner)
+
+
+def _mixture_curve(
+    rows: np.ndarray, points: list[MixturePoint | None], learner: Learner | Stack
+) -> MixtureCurve | None:
+    """Return the curve of mixtures at points; ``None`` if the learner has none."""
+    known = [point for point in points if point is not None]
+    if not known or not isinstance(learner, Stack) or learner.moves is None:
+        return None
+    forget = {name: f for point in known for name, f in point.forget.items()}
+    weights = [[point.weights.get(name, 0.0) for name in forget] for point in known]
+    return MixtureCurve(
+        rows, WINDOW_ROWS, np.array([point.shares for point in known]), list(forget), np.array(list(forget.values())),
+        np.array(weights), learner.moves.spans(),
+    )  # fmt: skip
 
 
 def _within_passes(first: int, last: int, n: int) -> list[tuple[int, int]]:
@@ -232,7 +295,7 @@ def _within_passes(first: int, last: int, n: int) -> list[tuple[int, int]]:
 
 def _run_counting(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int
-) -> tuple[dict[str, list[float]], Any]:
+) -> tuple[dict[str, list[float]], Any, None]:
     """Run a learner that counts its mistakes itself."""
     curves: dict[str, list[float]] = {name: [] for name in COUNTS}
     done = 0
@@ -241,12 +304,12 @@ def _run_counting(
         done = row
         for name, value in zip(COUNTS, (model.mistakes_, model.updates_, np.nan), strict=True):
             curves[name].append(float(value))
-    return curves, model
+    return curves, model, None
 
 
 def _run_any(
     model: Any, X: Any, y: np.ndarray, known: np.ndarray, order: np.ndarray, rows: np.ndarray, n: int
-) -> tuple[dict[str, list[float]], Any]:
+) -> tuple[dict[str, list[float]], Any, None]:
     """Run any classifier with partial_fit, row by row; the first row, before any training, counts as wrong."""
     wrong = np.ones(len(order))
     for k, i in enumerate(order):
@@ -256,7 +319,7 @@ def _run_any(
         model.partial_fit(x, label, classes=known)
     mistakes = wrong.cumsum()[rows - 1]
     nothing = [np.nan] * len(rows)
-    return {"mistakes": mistakes.tolist(), "updates": nothing, "log_loss": nothing}, model
+    return {"mistakes": mistakes.tolist(), "updates": nothing, "log_loss": nothing}, model, None
 
 
 def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[int] | None) -> ProgressiveCurve:
@@ -268,16 +331,22 @@ def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[in
     check_values_kept(learner.view, stream.reading)
     learning = StreamLearner(learner, table, model.multiclass, reading=stream.reading)
     due_after = partial(_due_after, ROWS_PER_POINT if at is None else at)
-    points, seen, due = [], 0, due_after(0)
+    points, mixtures, seen, due = [], list[MixturePoint | None](), 0, due_after(0)
     for part in learning.learn(stream, divide=lambda batches: cut_at(batches, 0, due_after)):
         seen += len(part)
         if seen == due:
             points.append(_point(seen, learning))
+            mixtures.append(mixture_of(learning.learner))
             due = due_after(seen)
     if seen and (not points or points[-1][0] < seen):
         points.append(_point(seen, learning))
+        mixtures.append(mixture_of(learning.learner))
     rows, mistakes, updates, log_loss = np.array(points, dtype=np.float64).reshape(-1, 4).T
-    return ProgressiveCurve(rows.astype(np.int64), mistakes[None], updates[None], log_loss[None], [learning.learner])
+    mixture = _mixture_curve(rows.astype(np.int64), mixtures, learning.learner)
+    return ProgressiveCurve(
+        rows.astype(np.int64), mistakes[None], updates[None], log_loss[None], [learning.learner],
+        None if mixture is None else [mixture],
+    )  # fmt: skip
 
 
 def _point(seen: int, learning: StreamLearner) -> tuple[float, ...]:

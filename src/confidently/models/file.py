@@ -116,6 +116,13 @@ class SavedMember(NamedMember, total=False):
     view: list[SavedView]
 
 
+class SavedMoves(TypedDict):
+    """When the mixture of a stack moved to shorter memories (:class:`confidently.stack.moves.Moves`)."""
+
+    rows: list[Count]
+    pending: Count
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -130,6 +137,7 @@ class Header(Version):
     view: list[SavedView] = field(default_factory=list)
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
+    moves: SavedMoves | None = None
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 

@@ -21,6 +21,7 @@ from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.label_stack import LabelStack
 from ..stack.members import REST, Members, parts_of
+from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
@@ -274,6 +275,8 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     stack = kind.of(
         members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests), header.dropped
     )
+    if stack.moves is not None and header.moves is not None:
+        stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
     for member in members:
         if isinstance(member, NaiveBayes):
             member.check_values()

@@ -15,12 +15,14 @@ and returns the Axes.
 :class:`ReliabilityDisplay`      how often events with predicted probability p happen
 :class:`RiskCoverageDisplay`     error of the predictions made, by the fraction of rows predicted
 :class:`ConfidenceLossDisplay`   the loss of CW-Stdev for several confidences
+:class:`MixtureDisplay`          shares of a stack's windows, or weights of its members, by rows seen
 ===============================  ==============================================================================
 """
 
 from .abstention import RiskCoverageDisplay
 from .curves import ErrorBarsDisplay, LabelsDisplay, LearningCurveDisplay, UpdatesDisplay
 from .gaussian import DecisionMapDisplay, DecisiveWeightsDisplay, WeightEllipsesDisplay
+from .mixture import MixtureDisplay
 from .probabilities import ConfidenceLossDisplay, ReliabilityDisplay
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "ErrorBarsDisplay",
     "LabelsDisplay",
     "LearningCurveDisplay",
+    "MixtureDisplay",
     "ReliabilityDisplay",
     "RiskCoverageDisplay",
     "UpdatesDisplay",

@@ -34,6 +34,8 @@ class LabelStack(Stack):
     The parameters and attributes are those of :class:`confidently.stack.members.Members`; the classes are the labels.
     """
 
+    moves = None  # labels have mixtures of their own, most of them of few rows with the label
+
     @staticmethod
     def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
         windows = n_outputs, WINDOWS

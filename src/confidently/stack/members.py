@@ -19,6 +19,7 @@ from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.first_values import FirstValues
 from ..views.view import COUNTED, Labelled, View
+from .moves import Moves
 from .naive_bayes import NaiveBayes
 
 if TYPE_CHECKING:
@@ -100,9 +101,12 @@ class Members:
         The mixture's own.
     dropped : dict of str to int or None
         Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
+    moves : Moves or None
+        When the mixture moved to shorter memories; ``None`` for stacks of several mixtures and of regressions.
     """
 
     view = None
+    moves: Moves | None = None
     may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
@@ -292,7 +296,7 @@ class Members:
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
         before = {name: array.copy() for name, array in self.state.items()}
-        all_before = self.members, self.names, self.multiclass, self.dropped
+        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves
         cost = None if log_loss is None else log_loss.copy()
         try:
             with ExitStack() as stack:
@@ -311,7 +315,7 @@ class Members:
                         progress(last)
         except BaseException:
             self.state = before
-            self.members, self.names, self.multiclass, self.dropped = all_before
+            self.members, self.names, self.multiclass, self.dropped, self.moves = all_before
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
@@ -467,7 +471,8 @@ class Members:
             member["kind"] = REST
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
-        return {"settings": self._settings(), **sizes, "members": members, **dropped}
+        moves = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
+        return {"settings": self._settings(), **sizes, "members": members, **dropped, **moves}
 
     def _settings(self) -> dict[str, Any]:
         return {"dtype": self.dtype}

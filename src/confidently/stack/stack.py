@@ -13,6 +13,7 @@ from ..tasks.calibration import sigmoid, softmax
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
+from .moves import Moves
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
 WINDOWS = _core.windows
@@ -37,6 +38,8 @@ class Stack(Members):
 
     The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
     """
+
+    moves: Moves | None = Moves()
 
     @staticmethod
     def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
@@ -64,6 +67,8 @@ class Stack(Members):
         check_within(OWN, self.state[OWN], within(MAX_WEIGHT))
         check_within(SHARE, self.state[SHARE], Range(0.0, 1.0, closed_low=True, closed_high=True))
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
+        if self.moves is not None:
+            self.moves.check(self.n_seen)
 
     @property
     def task(self) -> Task:
@@ -78,14 +83,17 @@ class Stack(Members):
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
+        weight, shares, seen = weights_in_order(part, labels), np.zeros((len(labels), WINDOWS)), self.n_seen
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
         before = [array.copy() for array in kept]
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weights_in_order(part, labels), log_loss,
+            weight, log_loss, shares,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values
+        if calibrate and self.moves is not None:
+            self.moves = self.moves.after(shares if weight is None else shares[weight > 0], seen)
 
     # --- prediction -----------------------------------------------------------------------------------------------
 

@@ -140,7 +140,15 @@ def next_line(rows: int) -> int:
 
 
 class Quiet:
-    """Reports nothing."""
+    """Reports nothing.
+
+    Attributes
+    ----------
+    learned : callable
+        What JSON lines say of the learner besides the counts, as plain data.
+    """
+
+    learned: Callable[[], dict[str, Any]] = dict
 
     def begin(self, number: int, passes: int, now: Counts, total: int | None) -> None:
         """A pass begins or resumes: its number from 1, of how many, its counts, its size in units of ``now.done``."""
@@ -221,7 +229,7 @@ class JsonLines(Lines):
         self._event(event, numbers)
 
     def _print_line(self, now: Counts, since: Counts) -> None:
-        self._event("progress", {"pass": self.number, **self.kind.fields(now, since)})
+        self._event("progress", {"pass": self.number, **self.kind.fields(now, since), **self.learned()})
 
     def _event(self, event: str, numbers: dict[str, Any]) -> None:
         say(json.dumps({"event": event, **numbers}))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .counts import Counts
 
 MAX_CLASSES_SHOWN = 12
+MAX_SPANS_SHOWN = 5  # of rows with shorter memories
 
 
 # --- trainings -------------------------------------------------------------------------------------------------------
@@ -84,6 +85,7 @@ def training_text(result: dict[str, Any]) -> str:
         f"features   {result['features']:,}",
         f"learner    {_learner_text(result)}",
         *members,
+        *([f"drift      {_drift_text(result['drift'])}"] if result.get("drift") else []),
         measured,
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
@@ -170,13 +172,28 @@ def stored_text(facts: dict[str, Any]) -> str:
 def learner_facts(learner: Any) -> dict[str, Any]:
     """Return rule, covariance and views of a learner, or the members of a stack, as plain data."""
     if (members := weighted_members(learner)) is not None:
-        return {"members": members, "dropped": learner.dropped or {}}
+        drift = {} if learner.moves is None else {"drift": drift_facts(learner)}
+        return {"members": members, "dropped": learner.dropped or {}, **drift}
     settings = learner.settings
     return {
         "rule": {"name": settings.rule.name, "parameters": settings.rule.get_params()},
         "covariance": settings.covariance,
         "view": [] if learner.view is None else learner.view.header(),
     }
+
+
+def drift_facts(learner: Any) -> list[dict[str, int | None]]:
+    """Return the rows in which the mixture of a stack had moved to shorter memories, as plain data."""
+    moves = getattr(learner, "moves", None)
+    spans = [] if moves is None else moves.spans()
+    return [{"first_row": first, "last_row": None if end is None else end - 1} for first, end in spans]
+
+
+def _drift_text(spans: list[dict[str, int | None]]) -> str:
+    """Return the last of such rows as text."""
+    rows = [f"{one['first_row']:,} " + (f"to {one['last_row']:,}" if one["last_row"] else "on") for one in spans]
+    before = f" ({counted(len(rows) - MAX_SPANS_SHOWN, 'time')} before)" if len(rows) > MAX_SPANS_SHOWN else ""
+    return f"shorter memories in rows {', '.join(rows[-MAX_SPANS_SHOWN:])}{before}"
 
 
 def weighted_members(learner: Any) -> list[dict[str, Any]] | None:
@@ -289,6 +306,7 @@ def model_text(facts: dict[str, Any]) -> str:
             ["", f"      {name}, dropped after {counted(rows, 'row')}"]
             for name, rows in facts.get("dropped", {}).items()
         ),
+        *([["drift", _drift_text(facts["drift"])]] if facts.get("drift") else []),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
         *(_mistakes_rows(facts) if "mistakes" in facts else _targets_rows(facts)),
         ["updates", f"{facts['updates']:,}"],

@@ -22,7 +22,7 @@ from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
 from ..output.progress import next_line
-from ..output.summaries import training_facts
+from ..output.summaries import drift_facts, training_facts
 from .data import TrainingData
 from .loop import TrainingLoop
 
@@ -58,6 +58,7 @@ class LearnerTraining(TrainingLoop):
         self.targets = bool(options["regression"])
         self.kind = "regression" if self.targets else "linear"
         super().__init__(paths, options, checkpoints, report)
+        report.learned = self._mixture
         self.stopped = self._out_of_patience()
 
     def new(self) -> None:
@@ -155,8 +156,20 @@ class LearnerTraining(TrainingLoop):
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
+        known = len(drift_facts(self.learner.learner))
         for batch in self.learner.learn(batches, calibrate):
+            for span in (drift := drift_facts(self.learner.learner))[known:]:
+                row = span["first_row"]
+                self.report.note("drift", f"the mixture moved to shorter memories at row {row:,}", first_row=row)
+            known = len(drift)
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
+
+    def _mixture(self) -> dict[str, Any]:
+        """Return the mixture of a stack as it is."""
+        from ...stack.history import mixture_of
+
+        mixture = mixture_of(self.learner.learner)
+        return {} if mixture is None else mixture.as_dict()
 
     def counts(self, rows: int, bytes_read: int, calibrate: bool) -> Counts:
         """Return the counts of the pass after so many rows and bytes."""
