@@ -76,7 +76,8 @@ docs: $(VENV)/docs
 	$(BIN)/python docs/site/check_links.py build/site
 	$(BIN)/python docs/site/check_pages.py build/site
 
-# The pictures of the front page, of docs/gallery.md, docs/active-learning.md, docs/uncertainty.md and docs/design.md.
+# The pictures of the front page, of docs/gallery.md, docs/active-learning.md, docs/uncertainty.md,
+# docs/streams-that-move.md and docs/design.md.
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/house.py
 	$(BIN)/python docs/pictures/front.py

@@ -10,7 +10,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 FOLDER = Path(__file__).parent
-PAGES = ("gallery.md", "active-learning.md", "uncertainty.md")
+PAGES = ("gallery.md", "active-learning.md", "uncertainty.md", "streams-that-move.md")
 
 if __name__ == "__main__":
     with TemporaryDirectory() as work:  # some pages write data too
