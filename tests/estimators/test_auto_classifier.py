@@ -64,7 +64,7 @@ PRODUCTS = ["logistic on standard,pairs"] + [
 NARROW = [
     "arow with all covariances on standard", "arow with all covariances on standard without unit norm",
     "logistic on standard without unit norm", "logistic with all covariances on standard without unit norm",
-    "logistic on standard without unit norm, forget 0.1", *PRODUCTS,
+    "logistic on standard without unit norm, forget 0.1", "logistic on standard, forget 0.003", *PRODUCTS,
     "arow with all covariances on wide cosines", "arow with all covariances on medium cosines",
     "logistic on medium cosines", "logistic on medium cosines, forget 0.03",
     "arow with all covariances on narrow cosines",

@@ -1,4 +1,4 @@
-"""Every path of the processor standardizes the same numbers, to the last bit."""
+"""Every path of the processor standardizes and takes cosines of the same numbers, to the last bit."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,15 @@ from scipy.sparse import csr_array
 from confidently import _core
 from confidently.data.memory.matrix import as_matrix
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
+from confidently.views.cosines import DIRECTION, PHASE, Cosines
 from confidently.views.standard import Standard
 from confidently.views.view import Labelled
 from tests.simd_paths import printed
 
 SCRIPT = "from tests.views.test_simd_paths_of_views import standardized; import sys; sys.stdout.write(standardized())"
+COSINES = (
+    "from tests.views.test_simd_paths_of_views import cosines; import sys; sys.stdout.write(cosines().tobytes().hex())"
+)
 KINDS = {"zero": [ZERO], "missing": [MISSING], "any": [ZERO, MISSING, MISSING, PLAIN, ZERO]}
 
 
@@ -52,3 +56,34 @@ def standardized():
 @pytest.mark.parametrize("path", _core.build()["paths"])
 def test_every_path_standardizes_the_same(path):
     assert printed(path, SCRIPT) == standardized()
+
+
+def cosine_rows():
+    """Rows whose angles are small, those of many turns, and too large to be reduced."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * 10.0 ** rng.integers(-3, 12, size=60)[:, None]
+    X[0] = 0.0
+    return X
+
+
+def cosines(n=101):
+    view = Cosines(n=n, scale=0.5, unit_norm=False)
+    arrays = view.grown(view.new_arrays(2), Columns.alike(5, ZERO), 2)
+    return view.see(arrays, as_matrix(cosine_rows()), 0, 60).values
+
+
+@pytest.mark.parametrize("path", _core.build()["paths"])
+def test_every_path_takes_the_same_cosines(path):
+    assert printed(path, COSINES) == cosines().tobytes().hex()
+
+
+def test_cosines_are_as_accurate_as_those_of_the_library():
+    view, X = Cosines(n=101, scale=0.5, unit_norm=False), cosine_rows()
+    arrays = view.grown(view.new_arrays(2), Columns.alike(5, ZERO), 2)
+    angle = np.tile(arrays[PHASE], (60, 1))
+    for j in range(5):
+        angle += X[:, [j]] * arrays[DIRECTION][j]
+    assert (np.abs(angle) > 1e6).any(axis=1).sum() > 10
+    assert (np.abs(angle) > 1e4).any(axis=1).sum() > (np.abs(angle) > 1e6).any(axis=1).sum() + 5
+    expected = np.cos(angle) * np.sqrt(2 / 101)
+    np.testing.assert_allclose(cosines().reshape(60, 101), expected, rtol=0, atol=5e-16)

@@ -294,7 +294,7 @@ class AutoClassifier(StackOnDicts, DictClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), AutoClassifier(), metrics.Accuracy())
-    Accuracy: 90.63%
+    Accuracy: 90.47%
     """
 
     _rows: StackRows

@@ -310,23 +310,24 @@ class DictRows:
         return self._named(mean), self._named(variance)
 
     def _predict_row(self, x: Row, method: str, *arguments: Any) -> Any:
-        from scipy import sparse
-
         values, columns = self.core.row(x, False, self.largest)
-        width = self.core.size + 1
-        return self._predict_rows(
-            sparse.csr_matrix((values, columns, [0, len(values)]), shape=(1, width)), method, *arguments
-        )
+        width = self.core.size + bool(len(columns) and columns[-1] == self.core.size)
+        rows = csr_matrix(values, columns, np.array([0, len(values)]), width)
+        return getattr(self._of_width(width), method)(rows, *arguments)
 
     def _predict_rows(self, rows: Any, method: str, *arguments: Any) -> Any:
         """Call a method of the learner on rows whose last column represents all unseen features."""
+        width = self.core.size + bool(rows[:, -1].nnz)
+        return getattr(self._of_width(width), method)(as_matrix(rows[:, :width], self.learner.dtype), *arguments)
+
+    def _of_width(self, width: int) -> Any:
+        """Return the learner with so many features, which it may not have met yet."""
+        if self.learner.n_features == width:
+            return self.learner
         learner = copy(self.learner)
         learner.n_features = self.core.size
-        if rows[:, -1].nnz:
-            learner.grow(n_features=self.core.size + 1)
-        else:
-            rows = rows[:, :-1]
-        return getattr(learner, method)(as_matrix(rows, learner.dtype), *arguments)
+        learner.grow(n_features=width)
+        return learner
 
     # --- the posterior -----------------------------------------------------------------------------------------------
 

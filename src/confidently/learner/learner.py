@@ -273,7 +273,10 @@ class Learner(Predictor):
 
     def without_view(self, state: State) -> State:
         """Return the arrays of the covariance."""
-        return state if self.view is None else {name: state[name] for name in state if not self.view.holds(name)}
+        if self.view is None:
+            return state
+        prefixes = self.view.prefixes
+        return {name: array for name, array in state.items() if not name.startswith(prefixes)}
 
     def seen(self, examples: Examples, transaction: Transaction) -> Iterator[tuple[Examples, int, int]]:
         """Yield what the view makes of rows ``first`` to ``last - 1`` in the order of training, and these numbers.

@@ -310,7 +310,7 @@ def _learner_of(header: dict[str, Any], arrays: State, regression: bool) -> Lear
     if learner.task.centered and not (view is not None and any(isinstance(one, Center) for one in view.views)):
         raise ValueError(f"the task {learner.task.name!r} without the view 'center'")
     if view is not None:
-        of_view = {name: arrays.pop(name) for name in list(arrays) if view.holds(name)}
+        of_view = {name: arrays.pop(name) for name in list(arrays) if name.startswith(view.prefixes)}
         shapes = view.shapes(of_view, learner.n_features, learner.n_classes)
         of_view = checked_arrays(of_view, shapes)
         check_view(view, of_view)

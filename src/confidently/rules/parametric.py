@@ -48,7 +48,11 @@ class Parametric:
         return self.get_params() == other.get_params() if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
-        return hash((type(self), *self.get_params().values()))
+        known = vars(self)
+        if "_hash" not in known:
+            known["_hash"] = hash((type(self), *self.get_params().values()))
+        found: int = known["_hash"]
+        return found
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.get_params().items())})"

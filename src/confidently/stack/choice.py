@@ -181,6 +181,7 @@ def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
         made(Logistic(), free, 30.0, name=alone),
         made(Logistic(), [free, FIRST], 10.0, name=alone, correlated=True),
         made(Logistic(), free, name=alone, forget=0.1),
+        made(Logistic(), unit, name="standard", forget=0.003),
     ]
     if width <= MAX_PAIRS:
         products, of_products = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)], f"standard,pairs {OF_ANY_LENGTH}"

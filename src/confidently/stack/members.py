@@ -264,6 +264,8 @@ class Members:
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
     ) -> None:
         """Make room for more features or classes; smaller numbers change nothing."""
+        if n_features <= self.n_features and n_classes <= self.n_classes:
+            return
         more = max(n_features - self.n_features, 0)
         known = Columns.alike(more) if columns is None else columns
         for member, own in zip(self.members, self.multiclass, strict=True):

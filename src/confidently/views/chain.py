@@ -76,8 +76,9 @@ class Chain(View):
 
     # --- the arrays -----------------------------------------------------------------------------------------------
 
-    def holds(self, name: str) -> bool:
-        return any(view.holds(name) for view in self.parts)
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        return tuple(f"{view.name}." for view in self.parts)
 
     def new_arrays(self, n_classes: int) -> Arrays:
         return _joined(view.new_arrays(n_classes) for view in self.parts)

@@ -138,11 +138,13 @@ class View(Parametric):
 
     def arrays(self, state: Mapping[str, np.ndarray]) -> Arrays:
         """Return the view's own arrays among those of a learner."""
-        return {name: array for name, array in state.items() if self.holds(name)}
+        prefixes = self.prefixes
+        return {name: array for name, array in state.items() if name.startswith(prefixes)}
 
-    def holds(self, name: str) -> bool:
-        """Return whether an array of this name is the view's."""
-        return name.startswith(f"{self.name}.")
+    @property
+    def prefixes(self) -> tuple[str, ...]:
+        """What the names of the view's arrays begin with."""
+        return (f"{self.name}.",)
 
     def new_arrays(self, n_classes: int) -> Arrays:
         """Return the arrays before any column is known."""
