@@ -183,7 +183,7 @@ def test_a_stack_of_many_classes_is_no_larger_than_five_of_its_members(tmp_path)
     texts, y = many_intents()
     X = CountVectorizer(binary=True, dtype=float).fit_transform(texts)
     model, alone = AutoClassifier().fit(X, y), OnlineClassifier(view="unit").fit(X, y)
-    assert list(model.members_) == ["arow on unit", "logistic on unit", "naive Bayes", "arow on idf"]
+    assert list(model.members_) == ["arow on unit", "naive Bayes", "arow on idf"]
     sizes = []
     for k, one in enumerate((model, alone)):
         one.save(tmp_path / f"{k}.cw")
@@ -201,7 +201,7 @@ def test_the_classes_of_the_first_rows_of_a_stream_choose_its_members(tmp_path, 
     path = tmp_path / "intents.txt"
     path.write_text("".join(f"c{y[k]}\t{texts[k]}\n" for k in order))
     model = AutoClassifier().fit_stream(open_stream(str(path), chunk_bytes=per_batch))
-    assert list(model.members_) == ["arow on unit", "logistic on unit", "naive Bayes", "arow on idf"]
+    assert list(model.members_) == ["arow on unit", "naive Bayes", "arow on idf"]
 
 
 def test_indicators_are_no_table_and_their_products_count():

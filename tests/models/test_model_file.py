@@ -15,11 +15,12 @@ from safetensors.numpy import save_file
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_digits, make_multilabel_classification
 
-from confidently import RULES, OnlineClassifier, OnlineMedLDA, load, memory
+from confidently import RULES, AutoClassifier, OnlineClassifier, OnlineMedLDA, load, memory
 from confidently.models import file as model_file
 from confidently.models.file import ModelFileError
 from confidently.models.inspection import class_views
 from confidently.models.model import Model
+from confidently.stack.members import parts_of
 from tests.covariance_cases import OVER_WEIGHTS, has_task, serves
 from tests.model_files import contents_of, write_contents, write_text
 from tests.tables.tasks import MULTICLASS, MULTILABEL
@@ -327,6 +328,57 @@ def test_headers_that_are_no_objects(text, saved):
     write_text(saved, text, contents_of(saved)[1])
     with pytest.raises(ModelFileError, match=r"m\.cw: damaged model file"):
         load(saved)
+
+
+def of_many_classes(path):
+    """Save a model whose classes have a word each, and a stack of such models; return both."""
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 80, 400)
+    columns = np.stack([y, generator.integers(80, 300, 400)], axis=1).ravel()
+    X = csr_matrix((np.ones(800), (np.repeat(np.arange(400), 2), columns)))
+    found = OnlineClassifier("arow", view="unit").fit(X, y), AutoClassifier().fit(X, y)
+    for k, model in enumerate(found):
+        model.save(path / f"{k}.cw")
+    return X, y, found
+
+
+def test_single_numbers_at_the_prior_are_left_out(tmp_path):
+    X, y, found = of_many_classes(tmp_path)
+    for k, model in enumerate(found):
+        header, arrays = contents_of(tmp_path / f"{k}.cw")
+        assert header["format"] == 8
+        names = ["weights"] if k == 0 else ["0.weights", "1.frequency"]
+        for name in names:
+            assert arrays[name].ndim == 1
+            assert len(arrays[f"{name}.places"]) == len(arrays[name])
+        loaded = load(tmp_path / f"{k}.cw")
+        for one, other in zip(parts_of(model.learner_), parts_of(loaded.learner_), strict=True):
+            for name, array in other.state.items():
+                own = one.state[name][: len(array)]
+                assert (own.view(np.uint8) == array.view(np.uint8)).all(), name
+        more = [one.partial_fit(X, y).decision_function(X) for one in (model, loaded)]
+        assert np.array_equal(*more)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda places: places[::-1],
+        lambda places: places + 10**9,
+        lambda places: places - 1 - places[0],
+        lambda places: places[:-1],
+        lambda places: places.astype(np.int32),
+        lambda places: places[:, None],
+    ],
+)
+@pytest.mark.parametrize("name", ["0.weights", "1.frequency"])
+def test_places_that_are_not_those_of_the_numbers(name, change, tmp_path):
+    of_many_classes(tmp_path)
+    header, arrays = contents_of(tmp_path / "1.cw")
+    changed = np.ascontiguousarray(change(arrays[f"{name}.places"]))
+    write_contents(tmp_path / "1.cw", header, arrays | {f"{name}.places": changed})
+    with pytest.raises(ModelFileError, match=r"1\.cw: damaged model file"):
+        load(tmp_path / "1.cw")
 
 
 def bomb(path, rule, n_features=2 * 10**8, view=None):

@@ -33,6 +33,7 @@ from ..arrays import lies_within
 from ..rules.ranges import Range
 from .settings import Settings
 
+PLACES = ".places"  # the end of the name of places in the array of that name
 State: TypeAlias = "dict[str, np.ndarray]"
 Shapes = dict[str, tuple[tuple[int, ...], str]]  # and types, by name
 
@@ -134,6 +135,24 @@ def put_rows(whole: np.ndarray, rows: np.ndarray, stored: np.ndarray, name: str)
         found, needed = (f"{array.dtype}{list(size)}" for array, size in ((stored, stored.shape), (whole, shape)))
         raise ValueError(f"{name} is {found}, not {needed}")
     whole[rows] = stored
+
+
+def without_base(name: str, array: np.ndarray, base: np.ndarray) -> State:
+    """Return the numbers of an array that differ from those of a broadcast one, and their places as another entry.
+
+    Nothing, if that takes half of the array's space or more.
+    """
+    bits = f"i{array.itemsize}"  # -0 is not 0
+    moved = np.flatnonzero(array.view(bits) != base.view(bits)).astype(np.int64, copy=False)
+    if len(moved) * (array.itemsize + moved.itemsize) >= array.nbytes / 2:
+        return {}
+    return {name: array.reshape(-1)[moved], name + PLACES: moved}
+
+
+def put_places(base: np.ndarray, arrays: State, name: str) -> None:
+    """Replace what :func:`without_base` has made by the array; ``ValueError`` unless it fits ``base``, its others."""
+    put_rows(base.reshape(-1), arrays.pop(name + PLACES), arrays[name], name)
+    arrays[name] = base
 
 
 def grow_common(settings: Settings, state: State, n_classes: int) -> int:

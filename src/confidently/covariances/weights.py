@@ -17,14 +17,17 @@ from .settings import Settings
 from .state import (
     MAX_MEAN,
     MAX_SUMMED,
+    PLACES,
     InvalidRows,
     Shapes,
     Size,
     State,
     grow_common,
+    put_places,
     put_rows,
     split_common,
     within,
+    without_base,
 )
 
 COLUMNS_PER_SPARE = 8  # columns of weights for each that is kept to spare
@@ -113,23 +116,30 @@ class WeightCovariance(Covariance):
     # --- model files --------------------------------------------------------------------------------------------------
 
     def packed(self, state: State, n_features: int) -> State:
-        """Return the state; if that is smaller, without rows at the prior and with the others' numbers.
+        """Return the state; if that is smaller, without rows at the prior and with the others' numbers, and of these
+        without numbers at the prior and with the places of the others.
 
-        The entry ``weights.rows`` has these numbers.
+        The entry ``weights.rows`` has the numbers of rows; ``weights.places`` has places among those of these rows.
         """
         packed = {name: np.ascontiguousarray(array) for name, array in state.items()}
         weights = packed["weights"] = np.ascontiguousarray(self.weights(state, n_features))
         if len(weights):
-            moved = _core.moved_rows(weights, self.prior_weights(state, 1, weights.shape[2]))
+            prior = self.prior_weights(state, 1, weights.shape[2])
+            moved = _core.moved_rows(weights, prior)
             if len(moved) * (weights[:1].nbytes + moved.itemsize) < weights.nbytes:
                 rows = np.zeros((len(moved), *weights.shape[1:]), self.settings.dtype)
                 _core.copy_rows(weights, moved, rows)
                 packed["weights"], packed["weights.rows"] = rows, moved
+            if weights.shape[2] > 2:
+                packed |= without_base("weights", packed["weights"], prior)
         return packed
 
     def unpacked(self, arrays: State, size: Size) -> State:
         arrays = dict(arrays)
-        moved = arrays.pop("weights.rows", None)
+        moved, (rows, columns) = arrays.pop("weights.rows", None), self._shape(size)
+        if "weights" + PLACES in arrays:
+            stored = self.prior_weights(arrays, rows if moved is None else len(moved), columns)
+            put_places(stored, arrays, "weights")
         if moved is not None:
             whole = self.prior_weights(arrays, *self._shape(size))
             put_rows(whole, moved, arrays["weights"], "weights")

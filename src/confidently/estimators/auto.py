@@ -47,8 +47,9 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         a table, or have unit norm: AROW and logistic learn these; products of two columns, if there are few; with up to
         128 columns AROW with all covariances, and two that forget; for many sparse columns, such as words, AROW on
         ``idf`` and ``nb``, and naive Bayes; for many dense ones AROW on random cosines. For more than 64 classes, they
-        have no products and no ``nb``. Of label sets, all members have one variance per weight (see the guide).
-        Of an OnlineClassifier, its rule, covariance, view and ``forget`` count, and of label sets ``multiclass``.
+        have no products and no ``nb``, and for words no logistic. Of label sets, all members have one variance per
+        weight (see the guide). Of an OnlineClassifier, its rule, covariance, view and ``forget`` count, and of label
+        sets ``multiclass``.
     passes : "auto" or int, default="auto"
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first. "auto" is two
         for an array of fewer than 3000 rows and at most 128 columns, and otherwise one.

@@ -20,7 +20,7 @@ import numpy as np
 
 from .. import _core
 from ..arrays import is_finite, lies_within
-from ..covariances.state import Shapes
+from ..covariances.state import PLACES, Shapes
 from ..covariances.triangles import SUFFIX
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
@@ -35,7 +35,7 @@ from ..tasks.names import Multiclass
 from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
-# mixtures of one window, 7 had that of regressions and whole matrices, and no stacks of label sets
+# mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets
 FORMAT = 8
 WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_WINDOWS, WITHOUT_TRIANGLES = 3, 4, 6, 7  # of files that need nothing later
 KEY = "confidently"
@@ -177,7 +177,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     needed = FORMAT if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
     if header.get("kind", LINEAR) == LINEAR:
         needed = WITHOUT_TRIANGLES if "members" in header else WITHOUT_WINDOWS
-    if any(name.endswith(SUFFIX) for name in arrays) or header["settings"].get("multilabel"):
+    if any(name.endswith((SUFFIX, PLACES)) for name in arrays) or header["settings"].get("multilabel"):
         needed = FORMAT
     text = json.dumps({"format": needed, **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:

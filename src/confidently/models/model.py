@@ -259,7 +259,9 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         prefix = f"{k}."
         own = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
         if saved["kind"] == NaiveBayes.kind and kind is Stack:
-            found = checked_arrays(own, NaiveBayes.shapes(n_features, n_classes))
+            found = checked_arrays(
+                NaiveBayes.unpacked(own, n_features, n_classes), NaiveBayes.shapes(n_features, n_classes)
+            )
             members.append(NaiveBayes(n_classes, n_features, found))
         elif "settings" not in saved:
             raise ValueError(f"member {k} has no settings")

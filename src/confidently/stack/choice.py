@@ -99,7 +99,8 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     with few values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128
     if more follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with
     many dense columns, AROW on cosines. Their members have a weight for every class and product, or count every feature
-    in every class: with many classes, there are none that do this.
+    in every class, and logistic moves the weights of a word for every class: with many classes, there are none that do
+    this.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
@@ -109,7 +110,9 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
         return _of_narrow_tables(width, dtype)
     few_classes = n_classes <= MANY_CLASSES
     made = partial(_gaussian, dtype=dtype)
-    found = [made(AROW(r=0.1), base), made(Logistic(), base, 3.0)]
+    found = [made(AROW(r=0.1), base)]
+    if few_classes or not words:
+        found.append(made(Logistic(), base, 3.0))
     if few_classes and width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS):
         pairs = [make_view(base), Pairs(max_terms=PAIR_TERMS)]
         found += [

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _core
 from ..covariances.examples import Examples, Progressive
-from ..covariances.state import REAL, Shapes, State, check_within, within
+from ..covariances.state import PLACES, REAL, Shapes, State, check_within, put_places, within, without_base
 from ..learner.backup import Statistics
 from ..rules.ranges import Range
 from ..tasks.calibration import INITIAL_LINE, INITIAL_SLOPE, lines
@@ -136,8 +136,15 @@ class NaiveBayes:
         return {"kind": self.kind}
 
     def packed(self) -> State:
-        """Return the arrays for a model file."""
-        return dict(self.state)
+        """Return the arrays for a model file, without zeros among the counts where these are most of them."""
+        return self.state | without_base(FREQUENCY, self.state[FREQUENCY], np.zeros(1))
+
+    @classmethod
+    def unpacked(cls, arrays: State, n_features: int, n_classes: int) -> State:
+        """Return the state of packed arrays, before types and shapes are checked against :meth:`shapes`."""
+        if FREQUENCY + PLACES in arrays:
+            put_places(np.zeros(*cls.shapes(n_features, n_classes)[FREQUENCY]), arrays, FREQUENCY)
+        return arrays
 
     @classmethod
     def shapes(cls, n_features: int, n_classes: int) -> Shapes:
