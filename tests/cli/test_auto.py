@@ -14,13 +14,13 @@ from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
 from confidently.stack.members import WEIGHTS
-from tests.estimators.test_auto_classifier import NARROW
+from tests.estimators.test_auto_classifier import OF_MANY_ROWS
 
 
 def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     model = tmp_path / "m.cw"
     result = json.loads(ok("train", table, "--label", "label", "--auto", "-o", model, "--json", "-q"))
-    assert [member["name"] for member in result["members"]] == NARROW
+    assert [member["name"] for member in result["members"]] == OF_MANY_ROWS
     assert "rule" not in result
     assert result["error"] < 0.15
     assert (result["rows"], result["features"], result["classes"]) == (1500, 5, ["no", "yes"])
@@ -35,7 +35,7 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     )
     assert all((row[0] == "yes") == (float(row[2]) > 0.5) for row in predicted)
     text = ok("train", table, "--label", "label", "--auto", "-q")
-    assert f"{len(NARROW)} members, binary" in text and NARROW[0] in text
+    assert f"{len(OF_MANY_ROWS)} members, binary" in text and OF_MANY_ROWS[0] in text
 
 
 def test_the_same_model_as_in_python(ok, table, tmp_path):
@@ -182,7 +182,7 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     assert lengths == pytest.approx(4 * loaded.learner.weight_deviations())
     with open_stream(str(table), normalize="none", zeros=True, label="label") as stream:
         found = explain_stack(loaded, next(stream).rows(0, 1))
-    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (len(NARROW), 4), strict=True):
+    for axes, parts in zip(plots.plot_stack_row(found, 3).axes, (len(OF_MANY_ROWS), 4), strict=True):
         widths = [bar.get_width() for bar in axes.patches]
         assert len(widths) == parts + 1
         assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(found.mean)

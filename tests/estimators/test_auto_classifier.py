@@ -69,6 +69,10 @@ NARROW = [
     "logistic on medium cosines", "logistic on medium cosines, forget 0.03",
     "arow with all covariances on narrow cosines",
 ]  # fmt: skip
+OF_MANY_ROWS = [
+    *NARROW[:5], "logistic on bins, forget 0.03", "logistic on products of 6 bins", *PRODUCTS,
+    "arow with all covariances on wide cosines of ranks", *NARROW[6 + len(PRODUCTS) :],
+]  # fmt: skip
 TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
 
 
@@ -137,7 +141,7 @@ def test_sorted_rows_of_an_array_are_learned_as_well_as_by_a_batch_learner(name)
     assert error_of_folds(AutoClassifier(), X, y) < batch + 0.01
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # of sorted rows
-        assert error_of_folds(AutoClassifier(shuffle=False), X, y) > 0.2
+        assert error_of_folds(AutoClassifier(shuffle=False), X, y) > batch + 0.05
 
 
 def test_arrays_are_shuffled_and_streams_are_not():
@@ -221,11 +225,18 @@ def test_few_rows_of_many_features_are_no_table():
     assert list(AutoClassifier().partial_fit(X[:3], y[:3], classes=[0, 1]).members_) == TEXT
 
 
-def test_pixels_are_not_standardized_and_have_cosines():
+@pytest.mark.parametrize("standardized", [False, True])
+def test_pixels_have_cosines_whatever_their_scale(standardized):
     X, y, X_test, y_test = real("usps")
+    X, X_test = (np.asarray(rows.todense()) if hasattr(rows, "todense") else rows for rows in (X, X_test))
+    if standardized:
+        X_test, X = (X_test - X.mean(axis=0)) / X.std(axis=0), (X - X.mean(axis=0)) / X.std(axis=0)
     model = AutoClassifier().fit(X[:1500], y[:1500])
-    assert list(model.members_) == ["arow on unit", "logistic on unit", "arow on unit,cosines"]
-    assert 1 - model.score(X_test, y_test) < 0.125  # of which AROW errs 14 % after these rows
+    assert list(model.members_) == [
+        "logistic on unit", "logistic on standard", "arow on unit,cosines",
+        "arow with all covariances on wide cosines of ranks",
+    ]  # fmt: skip
+    assert 1 - model.score(X_test, y_test) < 0.11  # of which AROW errs 14 % after these rows
 
 
 def test_a_column_of_large_numbers_does_not_drown_the_others():
@@ -348,7 +359,7 @@ def test_streams_do_not_depend_on_their_batches(tmp_path, table):
         with opened(table, chunk_bytes=chunk_bytes) as stream:
             batches.append(sum(1 for _ in stream))
         model = AutoClassifier().fit_stream(opened(table, chunk_bytes=chunk_bytes))
-        assert list(model.members_) == NARROW
+        assert list(model.members_) == OF_MANY_ROWS
         model.save(tmp_path / "model")
         found.append((tmp_path / "model").read_bytes())
     assert batches[0] > 10 > batches[1]

@@ -18,6 +18,7 @@ from confidently import (
     load,
     merge,
 )
+from confidently.data import open_stream
 from confidently.models.merged_learner import MergeError
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
@@ -153,6 +154,33 @@ def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
     targets = [Targets.of(model[CALIBRATION]) for model in (state, one, other)]
     assert targets[0].squared_errors == targets[1].squared_errors + targets[2].squared_errors
     assert targets[0].weight == 2400
+
+
+def test_tables_merge_from_a_base_even_if_columns_are_rare(tmp_path):
+    """First values that parts have added are those of the part with most of them."""
+    X = np.random.default_rng(0).normal(size=(3000, 3))
+    lines = [f"{a:.4f},{'' if k % 10 else b},{c if k >= 1000 else ''},{abs(a) < 0.7}" for k, (a, b, c) in enumerate(X)]
+
+    def rows(first, last):
+        path = tmp_path / f"{first}.csv"
+        path.write_text("\n".join(["a,b,c,label", *lines[first:last]]))
+        return str(path)
+
+    def trained(first, last):
+        how = {"normalize": "none", "zeros": True, "label": "label"}
+        return AutoClassifier().fit_stream(open_stream(rows(first, last), **how))
+
+    start = trained(0, 1000)
+    start.save(tmp_path / "start")
+    parts = [load(tmp_path / "start").partial_fit_stream([rows(*own)]) for own in ((1000, 1500), (1500, 2500))]
+    for merged in (merge(parts, base=start), merge(parts[::-1], base=start)):
+        ours, theirs = (model.members_["logistic on products of 6 bins"].learner_.state for model in (merged, parts[1]))
+        for name in ("bins.knots", "bins.counts", "bins.sample"):
+            assert (ours[name] == theirs[name]).all()
+        assert merged.n_seen_ == 2500
+    apart = trained(0, 1000), trained(1000, 2000)
+    with pytest.raises(MergeError, match="first 1,000 values of 2 columns differ"):
+        merge(apart)
 
 
 def test_regressions_whose_bins_differ_are_refused():

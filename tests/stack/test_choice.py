@@ -22,7 +22,30 @@ def test_a_narrow_table_has_so_many_columns():
     assert MANY == MAX_FULL == 128
     assert any("without unit norm" in name for name in names(table(128)))
     assert any("all covariances" in name for name in names(table(128)))
-    assert not any("without unit norm" in name or "all covariances" in name for name in names(table(129)))
+    assert not any("without unit norm" in name or "covariances on standard" in name for name in names(table(129)))
+
+
+def test_members_on_quantiles_need_rows_and_products_of_bins_few_columns():
+    few, many, wide, more = (
+        names(table(20, 999)),
+        names(table(20, 1000)),
+        names(table(21, 1000)),
+        names(table(129, 1000)),
+    )
+    assert not any("bins" in name or "ranks" in name for name in few)
+    assert "arow with all covariances on wide cosines" in few
+    assert {"logistic on bins, forget 0.03", "logistic on products of 6 bins"} <= set(many)
+    assert set(many) - set(wide) == {"logistic on products of 6 bins"}
+    for found in (many, wide, more):
+        assert "arow with all covariances on wide cosines of ranks" in found
+
+
+def test_many_columns_that_are_mostly_zero_have_cosines_of_their_values_only():
+    X = table(300)
+    for zeros, expected in ((0.4, True), (0.6, False)):
+        mostly = np.where(np.random.default_rng(1).random(X.shape) < zeros, 0.0, X)
+        assert ("arow with all covariances on wide cosines" in names(mostly)) == expected
+        assert "arow on unit,cosines" in names(mostly)
 
 
 def test_naive_bayes_of_words_counts_any_classes_but_their_features_only_few():

@@ -43,11 +43,13 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     members : "auto" or list of OnlineClassifier, default="auto"
         The members. "auto" chooses them by the columns of the first rows, at most 1000. A narrow table, of up to 128
         numeric columns, has these standardized: AROW with all covariances and logistic learn them, products of two, and
-        random cosines of all for Gaussian kernels of three widths; some forget. Other rows are standardized if they are
-        a table, or have unit norm: AROW and logistic learn these; products of two columns, if there are few; with up to
-        128 columns AROW with all covariances, and two that forget; for many sparse columns, such as words, AROW on
-        ``idf`` and ``nb``, and naive Bayes; for many dense ones AROW on random cosines. For more than 64 classes, they
-        have no products and no ``nb``, and for words no logistic. Of label sets, all members have one variance per
+        random cosines of all for Gaussian kernels of three widths; some forget. If there are 1000 first rows, logistic
+        also learns bins of the columns, and products of two bins of at most 20, and one kernel is of ranks. Other rows
+        are standardized if they are a table, or have unit norm: AROW and logistic learn these; products of two columns,
+        if there are few; with up to 128 columns AROW with all covariances, and two that forget; for many sparse
+        columns, such as words, AROW on ``idf`` and ``nb``, and naive Bayes; for many dense ones logistic on rows of
+        unit norm, and AROW on random cosines of these and, if few values are 0, of ranks. For more than 64 classes,
+        they have no products and no ``nb``, and for words no logistic. Of label sets, all members have one variance per
         weight (see the guide). Of an OnlineClassifier, its rule, covariance, view and ``forget`` count, and of label
         sets ``multiclass``.
     passes : "auto" or int, default="auto"

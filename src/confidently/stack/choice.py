@@ -12,10 +12,12 @@ from .. import _core
 from ..learner.recipe import Recipe
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
+from ..views.bins import Bins
 from ..views.columns import MISSING, ZERO, Columns
 from ..views.cosines import Cosines
 from ..views.first import First
 from ..views.pairs import Pairs
+from ..views.ranks import Ranks
 from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
@@ -25,6 +27,7 @@ from .naive_bayes import NaiveBayes
 from .stack import Stack
 
 DENSE = 0.1  # fraction of nonzero values from which on columns of numbers are a table
+FILLED = 0.5  # fraction of nonzero values from which on cosines of many columns, standardized or ranked, are worth it
 NUMBERS_THERE = 0.5  # fraction of the numbers of named columns that rows have; words as names of columns are rarer
 MAX_TABLE = 4096  # columns of a table
 MAX_PAIRS = 64  # nonzero values of a row up to which they are multiplied with each other
@@ -33,11 +36,12 @@ MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
 MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 PAIR_TERMS = 2**18
+MAX_BINNED = 20  # values per row up to which bins are multiplied with each other
 OF_ANY_LENGTH = "without unit norm"
 FIRST = First(n=MAX_FULL)  # a stream may bring more columns, of which a covariance would have the square
 COSINES = 400
-# Kernels by their width: twice the expected exponent of the kernel between two rows of independent columns.
-KERNELS = (("wide", 1.0), ("medium", 3.0), ("narrow", 10.0))
+# Twice the expected exponent of the kernel between two rows of independent columns.
+WIDE, MEDIUM, NARROW = 1.0, 3.0, 10.0
 
 
 class Seen(NamedTuple):
@@ -51,14 +55,14 @@ class Seen(NamedTuple):
         Numeric columns of a table, which are to be standardized; 0 if the rows are no table.
     plain : float
         Values per row in other columns.
-    alike : bool
-        Whether there are many numeric columns, of one scale, as those of pixels.
+    filled : float
+        Fraction of the numbers that are not 0.
     """
 
     columns: int
     numbers: int
     plain: float
-    alike: bool
+    filled: float
 
     @property
     def width(self) -> float:
@@ -87,8 +91,8 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
         numeric = is_table & (kind == ZERO)
     of_numbers = np.isin(used, present[numeric])
     numbers, plain = np.count_nonzero(numeric), np.count_nonzero(~of_numbers) / max(n, 1)
-    alike = numbers > MANY and _alike(values[of_numbers], used[of_numbers])
-    return Seen(d, int(numbers), float(plain), bool(alike))
+    filled = np.count_nonzero(of_numbers) / max(n * int(numbers), 1)
+    return Seen(d, int(numbers), float(plain), float(filled))
 
 
 def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Plan]:
@@ -98,19 +102,22 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     norm. Tables of up to 128 columns have the members of :func:`_of_narrow_tables`. Other rows have AROW and logistic;
     with few values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128
     if more follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with
-    many dense columns, AROW on cosines. Their members have a weight for every class and product, or count every feature
-    in every class, and logistic moves the weights of a word for every class: with many classes, there are none that do
-    this.
+    many dense columns, also logistic on rows of unit norm, AROW on their cosines, which are better where columns have
+    one scale, and on wide cosines of ranks if few values are 0. Members on products and on ``nb`` have a weight for
+    every class and product, or count every feature in every class, and logistic moves the weights of a word for every
+    class: with many classes, there are none that do this.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
-    base = "standard" if numbers and not seen.alike else "unit"
+    base = "standard" if numbers else "unit"
     words = d - numbers > MANY
+    few = X.shape[0] < ROWS_TO_CHOOSE  # for quantiles
     if 0 < numbers <= MANY and not words:
-        return _of_narrow_tables(width, dtype)
+        return _of_narrow_tables(width, dtype, few)
     few_classes = n_classes <= MANY_CLASSES
     made = partial(_gaussian, dtype=dtype)
-    found = [made(AROW(r=0.1), base)]
+    wide = numbers > MANY and plain < MANY
+    found = [made(Logistic(), "unit", 3.0) if wide else made(AROW(r=0.1), base)]
     if few_classes or not words:
         found.append(made(Logistic(), base, 3.0))
     if few_classes and width <= (MAX_PAIRS if numbers and not words else MAX_SPARSE_PAIRS):
@@ -133,8 +140,10 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
             made(Logistic(), base, 3.0, forget=0.1),
             made(Logistic(), base, 3.0, forget=0.01),
         ]
-    if numbers > MANY and plain < MANY:
-        found.append(made(AROW(r=0.1), f"{base},cosines"))
+    if wide:
+        found.append(made(AROW(r=0.1), "unit,cosines"))
+        if seen.filled >= FILLED:
+            found.append(_widest(width, few, dtype))
     return found
 
 
@@ -156,24 +165,31 @@ def choose_for_labels(X: _core.Matrix, columns: Columns, n_labels: int = 0, dtyp
         return [*found, made(AROW(r=0.3), "nb"), made(Logistic(), "nb", 3.0)]
     if numbers:
         found += [made(AROW(r=0.1), f"{base},cosines") for base in bases]
-        found.append(made(Logistic(), _kernel(KERNELS[1][1], width), name=f"{KERNELS[1][0]} cosines"))
+        found.append(made(Logistic(), _kernel(MEDIUM, width), name="medium cosines"))
     if n_labels <= MANY_CLASSES and width <= MAX_PAIRS:
         pairs = [make_view(bases[-1]), Pairs(max_terms=PAIR_TERMS)]
         found.append(made(Logistic(), pairs, 30.0, name=f"{bases[-1]},pairs"))
     return found
 
 
-def _kernel(size: float, width: float) -> list[View]:
-    """Return the views of a member on cosines of standardized columns, for rows of so many values."""
-    return [Standard(unit_norm=False), Cosines(n=COSINES, scale=size / max(width, 1.0), unit_norm=False)]
+def _kernel(size: float, width: float, of: type[Standard | Ranks] = Standard) -> list[View]:
+    """Return the views of a member on cosines of all columns, for rows of so many values."""
+    return [of(unit_norm=False), Cosines(n=COSINES, scale=size / max(width, 1.0), unit_norm=False)]
 
 
-def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
-    """Return the members for tables of few columns, with so many values a row.
+def _widest(width: float, few: bool, dtype: str) -> Plan:
+    """Return a member on cosines of ranks, which no outlier moves, or of standardized columns if rows are few."""
+    of, name = (Standard, "wide cosines") if few else (Ranks, "wide cosines of ranks")
+    return _gaussian(AROW(), _kernel(WIDE, width, of), name=name, correlated=True, dtype=dtype)
+
+
+def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
+    """Return the members for tables of few columns, with so many values a row, and perhaps few rows.
 
     Standardized columns as they are, their products, and random cosines of them, which approximate Gaussian kernels of
-    three widths, with all covariances. Members that forget follow what moves.
-    Some see rows of unit norm, which are better where the length of a row says nothing about its class.
+    three widths, with all covariances. Members that forget follow what moves. Some see rows of unit norm, which are
+    better where the length of a row says nothing about its class. Unless rows are few, the widest kernel is one of
+    ranks, and there are bins, of which a sum is any curve of each column, and their products.
     """
     made = partial(_gaussian, dtype=dtype)
     free, unit = Standard(unit_norm=False), Standard()
@@ -186,6 +202,11 @@ def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
         made(Logistic(), free, name=alone, forget=0.1),
         made(Logistic(), unit, name="standard", forget=0.003),
     ]
+    if not few:
+        found.append(made(Logistic(), Bins(unit_norm=False), name="bins", forget=0.03))
+    if not few and width <= MAX_BINNED:
+        boxes = [Bins(n=6, unit_norm=False), Pairs(max_terms=PAIR_TERMS, unit_norm=False)]
+        found.append(made(Logistic(), boxes, name="products of 6 bins"))
     if width <= MAX_PAIRS:
         products, of_products = [free, Pairs(max_terms=PAIR_TERMS, unit_norm=False)], f"standard,pairs {OF_ANY_LENGTH}"
         found += [
@@ -200,11 +221,14 @@ def _of_narrow_tables(width: float, dtype: str) -> list[Plan]:
             made(Logistic(), unit, 3.0, name="standard"),
             made(Logistic(), free, name=alone, forget=0.01),
         ]
-    for name, size in KERNELS:
-        cosines = _kernel(size, width)
-        found.append(made(AROW(), cosines, name=f"{name} cosines", correlated=True))
-        if name == "medium":
-            found += [made(Logistic(), cosines, name=f"{name} cosines", forget=forget) for forget in (0.0, 0.03)]
+    medium = _kernel(MEDIUM, width)
+    found += [
+        _widest(width, few, dtype),
+        made(AROW(), medium, name="medium cosines", correlated=True),
+        made(Logistic(), medium, name="medium cosines"),
+        made(Logistic(), medium, name="medium cosines", forget=0.03),
+        made(AROW(), _kernel(NARROW, width), name="narrow cosines", correlated=True),
+    ]
     return found
 
 
@@ -221,15 +245,6 @@ def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:
     """Return whether the nonzero values of every row are the same: they say which features a row has."""
     first = np.searchsorted(row, row)
     return bool((values == values[first]).all())
-
-
-def _alike(values: np.ndarray, used: np.ndarray) -> bool:
-    """Return whether columns have one scale, as pixels do."""
-    order = np.argsort(used, kind="stable")
-    begin = np.searchsorted(used[order], np.unique(used))
-    largest = np.maximum.reduceat(np.abs(values[order]), begin)
-    low, high = np.quantile(largest, [0.1, 0.9])
-    return bool(high <= 10.0 * low)
 
 
 def _gaussian(

@@ -18,12 +18,11 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
-from .choice import MANY, MAX_PAIRS, PAIR_TERMS, look
+from .choice import MANY, MAX_BINNED, MAX_PAIRS, PAIR_TERMS, look
 from .members import ROWS_TO_CHOOSE, Plan, plan
 from .number_stack import NumberStack
 
 MAX_FULL_TERMS = 600  # products or bins up to which their correlations are learned
-MAX_BINNED = 20  # values per row up to which bins of any width are multiplied with each other
 COSINES, FEW_COSINES = 400, 200  # the latter for few rows
 KERNELS = (("standard", 1000.0), ("ranks", 100.0))  # of which columns, and the prior variance of the weights
 BINS = 16  # of a column by itself

@@ -145,9 +145,11 @@ class FirstValues(View):
         found, changed, other = start, np.zeros(n_features, bool), np.zeros(n_features, bool)
         for own in each:
             since = own.differs_from(start)
-            other |= changed & since & own.differs_from(found)
-            found, changed = found.replaced(since, own), changed | since
-        if n_other := int(other.sum()):
+            apart = changed & since & own.differs_from(found)
+            other |= apart
+            found, changed = found.replaced(since & ~(apart & (own.counts <= found.counts)), own), changed | since
+        # a column that is rare in the first rows of a base has the values of the model with most of them
+        if (n_other := int(other.sum())) and base.arrays[f"{self.name}.rows"][0] < FIRST:
             raise ValueError(
                 f"the first {FIRST:,} values of {counted(n_other, 'column')} differ between the models; merge models "
                 f"that have continued from one that has seen at least {FIRST:,} rows"
