@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from confidently import (
     load,
     merge,
 )
-from confidently.data import open_stream
+from confidently.data import DataWarning, open_stream
 from confidently.models.merged_learner import MergeError
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
@@ -187,3 +188,21 @@ def test_regressions_whose_bins_differ_are_refused():
     parts = [AutoRegressor().fit(NUMBERS[own], TARGETS[own]) for own in (slice(1200), slice(1200, 2400))]
     with pytest.raises(MergeError, match="ridge on bins: the first 1,000 values of 6 columns differ"):
         merge(parts)
+
+
+def test_members_on_quantiles_need_a_common_base_and_are_left_out_without_one():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(4800, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    start = AutoClassifier().partial_fit(X[:1200], y[:1200], classes=[0, 1])
+    of_bins = [name for name in start.members_ if "bins" in name or "ranks" in name]
+    assert len(of_bins) == 3
+    one, other = (AutoClassifier().partial_fit(X[k : k + 1200], y[k : k + 1200], classes=[0, 1]) for k in (1200, 2400))
+    with pytest.warns(DataWarning, match=r"bins.* goes on without this member"):
+        merged = merge([one, other])
+    assert list(merged.members_) == [name for name in start.members_ if name not in of_bins]
+    assert set(of_bins) == set(merged.learner_.dropped)
+    assert merged.n_seen_ == 2400
+    assert merged.score(X[3600:], y[3600:]) > 0.9
+    again = [deepcopy(start).partial_fit(X[k : k + 1200], y[k : k + 1200]) for k in (1200, 2400)]
+    assert set(of_bins) <= set(merge(again, base=start).members_)

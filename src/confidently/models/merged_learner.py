@@ -30,6 +30,10 @@ class MergeError(PrintableError):
     """Models that cannot be merged; the message gives the reason."""
 
 
+class NoCommonBase(MergeError):
+    """Models whose views have learned different first values."""
+
+
 def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     """Return the learner that combines what all parts have learned since the base, without their view.
 

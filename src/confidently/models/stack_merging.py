@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
@@ -11,6 +12,7 @@ import numpy as np
 
 from .. import _core
 from ..covariances.state import State
+from ..data.warning import DataWarning
 from ..learner.streams import prune_names
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member, Members
@@ -23,7 +25,7 @@ from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
-from .merged_learner import MergeError
+from .merged_learner import MergeError, NoCommonBase
 from .merging import merge_models, merge_round
 from .model import Model
 
@@ -36,7 +38,8 @@ def merge_all(
     The weights of each window of the merged mixture are the mean of the stacks', weighted by the curvature of their
     log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Those of
     regressions follow from the sum of the products of errors, of as many rows as the stack with the most has. Windows
-    have the mean of their shares. Members that one of the stacks has dropped are dropped.
+    have the mean of their shares. Members that one of the stacks has dropped are dropped,
+    and with a warning those on quantiles of the first rows where these differ.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def _named(member: str) -> Iterator[None]:
     try:
         yield
     except MergeError as error:
-        raise MergeError(f"{member}: {error}") from None
+        raise type(error)(f"{member}: {error}") from None
 
 
 def _of_common_members(models: Sequence[Model]) -> list[Model]:
@@ -109,6 +112,15 @@ def _of_common_members(models: Sequence[Model]) -> list[Model]:
         if stack.dropped is not None:
             stack.dropped = dropped
         found.append(replace(model, learner=stack))
+    return found
+
+
+def _without(models: Sequence[Model], members: Sequence[int]) -> list[Model]:
+    """Return stacks without some members, whose part the others take over."""
+    found = [replace(model, learner=copy(model.learner)) for model in models]
+    for model in found:
+        for k in reversed(members):
+            model.learner.drop(k)
     return found
 
 
@@ -173,15 +185,24 @@ def _merged(
 
     ``columns`` holds the columns of each model's features in the merged model, those of the base at last.
     """
-    first, members = models[0].learner, list[Member]()
+    first, members, left_out = models[0].learner, list[Member](), list[int]()
     together = [*models, *([] if base is None else [base])]
     for k, (name, member) in enumerate(zip(first.names, first.members, strict=True)):
         if isinstance(member, NaiveBayes):
             members.append(_merged_naive_bayes(together, columns, k, base is not None, how))
             continue
-        with _named(name):
-            merged = merge([_of_member(model, k) for model in models], None if base is None else _of_member(base, k))
+        try:
+            with _named(name):
+                merged = merge([_of_member(one, k) for one in models], None if base is None else _of_member(base, k))
+        except NoCommonBase as error:
+            if not first.may_drop:
+                raise
+            warnings.warn(f"{error}; the merged stack goes on without this member", DataWarning, stacklevel=2)
+            left_out.append(k)
+            continue
         members.append(merged.learner)
+    together = _without(together, left_out)
+    models, first = together[: len(models)], together[0].learner
     known = [model.learner.dropped for model in together if model.learner.dropped is not None]
     dropped = known[-1] if known else None
     states = _states(together)

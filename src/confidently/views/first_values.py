@@ -56,6 +56,10 @@ class Learned(NamedTuple):
     sample: np.ndarray
 
 
+class OtherFirstValues(ValueError):
+    """The first values of columns differ between models, which have no common base."""
+
+
 class FirstValues(View):
     """Base of views that compare a value with the first 1,000 of its column.
 
@@ -150,7 +154,7 @@ class FirstValues(View):
             found, changed = found.replaced(since & ~(apart & (own.counts <= found.counts)), own), changed | since
         # a column that is rare in the first rows of a base has the values of the model with most of them
         if (n_other := int(other.sum())) and base.arrays[f"{self.name}.rows"][0] < FIRST:
-            raise ValueError(
+            raise OtherFirstValues(
                 f"the first {FIRST:,} values of {counted(n_other, 'column')} differ between the models; merge models "
                 f"that have continued from one that has seen at least {FIRST:,} rows"
             )
