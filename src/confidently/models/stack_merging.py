@@ -185,7 +185,7 @@ def _merged(
 
     ``columns`` holds the columns of each model's features in the merged model, those of the base at last.
     """
-    first, members, left_out = models[0].learner, list[Member](), list[int]()
+    first, members, left_out = models[0].learner, list[Member](), dict[int, str]()
     together = [*models, *([] if base is None else [base])]
     for k, (name, member) in enumerate(zip(first.names, first.members, strict=True)):
         if isinstance(member, NaiveBayes):
@@ -197,11 +197,15 @@ def _merged(
         except NoCommonBase as error:
             if not first.may_drop:
                 raise
-            warnings.warn(f"{error}; the merged stack goes on without this member", DataWarning, stacklevel=2)
-            left_out.append(k)
+            left_out[k] = str(error)
             continue
         members.append(merged.learner)
-    together = _without(together, left_out)
+    if left_out:
+        reasons = "; ".join(left_out.values())
+        warnings.warn(
+            f"the merged stack has no members on quantiles of first rows: {reasons}", DataWarning, stacklevel=3
+        )
+    together = _without(together, list(left_out))
     models, first = together[: len(models)], together[0].learner
     known = [model.learner.dropped for model in together if model.learner.dropped is not None]
     dropped = known[-1] if known else None
