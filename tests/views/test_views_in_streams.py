@@ -277,7 +277,7 @@ def test_the_command_line_multiplies_chosen_columns(name, rows, options, multipl
         table(tmp_path, name)
     else:
         path.write_text(rows * 20)
-    run("train", *options, path, "-o", model)
+    run("train", *options, path, "--rule=arow", "-o", model)
     shown = run("inspect", model, "--top", "100").stdout
     assert all(product in shown for product in multiplied)
     assert not any(product in shown for product in others)

@@ -13,8 +13,13 @@ from ..inputs import open_data, reported
 from ..options.arguments import all_names, data_argument, json_option, quiet_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
-from ..options.reading import caching_options, multilabel_option, on_error_option, targets_option
-from ..options.view import reading_for_training
+from ..options.reading import (
+    caching_options,
+    chosen_raw_reading,
+    multilabel_option,
+    on_error_option,
+    targets_option,
+)
 from ..output.summaries import skipped_lines
 from ..output.text import say
 
@@ -70,7 +75,7 @@ def _build(
     from ..output.reporter import reported_batches
 
     origin = Origin(sources=fingerprints(data), multilabel=False if targets else multilabel, targets=targets)
-    reading, kinds = reading_for_training(options, data), {"multilabel": multilabel, "targets": targets}
+    reading, kinds = chosen_raw_reading(options, data), {"multilabel": multilabel, "targets": targets}
     with (
         open_data(data, reading, "float64", **kinds, on_error=on_error, keep=keep) as stream,
         CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,
