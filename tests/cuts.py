@@ -279,7 +279,7 @@ def _train(*arguments):
     """Train; return whether that went well. Options that do not fit each other are an error of the first training."""
     out, err = StringIO(), StringIO()
     with redirect_stdout(out), redirect_stderr(err):
-        code = run(["train", *map(str, arguments), "--rule=arow"])
+        code = run(["train", *map(str, arguments)])
     _train.said = err.getvalue()
     return code == 0
 

@@ -237,7 +237,7 @@ def _one_more_thread():
 @pytest.mark.long
 def test_the_command_line_trains_on_a_cluster(table, tmp_path):
     options = ["--label", "label", "--auto", "--workers", "2", "--partitions", "2", "--rounds", "3", "--json"]
-    done = process("train", table, "--rule=arow", "-o", tmp_path / "model", *options)
+    done = process("train", table, "-o", tmp_path / "model", *options)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout.splitlines()[-1])
     found = confidently.load(tmp_path / "model")

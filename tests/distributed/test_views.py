@@ -184,7 +184,7 @@ def test_columns_of_frames_are_multiplied_by_name(client):
 @pytest.mark.long
 def test_the_command_line_trains_on_a_cluster(path, tmp_path):
     options = ["--view", "standard,pairs", "--vocabulary", "--workers", "2", "--partitions", "2", "--rounds", "3"]
-    done = process("train", path, "--rule=arow", "-o", tmp_path / "model", *options)
+    done = process("train", path, "-o", tmp_path / "model", *options)
     assert done.returncode == 0, done.stderr
     found = confidently.load(tmp_path / "model")
     one = OnlineClassifier(view="standard,pairs").fit_stream(open_stream(path, **READING))

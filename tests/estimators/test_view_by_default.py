@@ -61,8 +61,8 @@ def trained(folder, X, y, *options):
     file, model = folder / "rows.csv", folder / ("more.cw" if continued else "model.cw")
     frame(X, y).to_csv(file, index=False)
     if not continued:  # classes, which arrays show at once, and files one after the other
-        options = ("--classes", ",".join(map(str, np.unique(y))), *options)
-    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", *options]) == 0
+        options = ("--rule", "arow", "--classes", ",".join(map(str, np.unique(y))), *options)
+    assert run(["train", str(file), "-o", str(model), "-q", *options]) == 0
     return load(model), file
 
 
@@ -294,7 +294,7 @@ def test_regressions_learn_rows_as_the_command_line_does(wine, tmp_path):
     X, y = wine
     frame(X, y).to_csv(tmp_path / "rows.csv", index=False)
     model = tmp_path / "model.cw"
-    assert run(["train", "--covariance=auto", "--regression", str(tmp_path / "rows.csv"), "-o", str(model), "-q"]) == 0
+    assert run(["train", "--rule", "ridge", str(tmp_path / "rows.csv"), "-o", str(model), "-q"]) == 0
     found = OnlineRegressor().fit(X, y)
     np.testing.assert_allclose(found.coef_, load(model).coef_, rtol=1e-9)
     with pytest.raises(ValueError, match="unknown view 'auto'"):

@@ -224,7 +224,7 @@ def test_values_that_were_scaled_are_refused(tmp_path):
         OnlineClassifier(view="standard").fit_stream(open_stream(path))
     run("cache", path, "--normalize", "l2", "-o", tmp_path / "cache")
     done = run("train", "--view", "standard", tmp_path / "cache", status=2)
-    assert "build the cache with --normalize none --zeros" in done.stderr
+    assert "build the cache with confidently cache --normalize none" in done.stderr
     run("cache", path, "--normalize", "none", "--zeros", "-o", tmp_path / "cache")
     run("train", "--view", "standard", tmp_path / "cache")
 
@@ -277,7 +277,7 @@ def test_the_command_line_multiplies_chosen_columns(name, rows, options, multipl
         table(tmp_path, name)
     else:
         path.write_text(rows * 20)
-    run("train", *options, path, "--rule=arow", "-o", model)
+    run("train", *options, path, "-o", model)
     shown = run("inspect", model, "--top", "100").stdout
     assert all(product in shown for product in multiplied)
     assert not any(product in shown for product in others)

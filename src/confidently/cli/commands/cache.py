@@ -16,6 +16,7 @@ from ..options.files import CACHE_OUTPUT
 from ..options.reading import (
     caching_options,
     chosen_raw_reading,
+    chosen_reading,
     multilabel_option,
     on_error_option,
     targets_option,
@@ -75,7 +76,8 @@ def _build(
     from ..output.reporter import reported_batches
 
     origin = Origin(sources=fingerprints(data), multilabel=False if targets else multilabel, targets=targets)
-    reading, kinds = chosen_raw_reading(options, data), {"multilabel": multilabel, "targets": targets}
+    chosen = chosen_reading if options["normalize"] == "l2" else chosen_raw_reading
+    reading, kinds = chosen(options, data), {"multilabel": multilabel, "targets": targets}
     with (
         open_data(data, reading, "float64", **kinds, on_error=on_error, keep=keep) as stream,
         CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,

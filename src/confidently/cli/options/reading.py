@@ -28,10 +28,10 @@ READING = (
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
-NEEDS_ROWS = "--view {} needs rows as they are; build the cache with confidently cache"
+NEEDS_ROWS = "--view {} needs rows as they are; build the cache with confidently cache --normalize none"
 NEEDS_ROWS_STACK = (
-    "several learners (--auto) need rows as they are; build the cache with confidently cache, or train a single "
-    "learner, such as --rule arow"
+    "several learners (--auto) need rows as they are; build the cache with confidently cache --normalize none, or "
+    "train a single learner, such as --rule arow"
 )
 COUNTING = tuple(
     name for name in READING if name not in ("vocabulary", "normalize", "zeros")
