@@ -77,15 +77,12 @@ def test_kills_change_nothing(ok, tmp_path, learner, n_rows, most):
     folder.mkdir()
     model, whole = folder / "m.cw", tmp_path / "whole.cw"
     options = ["--passes", 4, "--holdout", "0.1", "--early-stop", "--patience", 9, learner, "-q"]
-    ok("train", data, "--rule=arow", "-o", whole, *options)
-    arguments = ["train", data, "--rule=arow", "-o", model, *options, "--checkpoint-every", 37]
-    runs, moments = Runs(["train", str(data), "--rule=arow", "-q"]), random.Random(0)
+    ok("train", data, "-o", whole, *options)
+    arguments = ["train", data, "-o", model, *options, "--checkpoint-every", 37]
+    runs, moments = Runs(["train", str(data), "-q"]), random.Random(0)
     try:
         start = time.monotonic()
-        assert (
-            runs.run(["train", data, "--rule=arow", "-o", tmp_path / "other.cw", *options, "--checkpoint-every", 37])
-            == 0
-        )
+        assert runs.run(["train", data, "-o", tmp_path / "other.cw", *options, "--checkpoint-every", 37]) == 0
         duration, kills = time.monotonic() - start, 0
         while kills < most:
             complete = runs.finished(arguments, model, kill_after=moments.uniform(0, duration / 4))

@@ -207,7 +207,7 @@ def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, err_msg=name)
     assert found.n_seen_ == 3000 and result["rmse"] < found.rmse_ < 2 * result["rmse"]
     more = ("--init-model", data.parent / "parts.cw", "-o", data.parent / "more.cw")
-    result = json.loads(ok("train", new, "--covariance=auto", "--workers", 1, "--rounds", 1, *more, "--json", "-q"))
+    result = json.loads(ok("train", new, "--workers", 1, "--rounds", 1, *more, "--json", "-q"))
     assert (result["rows"], result["rows_seen"], result["rounds"]) == (1000, 4000, 1) and result["rmse"] > 0
 
 
