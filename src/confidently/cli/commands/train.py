@@ -87,9 +87,9 @@ EXAMPLES = (
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """Train a classifier or a regression on data of any size in little memory.
 
-    By default, several learners are trained and their predictions mixed (--auto). Any other option of the sections Rule
-    and Learner, except --dtype, --multilabel, --classes, --regression and --classification, trains a single learner,
-    such as --rule arow: 3 to 20 times as fast, with a smaller model and more errors on most data.
+    By default, several learners are trained and their predictions mixed (--auto). An option that they do not have,
+    such as --rule arow, trains a single learner: 3 to 20 times as fast, with a smaller model and more errors on most
+    data. Options of the sections Rule and Learner are such, except --dtype, --multilabel, --classes and --regression.
 
     DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two classes, the
     second in sorted order is positive. Every row is predicted before training on it; the fraction
