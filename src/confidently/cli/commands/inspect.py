@@ -64,9 +64,10 @@ def inspect(
     and 0. The second list shows features with many updates and yet an uncertain sign: of the half of the seen features
     whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the contribution
     of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
-    it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members,
-    their weights, and the most decisive weights of features in the three members with the largest weights, of one
-    class if there are more than two (--class); with --row it shows the contribution of each member and of each feature.
+    it shows the examples with the largest coefficients. For several learners that are mixed (train --auto) it shows
+    these members, their weights, and the most decisive weights of features in the three members with the largest
+    weights, of one class if there are more than two (--class); with --row it shows the contribution of each member and
+    of each feature.
     Of a regression, positive weights add to the prediction, and --row shows the contribution of each feature to it.
     """
     check_plot(plot)
