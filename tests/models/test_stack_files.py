@@ -10,8 +10,8 @@ from confidently import AutoClassifier, AutoRegressor, Ridge, load
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.recipe import Recipe
 from confidently.models.file import ModelFileError
-from confidently.stack.members import plan
 from confidently.stack.number_stack import NumberStack
+from confidently.stack.plan import plan
 from tests.estimators.test_auto_classifier import data
 from tests.model_files import contents_of, write_contents
 

@@ -16,8 +16,9 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.recipe import Recipe
 from confidently.rules import Ridge as RidgeRule
-from confidently.stack.members import ROWS, WEIGHTS, Plan
+from confidently.stack.members import ROWS, WEIGHTS
 from confidently.stack.number_stack import CALIBRATION, PRODUCTS, SHARE, NumberStack
+from confidently.stack.plan import Plan
 from confidently.tasks.targets import INITIAL_TARGET, Targets
 from tests.twins import number_stack as twins
 from tests.twins.regression import Twin

@@ -12,9 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..covariances.table import kind_of
 from ..stack.choice import MANY, new_stack
 from ..stack.label_stack import LabelStack
-from ..stack.members import WEIGHTS, Plan
+from ..stack.members import WEIGHTS
 from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack
+from ..stack.plan import Plan
 from ..stack.stack import Stack
 from ..views.table import AUTO
 from .base_classifier import BaseOnlineClassifier

@@ -15,8 +15,9 @@ from ..learner.learner import Learner
 from ..learner.recipe import automatic_covariance
 from ..models.model import Model
 from ..rules.ranges import check_choice
-from ..stack.members import WEIGHTS, Plan, plan
+from ..stack.members import WEIGHTS
 from ..stack.number_stack import NumberStack
+from ..stack.plan import Plan, plan
 from ..stack.stack import Stack
 from ..views.table import AUTO
 from ..views.view import View

@@ -17,8 +17,9 @@ from .. import _core
 from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
 from ..stack.label_stack import LabelStack
-from ..stack.members import WEIGHTS, Member
+from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import CALIBRATION, FREQUENCY, NaiveBayes
+from ..stack.plan import Member
 from ..stack.stack import Stack
 from ..views.graph import unit_rows
 from ..views.view import View

@@ -15,11 +15,12 @@ from ..covariances.state import State
 from ..data.warning import DataWarning
 from ..learner.streams import prune_names
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
-from ..stack.members import COUNTERS, ROWS, WEIGHTS, Member, Members
+from ..stack.members import COUNTERS, ROWS, WEIGHTS, Members
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
 from ..stack.number_stack import PRODUCTS, NumberStack, number_weights
+from ..stack.plan import Member
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.targets import INITIAL_TARGET

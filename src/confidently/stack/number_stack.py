@@ -17,7 +17,8 @@ from ..tasks.table import NUMBERS
 from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
 from ..tasks.task import Task
 from ..views.view import View
-from .members import COUNTERS, ROWS, WEIGHTS, Members, Plan, weights_in_order
+from .members import COUNTERS, ROWS, WEIGHTS, Members, weights_in_order
+from .plan import Plan
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
