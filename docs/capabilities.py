@@ -115,9 +115,6 @@ NO: dict[tuple[str, str], No] = {
     },
     ("serving", "OnlineRegressor"): No("The server learns classes and labels.", "predicts numbers"),
     ("serving", "AutoRegressor"): No("The server learns classes and labels.", "unknown field"),
-    ("several_targets", "AutoRegressor"): No(
-        "One stack predicts one number; use one per number.", "predicts one number per row, got 2"
-    ),
     ("dicts_of_labels", "AutoClassifier"): No(
         "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
     ),

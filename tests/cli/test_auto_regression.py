@@ -110,6 +110,27 @@ def test_what_is_not_supported_is_one_error(call, numbers, tmp_path):
     assert "is a stack of regressions, of which a row is not drawn; omit --plot" in refused("inspect", model, *plotted)
 
 
+def test_several_numbers_are_inspected_output_by_output(ok, call, numbers, tmp_path):
+    model = tmp_path / "m.cw"
+    AutoRegressor().fit(X, np.column_stack([Y, X[:, 0], -Y])).save(model)
+    text = ok("inspect", model)
+    for name in ("RMSE", "9 members, regression", *(f"of what it sees, for output {k}" for k in range(3))):
+        assert name in text
+    found = json.loads(ok("inspect", model, "--json"))
+    assert len(found["rmse"]) == 3
+    assert [[view["class"] for view in member["classes"]] for member in found["weights"]] == 7 * [[0, 1, 2]]
+    assert ok("inspect", model, "--plot", tmp_path / "weights.png")
+    assert (tmp_path / "weights.png").stat().st_size > 1000
+    for arguments, message in (
+        (("inspect", model, "--row", "1:1"), "explanations are of models of one number per row, got 3"),
+        (("predict", model, numbers), "the model predicts 3 numbers per row, expected one; use it in Python"),
+        (("evaluate", model, numbers), "the model predicts 3 numbers per row, expected one"),
+        (("train", numbers, "--init-model", model), "the model predicts 3 numbers per row; continue its training in"),
+    ):
+        code, _, err = call(*arguments)
+        assert code == 2 and message in " ".join(err.split())
+
+
 def test_what_members_and_features_add_makes_the_prediction(ok, numbers, tmp_path):
     model = tmp_path / "m.cw"
     ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "-q")

@@ -166,8 +166,7 @@ def explain_number(model: Model, batch: Batch) -> NumberExplanation:
     ValueError
         If there is not exactly one row, or the model predicts several numbers or has no weights of features (kernels).
     """
-    if (n := model.learner.n_classes) > 1:
-        raise ValueError(f"explanations are of models of one number per row, got {n}")
+    require_one_number(model)
     row, calibrated = SeenRow(model, batch), model.calibration is not None
     learner = row.learner
     found = learner.number_distribution(row.matrix)
@@ -177,6 +176,12 @@ def explain_number(model: Model, batch: Batch) -> NumberExplanation:
         offset=float(learner.task.offset(learner.settings.rule, learner.targets)[0]),
         **row.contributions(0, None, float(learner.variance_unit(calibrated)[0])),
     )
+
+
+def require_one_number(model: Model) -> None:
+    """Raise ``ValueError`` unless a model predicts one number per row."""
+    if (n := model.learner.n_classes) > 1:
+        raise ValueError(f"explanations are of models of one number per row, got {n}")
 
 
 def require_one(batch: Batch) -> None:

@@ -22,7 +22,15 @@ from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from .explanation import Entries, class_name, class_number, columns_of_label, explained_classes, require_one
+from .explanation import (
+    Entries,
+    class_name,
+    class_number,
+    columns_of_label,
+    explained_classes,
+    require_one,
+    require_one_number,
+)
 from .inspection import INTERCEPT, Naming
 from .model import Model
 
@@ -172,18 +180,19 @@ def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
     Parameters
     ----------
     model : Model
-        Of a stack.
+        Of a stack, of one number per row.
     batch : Batch
         One row.
 
     Raises
     ------
     ValueError
-        If there is not exactly one row.
+        If there is not exactly one row, or the model predicts several numbers.
     """
+    require_one_number(model)
     stack: NumberStack = _grown(model, batch)
     found = stack.number_distribution(batch.matrix)
-    numbers = stack.predictions(batch.matrix, uncertain=False)[0][:, 0].tolist()
+    numbers = stack.predictions(batch.matrix, uncertain=False)[0][0, :, 0].tolist()
     return NumberStackExplanation(
         predicted=float(found.mean[0, 0]),
         std=float(stack.number_deviations(found)[0, 0]),
