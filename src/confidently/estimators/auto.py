@@ -276,6 +276,31 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> NumberStack:
         return NumberStack(plans, **options)
 
+    def to_onnx(self, dtype: str = "float32") -> ModelProto:
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            Of the input ``X``, shape (n, n_features), of all numbers within, and of the outputs.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs of :meth:`confidently.OnlineRegressor.to_onnx`.
+
+        Raises
+        ------
+        ImportError
+            If ONNX is not installed.
+        ValueError
+            For an unknown type.
+        """
+        from ..models.stack_export import number_stack_to_onnx  # only here, to save start-up time
+
+        check_is_fitted(self)
+        return number_stack_to_onnx(self.learner_, self._feature_names(), dtype)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True

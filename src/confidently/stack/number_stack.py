@@ -240,13 +240,17 @@ class NumberStack(Members):
         """Return the predictive distributions, each of shape (n, numbers)."""
         bases, (means, deviations) = slice(self._bases), self.predictions(X)
         spread = [
-            (np.abs(mixture[WEIGHTS][bases]) @ own[bases]) ** 2 * self._factor(mixture)
+            (np.abs(mixture[WEIGHTS][bases]) @ own[bases]) ** 2
             for mixture, own in zip(mixtures(self.state), deviations, strict=True)
         ]
-        return Prediction(self._mixed(means), np.maximum(np.stack(spread, axis=1), np.finfo(np.float64).tiny))
+        spreads = np.stack(spread, axis=1) * self.spread_factors()
+        return Prediction(self._mixed(means), np.maximum(spreads, np.finfo(np.float64).tiny))
 
-    def _factor(self, mixture: State) -> float:
-        """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2 without rests, 1 before the first error."""
+    def spread_factors(self) -> np.ndarray:
+        """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2 without rests for each number, 1 before the first error."""
+        return np.array([self._spread_factor(mixture) for mixture in mixtures(self.state)])
+
+    def _spread_factor(self, mixture: State) -> float:
         weights, products = mixture[WEIGHTS], mixture[PRODUCTS][-1]
         mean = (np.abs(weights) * np.sqrt(products.diagonal()))[: self._bases].sum()
         error = weights @ products @ weights
