@@ -115,7 +115,6 @@ NO: dict[tuple[str, str], No] = {
     ("dicts_of_labels", "AutoClassifier"): No(
         "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
     ),
-    ("drawn_rows", "AutoRegressor"): No("Its table is printed without the plot.", "of which a row is not drawn"),
     **{
         (name, "MIRA"): No(MIRA, error)
         for name, error in {

@@ -10,8 +10,10 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from confidently import AutoRegressor, load
+from confidently.cli.output import plots
 from confidently.data import open_stream
 from confidently.models.model import Model
+from confidently.models.stack_explanation import explain_number_stack
 
 X, Y = make_friedman1(1500, n_features=5, noise=1.0, random_state=0)
 
@@ -106,8 +108,6 @@ def test_what_is_not_supported_is_one_error(call, numbers, tmp_path):
     AutoRegressor().fit(X, Y).save(model), AutoRegressor().fit(-X, Y).save(other)
     merging = ("merge", model, other, "-o", tmp_path / "merged.cw")
     assert "ridge on bins: the first 1,000 values of 5 columns differ between the models" in refused(*merging)
-    plotted = ("--row", "a\n1\n", "--plot", tmp_path / "row.png")
-    assert "is a stack of regressions, of which a row is not drawn; omit --plot" in refused("inspect", model, *plotted)
 
 
 def test_several_numbers_are_inspected_output_by_output(ok, call, numbers, tmp_path):
@@ -138,6 +138,16 @@ def test_what_members_and_features_add_makes_the_prediction(ok, numbers, tmp_pat
     found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
     [expected], [std] = load(model).predict(np.array([[0.9, 0.8, 0.1, 0.7, 0.2]]), return_std=True)
     assert (found["predicted"], found["std"]) == (pytest.approx(expected), pytest.approx(std))
+    plot = tmp_path / "row.png"
+    assert ok("inspect", model, "--row", row, "--plot", plot).endswith(f"Plot: {plot}\n")
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    with open_stream(numbers, label="y", targets=True, normalize="none", zeros=True) as stream:
+        drawn = plots.plot_stack_row(explain_number_stack(Model.load(model), next(stream).rows(0, 1)), 3)
+    assert drawn.get_suptitle().startswith("Contributions to the prediction ")
+    for axes, parts in zip(drawn.axes, (len(found["members"]), 4), strict=True):
+        widths = [bar.get_width() for bar in axes.patches]
+        assert len(widths) == parts + 1
+        assert sum(widths[:-1]) == pytest.approx(widths[-1])
     for parts in ("members", "features"):
         assert sum(part["mean"] for part in found[parts]) == pytest.approx(found["predicted"])
     by_name = {feature["feature"]: feature for feature in found["features"]}

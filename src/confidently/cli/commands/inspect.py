@@ -79,8 +79,6 @@ def inspect(
     kernel = not stack and learner.covariance.keeps_examples
     if learner.task.regression and class_name is not None:
         raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
-    if learner.task.regression and stack and row is not None and plot:
-        raise BadInput(f"{model_path} is a stack of regressions, of which a row is not drawn; omit --plot")
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
     check_class(model, class_name)
