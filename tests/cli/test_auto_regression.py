@@ -121,8 +121,21 @@ def test_several_numbers_are_inspected_output_by_output(ok, call, numbers, tmp_p
     assert [[view["class"] for view in member["classes"]] for member in found["weights"]] == 7 * [[0, 1, 2]]
     assert ok("inspect", model, "--plot", tmp_path / "weights.png")
     assert (tmp_path / "weights.png").stat().st_size > 1000
+    assert "output 1" in (text := ok("inspect", model, "--class", "1")) and "output 0" not in text
+    row, found = ("--row", "1:0.9 3:0.1 4:0.7"), load(model)
+    expected, std = found.predict(np.array([[0.9, 0.0, 0.1, 0.7, 0.0]]), return_std=True)
+    for k in range(3):
+        explained = json.loads(ok("inspect", model, *row, "--class", k, "--top", 1000, "--json"))
+        assert (explained["predicted"], explained["std"]) == (pytest.approx(expected[0, k]), pytest.approx(std[0, k]))
+        for parts in ("members", "features"):
+            assert sum(part["mean"] for part in explained[parts]) == pytest.approx(explained["predicted"])
+        weights = {part["name"]: part["weight"] for part in explained["members"]}
+        assert [weights[name] for name in found.members_] == found.weights_[k].tolist()
+        added = {part["feature"]: part["mean"] for part in explained["features"]}
+        assert added["(all columns together)"] != 0.0
     for arguments, message in (
-        (("inspect", model, "--row", "1:1"), "explanations are of models of one number per row, got 3"),
+        (("inspect", model, "--row", "1:1"), "--row: the model predicts 3 numbers; use --class with one from 0 to 2"),
+        (("inspect", model, "--class", "3"), "--class: unknown class '3'; expected one of 0, 1, 2"),
         (("predict", model, numbers), "the model predicts 3 numbers per row, expected one; use it in Python"),
         (("evaluate", model, numbers), "the model predicts 3 numbers per row, expected one"),
         (("train", numbers, "--init-model", model), "the model predicts 3 numbers per row; continue its training in"),

@@ -28,8 +28,8 @@ from .explanation import (
     class_number,
     columns_of_label,
     explained_classes,
+    output_number,
     require_one,
-    require_one_number,
 )
 from .inspection import INTERCEPT, Naming
 from .model import Model
@@ -174,29 +174,30 @@ def _of_label(model: Model, batch: Batch, stack: LabelStack, chosen: int | None)
     )
 
 
-def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
+def explain_number_stack(model: Model, batch: Batch, about: Any = None) -> NumberStackExplanation:
     """Return what each member and each feature of a row adds to the number that a stack of regressions predicts.
 
     Parameters
     ----------
     model : Model
-        Of a stack, of one number per row.
+        Of a stack.
     batch : Batch
         One row.
+    about : object, optional
+        The number of the output that is explained, if the model predicts several numbers per row.
 
     Raises
     ------
     ValueError
-        If there is not exactly one row, or the model predicts several numbers.
+        If there is not exactly one row, or the output is unknown or one of several is not given.
     """
-    require_one_number(model)
     stack: NumberStack = _grown(model, batch)
-    found = stack.number_distribution(batch.matrix)
-    numbers = stack.predictions(batch.matrix, uncertain=False)[0][0, :, 0].tolist()
+    output, found = output_number(model, about), stack.number_distribution(batch.matrix)
+    numbers = stack.predictions(batch.matrix, uncertain=False)[0][output, :, 0].tolist()
     return NumberStackExplanation(
-        predicted=float(found.mean[0, 0]),
-        std=float(stack.number_deviations(found)[0, 0]),
-        **_divided(model, batch, stack, NumberPart, numbers),
+        predicted=float(found.mean[0, output]),
+        std=float(stack.number_deviations(found)[0, output]),
+        **_divided(model, batch, stack, NumberPart, numbers, output, None),
     )
 
 
@@ -225,7 +226,8 @@ def _divided(
     wholes: list[float], plus: int = 1, minus: int | None = 0,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what members and features add, the largest first; ``wholes`` are the members' own margins or numbers."""
-    weights = stack.state[WEIGHTS][plus if isinstance(stack, LabelStack) else ...].tolist()
+    own = stack.state[WEIGHTS]  # one row per label or number where there are several
+    weights = (own[plus] if own.ndim == 2 else own).tolist()
     parts = [
         _parts(model, batch, member, plus, minus, whole) for member, whole in zip(stack.members, wholes, strict=True)
     ]
@@ -274,7 +276,7 @@ def _parts(
     entries = Entries(member, seen.columns, seen.values)
     task, label = member.task, 0
     sides: tuple[int | None, int | None] = (0, None) if plus == 1 else (None, 0)
-    if task.several:
+    if task.several or task.regression:
         sides = plus, minus
     elif task.multilabel:
         sides, label = columns_of_label(task, plus), plus
