@@ -136,8 +136,7 @@ def test_several_numbers_are_inspected_output_by_output(ok, call, numbers, tmp_p
     for arguments, message in (
         (("inspect", model, "--row", "1:1"), "--row: the model predicts 3 numbers; use --class with one from 0 to 2"),
         (("inspect", model, "--class", "3"), "--class: unknown class '3'; expected one of 0, 1, 2"),
-        (("predict", model, numbers), "the model predicts 3 numbers per row, expected one; use it in Python"),
-        (("evaluate", model, numbers), "the model predicts 3 numbers per row, expected one"),
+        (("evaluate", model, numbers), "3 numbers per row, and rows of files have one; evaluate it in Python"),
         (("train", numbers, "--init-model", model), "the model predicts 3 numbers per row; continue its training in"),
     ):
         code, _, err = call(*arguments)

@@ -187,6 +187,22 @@ def test_the_contributions_of_a_row_add_up_to_its_prediction(ok, data, options):
     assert "standard,pairs" in options or "\n\n* unseen in training" in text
 
 
+def test_several_numbers_are_predicted_in_columns(ok, tmp_path):
+    path, rows = tmp_path / "m.cw", tmp_path / "rows.svm"
+    model = OnlineRegressor().fit(X[:500], np.column_stack([Y, X[:, 0] - Y])[:500])
+    model.save(path)
+    rows.write_text("".join(f"0 {' '.join(f'{j + 1}:{x!r}' for j, x in enumerate(row))}\n" for row in X[:9].tolist()))
+    (mean, std), limits = model.predict(X[:9], return_std=True), model.predict_interval(X[:9], 0.8)
+    names = [f"{name}:{k}" for name in ("prediction", "std", "lower", "upper") for k in range(2)]
+    header, *lines = ok("predict", path, rows, "--std", "--interval", "0.8").splitlines()
+    assert header.split("\t") == names
+    expected = np.hstack([mean, std, limits[:, :, 0], limits[:, :, 1]])
+    assert np.array([line.split("\t") for line in lines], dtype=float) == pytest.approx(expected, rel=1e-8)
+    found = [json.loads(line)["prediction"] for line in ok("predict", path, rows, "--json").splitlines()]
+    assert np.array([[one["0"], one["1"]] for one in found]) == pytest.approx(mean)
+    assert ok("predict", path, rows).splitlines()[0] == "prediction:0\tprediction:1"
+
+
 @pytest.mark.parametrize("parameters", [
     {}, {"covariance": "diag"}, {"view": "standard,pairs"}, {"calibration": None},
     {"rule": "poisson", "covariance": "diag"}, {"rule": "pa1_reg", "average": True},
