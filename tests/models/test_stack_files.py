@@ -10,8 +10,8 @@ from confidently import AutoClassifier, AutoRegressor, Ridge, load
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.recipe import Recipe
 from confidently.models.file import ModelFileError
-from confidently.stack.members import plan
 from confidently.stack.number_stack import NumberStack
+from confidently.stack.plan import plan
 from tests.estimators.test_auto_classifier import data
 from tests.model_files import contents_of, write_contents
 
@@ -66,6 +66,17 @@ NUMBER_DAMAGES = {
     "a triangle of other rows": (lambda h, a: a.update({"1.covariance.triangle": np.ones((1, 5))}), "of 66 rows"),
     "a triangle that is no number": (lambda h, a: a["1.covariance.triangle"].fill(np.inf), "not finite"),
 }
+
+
+def test_mixtures_of_other_numbers_are_one_error(tmp_path):
+    X, y = make_friedman1(100, n_features=10, random_state=0)
+    AutoRegressor().fit(X, np.column_stack([y, -y])).save(tmp_path / "m.cw")
+    header, whole = contents_of(tmp_path / "m.cw")
+    for name in ("mixture.weights", "mixture.share", "mixture.products", "mixture.rows", "calibration"):
+        for fewer in (whole[name][0], whole[name][:1]):
+            write_contents(tmp_path / "damaged.cw", header, whole | {name: np.ascontiguousarray(fewer)})
+            with pytest.raises(ModelFileError, match=name):
+                load(tmp_path / "damaged.cw")
 
 
 @pytest.mark.parametrize("damage", NUMBER_DAMAGES)

@@ -13,7 +13,8 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.recipe import Recipe
 from confidently.stack.choice import new_stack
 from confidently.stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
-from confidently.stack.members import COUNTERS, ROWS_PER_STRIDE, WEIGHTS, plan
+from confidently.stack.members import COUNTERS, ROWS_PER_STRIDE, WEIGHTS
+from confidently.stack.plan import plan
 from confidently.stack.stack import HESSIAN, OWN, SHARE
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import make_view

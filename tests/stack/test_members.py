@@ -13,9 +13,10 @@ from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.river import AutoClassifier
-from confidently.stack.members import COUNTERS, ROWS, ROWS_PER_STRIDE, WEIGHTS, Plan
+from confidently.stack.members import COUNTERS, ROWS, ROWS_PER_STRIDE, WEIGHTS
 from confidently.stack.naive_bayes import CALIBRATION, ENTRIES, NaiveBayes
 from confidently.stack.naive_bayes import ROWS as ROWS_OF_CLASSES
+from confidently.stack.plan import Plan
 from confidently.stack.stack import HESSIAN, Stack
 from confidently.views.columns import Columns
 from confidently.views.table import make_view

@@ -8,7 +8,7 @@ from confidently import AutoClassifier, OnlineClassifier, Standard, _core, load,
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.merged_learner import MergeError
 from confidently.stack.choice import new_stack
-from confidently.stack.members import DISPENSABLE, FIRST_RACE
+from confidently.stack.racing import DISPENSABLE, FIRST_RACE
 from confidently.stack.stack import HESSIAN, OWN, ROWS, SHARE, WEIGHTS
 from confidently.views.columns import Columns
 
@@ -41,7 +41,7 @@ def test_the_cost_of_a_removal_is_that_of_the_best_weights_without_it(before):
     stack, _, _ = before
     curvature = stack.state[HESSIAN][-1] + _core.weight_precision * np.eye(len(stack.members))
     own, rows = stack.state[OWN][-1], stack.state[ROWS][0] / 2
-    for k, cost in enumerate(stack._removal_costs()):
+    for k, cost in enumerate(stack.removal_costs()):
         others = np.delete(np.arange(len(own)), k)
 
         def loss(weights, others=others):
@@ -69,7 +69,7 @@ def test_members_that_cost_little_are_dropped_once_it_is_time(before):
     assert len(later.members) == len(later.multiclass) == len(later.state[WEIGHTS])
     # of those that stayed at the race, each is worth more
     at = stack_on(X[:FIRST_RACE], y[:FIRST_RACE])
-    costs = dict(zip(at.names, at._removal_costs(), strict=True))
+    costs = dict(zip(at.names, at.removal_costs(), strict=True))
     assert min(cost for name, cost in costs.items() if name not in forgetting) >= DISPENSABLE
 
 

@@ -15,8 +15,9 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.recipe import Recipe
 from confidently.stack.choice import new_stack
-from confidently.stack.members import COUNTERS, ROWS, WEIGHTS, Plan, plan
+from confidently.stack.members import COUNTERS, ROWS, WEIGHTS
 from confidently.stack.naive_bayes import NaiveBayes
+from confidently.stack.plan import Plan, plan
 from confidently.stack.stack import HESSIAN, OWN, SHARE, Stack
 from confidently.views.columns import Columns
 from confidently.views.table import make_view

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import _core
-from ..learner.recipe import Recipe
+from ..learner.recipe import ROWS_TO_CHOOSE, Recipe
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
 from ..views.bins import Bins
@@ -22,8 +22,8 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
 from .label_stack import LabelStack
-from .members import ROWS_TO_CHOOSE, Plan, plan
 from .naive_bayes import NaiveBayes
+from .plan import Plan, plan
 from .stack import Stack
 
 DENSE = 0.1  # fraction of nonzero values from which on columns of numbers are a table

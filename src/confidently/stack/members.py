@@ -1,11 +1,11 @@
-"""The members of a stack: how they are made, chosen by the first rows, grown, and trained on the same rows."""
+"""The members of a stack: chosen by the first rows, grown, and trained on the same rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,65 +14,27 @@ from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
-from ..learner.recipe import Recipe
+from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.first_values import FirstValues
 from ..views.view import COUNTED, Labelled, View
 from .moves import Moves
-from .naive_bayes import NaiveBayes
+from .plan import Choose, Member, Plan
+from .racing import Racing, next_race
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 ROWS_PER_STRIDE = 2048  # of which what all members predict is kept until the mixture has learned it
 MAX_OUTPUTS = 2**22  # of all members, kept at a time
-ROWS_TO_CHOOSE = 1000  # from which members are chosen
 WEIGHTS, ROWS, COUNTERS = "mixture.weights", "mixture.rows", "mixture.counters"
 MAX_WEIGHT = 1e6
-FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
-DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
-MISTAKES_TO_RACE = 30  # fewer show little about the members
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
 REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
-Member = Learner | NaiveBayes
 
-
-class Plan(NamedTuple):
-    """How a member of a stack is made.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    make : callable
-        Returns an untrained member, from the numbers of classes and features and the columns.
-    multiclass : str, optional
-        What a learner of two classes becomes when a third appears; by default the task of its rule.
-    rest : bool
-        Whether it learns what the mixture of all members before it leaves of the targets; such members come last.
-    """
-
-    name: str
-    make: Callable[[int, int, Columns], Member]
-    multiclass: str | None = None
-    rest: bool = False
-
-
-def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False) -> Plan:
-    """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
-
-    def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        return recipe.learner(n_classes, multilabel, n_features, columns=columns)
-
-    return Plan(name, make, recipe.multiclass, rest)
-
-
-Choose = Callable[[_core.Matrix, Columns, int], list[Plan]]
-
-
-class Members:
+class Members(Racing):
     """Base of the stacks: several learners on the same rows. A stack has the interface of a learner.
 
     Parameters
@@ -100,7 +62,7 @@ class Members:
     state : dict of arrays
         The mixture's own.
     dropped : dict of str to int or None
-        Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
+        Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
@@ -188,14 +150,6 @@ class Members:
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""
-        raise NotImplementedError
-
-    def _removal_costs(self) -> np.ndarray:
-        """Return the nats per row that the mixture would lose without each member, shape (members,)."""
-        raise NotImplementedError
-
-    def _without(self, k: int) -> State:
-        """Return the mixture's arrays without member ``k``, whose part the others take over."""
         raise NotImplementedError
 
     # --- what a stream asks ---------------------------------------------------------------------------------------
@@ -318,7 +272,7 @@ class Members:
                 first, stride = 0, self._rows_per_stride()
                 while first < len(examples):
                     seen = self.n_seen
-                    last = min(first + stride, len(examples), first + _next_race(seen) - seen)
+                    last = min(first + stride, len(examples), first + next_race(seen) - seen)
                     self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
@@ -331,37 +285,6 @@ class Members:
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
-
-    def race(self, before: int) -> list[int]:
-        """Drop members that the mixture can do without, if it is time, and return the numbers of those that stay.
-
-        It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
-        member whose removal costs least goes first, as long as that is below .001 nats per row. Members that forget
-        stay, since they are missed only when the data change. With few mistakes, there is nothing yet to compare.
-
-        Parameters
-        ----------
-        before : int
-            Rows seen when it was last called.
-        """
-        names = self.names
-        if self.dropped is not None and self.n_seen >= _next_race(before) and self.mistakes >= MISTAKES_TO_RACE:
-            while len(self.members) > 1:
-                costs = np.where([_forgets(member) for member in self.members], np.inf, self._removal_costs())
-                k = int(costs.argmin())
-                if not costs[k] < DISPENSABLE:
-                    break
-                self.drop(k)
-        return [k for k, name in enumerate(names) if name in self.names]
-
-    def drop(self, k: int) -> None:
-        """Go on without member ``k``, whose part the others take over."""
-        if self.dropped is not None:
-            self.dropped = self.dropped | {self.names[k]: self.n_seen}
-        self.state = self._without(k)
-        for name in ("members", "names", "multiclass"):
-            items = getattr(self, name)
-            setattr(self, name, items[:k] + items[k + 1 :])
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
@@ -511,18 +434,6 @@ def threads_for(groups: int, rows: int) -> Executor:
     from . import threads  # imported here since models of one learner start faster without
 
     return threads.threads_for(groups, rows)
-
-
-def _next_race(rows: int) -> int:
-    """Return after how many rows members are compared next, if so many have been seen."""
-    race = FIRST_RACE
-    while race <= rows:
-        race = 3 * race if str(race)[0] == "1" else 10 * race // 3
-    return race
-
-
-def _forgets(member: Member) -> bool:
-    return isinstance(member, Learner) and member.settings.forget > 0
 
 
 def _header(member: Member) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from functools import partial
 
 from .. import _core
 from ..covariances.names import DIAGONAL
-from ..learner.recipe import MAX_FULL, Recipe, automatic_covariance
+from ..learner.recipe import MAX_FULL, ROWS_TO_CHOOSE, Recipe, automatic_covariance
 from ..rules import Ridge
 from ..views.bins import Bins
 from ..views.columns import Columns
@@ -19,8 +19,8 @@ from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
 from .choice import MANY, MAX_BINNED, MAX_PAIRS, PAIR_TERMS, look
-from .members import ROWS_TO_CHOOSE, Plan, plan
 from .number_stack import NumberStack
+from .plan import Plan, plan
 
 MAX_FULL_TERMS = 600  # products or bins up to which their correlations are learned
 COSINES, FEW_COSINES = 400, 200  # the latter for few rows

@@ -185,7 +185,7 @@ class Stack(Members):
 
     # --- its members' worth ---------------------------------------------------------------------------------------
 
-    def _removal_costs(self) -> np.ndarray:
+    def removal_costs(self) -> np.ndarray:
         """Return the nats per row that the mixture would lose without each member, by the longest window.
 
         To second order, a weight of 0 instead of w_g costs w_g^2 / (2 C_gg), with C = (H + tau I)^-1, if the others

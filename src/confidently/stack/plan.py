@@ -1,0 +1,47 @@
+"""How a member of a stack is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .. import _core
+from ..learner.learner import Learner
+from ..learner.recipe import Recipe
+from ..views.columns import Columns
+from .naive_bayes import NaiveBayes
+
+Member = Learner | NaiveBayes
+
+
+class Plan(NamedTuple):
+    """How a member of a stack is made.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    make : callable
+        Returns an untrained member, from the numbers of classes and features and the columns.
+    multiclass : str, optional
+        What a learner of two classes becomes when a third appears; by default the task of its rule.
+    rest : bool
+        Whether it learns what the mixture of all members before it leaves of the targets; such members come last.
+    """
+
+    name: str
+    make: Callable[[int, int, Columns], Member]
+    multiclass: str | None = None
+    rest: bool = False
+
+
+def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False) -> Plan:
+    """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
+
+    def make(n_classes: int, n_features: int, columns: Columns) -> Member:
+        return recipe.learner(n_classes, multilabel, n_features, columns=columns)
+
+    return Plan(name, make, recipe.multiclass, rest)
+
+
+Choose = Callable[[_core.Matrix, Columns, int], list[Plan]]

@@ -1,0 +1,95 @@
+"""Which members a stack drops: those without which its mixture predicts as well."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..covariances.state import State
+from ..learner.learner import Learner
+from .plan import Member
+
+FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
+DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
+MISTAKES_TO_RACE = 30  # fewer show little about the members
+
+
+class Racing:
+    """What a stack has whose members may go.
+
+    Attributes
+    ----------
+    members : list of Learner or NaiveBayes
+    names : list of str
+    multiclass : list of str or None
+    state : dict of arrays
+        The mixture's own.
+    dropped : dict of str to int or None
+        Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
+    """
+
+    members: list[Member]
+    names: list[str]
+    multiclass: list[str | None]
+    state: State
+    dropped: dict[str, int] | None
+
+    @property
+    def n_seen(self) -> int:
+        """Rows trained on, in all passes."""
+        raise NotImplementedError
+
+    @property
+    def mistakes(self) -> int:
+        """Progressive mistakes of the mixture."""
+        raise NotImplementedError
+
+    def removal_costs(self) -> np.ndarray:
+        """Return the nats per row that the mixture would lose without each member, shape (members,)."""
+        raise NotImplementedError
+
+    def _without(self, k: int) -> State:
+        """Return the mixture's arrays without member ``k``, whose part the others take over."""
+        raise NotImplementedError
+
+    def race(self, before: int) -> list[int]:
+        """Drop members that the mixture can do without, if it is time, and return the numbers of those that stay.
+
+        It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
+        member whose removal costs least goes first, as long as that is below .001 nats per row. Members that forget
+        stay, since they are missed only when the data change. With few mistakes, there is nothing yet to compare.
+
+        Parameters
+        ----------
+        before : int
+            Rows seen when it was last called.
+        """
+        names = self.names
+        if self.dropped is not None and self.n_seen >= next_race(before) and self.mistakes >= MISTAKES_TO_RACE:
+            while len(self.members) > 1:
+                costs = np.where([_forgets(member) for member in self.members], np.inf, self.removal_costs())
+                k = int(costs.argmin())
+                if not costs[k] < DISPENSABLE:
+                    break
+                self.drop(k)
+        return [k for k, name in enumerate(names) if name in self.names]
+
+    def drop(self, k: int) -> None:
+        """Go on without member ``k``, whose part the others take over."""
+        if self.dropped is not None:
+            self.dropped = self.dropped | {self.names[k]: self.n_seen}
+        self.state = self._without(k)
+        for name in ("members", "names", "multiclass"):
+            items = getattr(self, name)
+            setattr(self, name, items[:k] + items[k + 1 :])
+
+
+def next_race(rows: int) -> int:
+    """Return after how many rows members are compared next, if so many have been seen."""
+    race = FIRST_RACE
+    while race <= rows:
+        race = 3 * race if str(race)[0] == "1" else 10 * race // 3
+    return race
+
+
+def _forgets(member: Member) -> bool:
+    return isinstance(member, Learner) and member.settings.forget > 0
