@@ -115,11 +115,15 @@ def test_a_cache_trains_the_same_several_learners_and_the_same_single_one(ok, tm
     else:
         path.write_text(rows() if suffix == "svm" else table.read_text())
     ok("cache", path, *options, "-q", "-o", cache)
+    sources = ((path, *options), (cache,))
     for learner in ([], ["--rule", "arow"]):
-        found = [json.loads(ok("train", *data, *learner, "-q", "--json")) for data in ((path, *options), (cache,))]
+        found = [json.loads(ok("train", *data, *learner, "-q", "--json")) for data in sources]
         for same in ("mistakes", "log_loss", "features", "members"):
             assert found[0].get(same) == found[1].get(same)
     assert [one["name"] for one in found[1]["view"]] == ([view] if view else [])
+    of_file, of_cache = (json.loads(ok("compare", *data, "--rules", "arow,pa", "-q", "--json")) for data in sources)
+    for trial, other in zip(of_file["trials"], of_cache["trials"], strict=True):
+        assert [trial[key] for key in ("rule", "mistakes")] == [other[key] for key in ("rule", "mistakes")]
 
 
 def test_a_cache_of_rows_that_lack_zeros_needs_a_single_learner(call, ok, tmp_path):

@@ -52,7 +52,8 @@ def cache(
     """Parse data once into a binary cache.
 
     train, predict, evaluate and compare read a cache like any other file, with the same results. DATA are files, or -
-    for standard input. A cache has checksums: a damaged one is rejected.
+    for standard input. A cache has checksums: a damaged one is rejected. Rows are cached as they are; models that a
+    single learner has trained on files of text or categories predict from a cache built with --normalize l2.
     """
     if multilabel and targets:
         raise click.UsageError("--multilabel and --regression are mutually exclusive; use one")
