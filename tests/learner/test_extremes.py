@@ -319,7 +319,12 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
     rules = ("pa", "cw_stdev", "arow", "perceptron", "probit", "logistic")
     for rule in (rule for rule in rules if has_task(rule, task)):
         learner = Learner(Settings(rule, covariance, task, fit_intercept=False, dtype=dtype, **own), 2, 2)
-        counting = ("counters", "calibration", *(name for name in learner.state if name.startswith("block.")))
+        counting = (
+            "counters",
+            "calibration",
+            "conformal",
+            *(name for name in learner.state if name.startswith("block.")),
+        )
         before = {name: array.copy() for name, array in learner.state.items() if name not in counting}
         learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task in MULTILABEL else None)
         assert (learner.n_seen, learner.updates) == (3, 0)
