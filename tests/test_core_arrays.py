@@ -23,6 +23,7 @@ from confidently import _core
 from confidently.covariances.settings import Settings
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
+from confidently.tasks import intervals
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.conformal import untrained
 from confidently.tasks.targets import INITIAL_TARGET
@@ -495,6 +496,9 @@ CALLS = {
     ),
     "conformal_begin": Call(
         lambda: {"conformal": untrained(3)}, lambda a: _core.conformal_begin(a["conformal"], 3)
+    ),
+    "conformal_begin_intervals": Call(
+        lambda: {"conformal": intervals.untrained(1)}, lambda a: _core.conformal_begin_intervals(a["conformal"])
     ),
     "conformal_learn": Call(
         lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},

@@ -61,6 +61,11 @@ void conformal_begin(Array<double, 1> state, std::size_t classes) {
     ConformalSets::begin(state.data(), int(classes));
 }
 
+void conformal_begin_intervals(Array<double, 1> state) {
+    require(state.shape(0) == std::size_t(ConformalIntervals::size), "the conformal errors have the wrong size");
+    ConformalIntervals::begin(state.data());
+}
+
 void conformal_learn(Array<double, 1> state, std::size_t classes, Input<double, 1> scores,
                      Input<std::int32_t, 1> labels) {
     require_conformal(state.shape(0), classes);
@@ -101,6 +106,11 @@ void bind_predictions(nb::module_& m) {
         return std::vector<int>{ConformalSets::at_scores,   ConformalSets::at_martingale, ConformalSets::at_answers,
                                 ConformalSets::at_mistakes, ConformalSets::at_own_levels, ConformalSets::at_classes};
     });
+    m.def("conformal_places_of_numbers", [] {
+        return std::vector<int>{ConformalIntervals::at_mean, ConformalIntervals::at_low, ConformalIntervals::at_high,
+                                ConformalIntervals::at_martingale, ConformalIntervals::size};
+    });
+    m.def("conformal_begin_intervals", &conformal_begin_intervals, "state"_a.noconvert());
     m.def("conformal_begin", &conformal_begin, "state"_a.noconvert(), "classes"_a);
     m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),
           "labels"_a.noconvert());

@@ -216,8 +216,8 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
 void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 3> products,
                           Array<double, 1> rows, Array<double, 1> calibration, Array<std::int64_t, 1> counters,
                           int rests, Input<double, 3> predictions, Input<double, 1> targets, Optional<double> weight,
-                          bool calibrate, std::optional<Array<double, 1>> mixed,
-                          std::optional<Array<double, 2>> shares) {
+                          bool calibrate, std::optional<Array<double, 1>> mixed, std::optional<Array<double, 2>> shares,
+                          std::optional<Array<double, 1>> conformal) {
     const std::size_t members = weights.shape(0), n = predictions.shape(1), windows = NumberMixture::windows;
     require(members >= 1 && members < (1 << 10) && products.shape(1) == members && products.shape(2) == members &&
                 predictions.shape(0) == members && predictions.shape(2) == 2,
@@ -228,6 +228,8 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
     require(std::all_of(rows.data(), rows.data() + 1 + windows, [](double row) { return row >= 0.0; }),
             "rows must not be negative");
     require(calibration.shape(0) == std::size_t(TargetStatistics::size), "the calibration has the wrong size");
+    require(!conformal || conformal->shape(0) == std::size_t(ConformalIntervals::size),
+            "the conformal errors have the wrong size");
     require(counters.shape(0) == 1, "there must be one counter");
     require(targets.shape(0) == n && (!weight || weight->shape(0) == n) && (!mixed || mixed->shape(0) == n),
             "targets, weights or predictions do not match the rows");
@@ -245,7 +247,7 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
         ++counters.data()[0];
         if (!calibrate) continue;
         if (statistics.weight() > 0.0) {  // otherwise the members have predicted the row by its own target
-            statistics.learn(y, mixture.counted(predicted, y));
+            statistics.learn(y, mixture.counted(predicted, y), conformal ? conformal->data() : nullptr);
             mixture.learn(found, y, w);
         }
         statistics.add(y, w, Offset::centered);
@@ -276,7 +278,8 @@ void bind_stack(nb::module_& m) {
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
           "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,
-          "mixed"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none());
+          "mixed"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
+          "conformal"_a.noconvert().none() = nb::none());
 }
 
 }  // namespace confidently::python

@@ -37,12 +37,11 @@ constexpr std::array<double, experts * lanes> each(F f) {
 struct Levels {
     static constexpr std::array<double, 4> error{0.2, 0.1, 0.05, 0.01}, pace{0.56, 1.0, 0.5, 0.1};
     static constexpr std::array<double, 4> rates{0.001, 0.003, 0.01, 0.03};  // times the pace of the level
-    static constexpr int lanes = error.size(), experts = rates.size(), n = experts * lanes, at_mean = 2 * n,
-                         size = at_mean + lanes + 1;
+    static constexpr int lanes = error.size(), experts = rates.size(), n = experts * lanes, size = 2 * n + 1;
     static constexpr int rows_between = 32;        // after which weights are balanced
     static constexpr double redistributed = 0.03;  // part of the weights that is then divided equally
     static constexpr double sharpness = 0.24;      // of the weights, for losses relative to error (1 - error)
-    // (experts x lanes) changes of the levels, then the experts' weights; the mean of what these say; the rows
+    // (experts x lanes) changes of the levels, then the experts' weights; the rows
     double* state;
 
     static void begin(double* state) {
@@ -64,20 +63,15 @@ struct Levels {
             weight[j] *= 0.5 * (factor + 0.5 + std::fabs(factor - 0.5));
             change[j] += rate[j] * side;
         }
-        double& rows = state[at_mean + lanes];
-        if (std::int64_t(rows += 1.0) % rows_between == 0) balance(rows);
+        double& rows = state[2 * n];
+        if (std::int64_t(rows += 1.0) % rows_between == 0) balance();
     }
 
   private:
-    void balance(double rows) const {
-        const double part = std::min(1.0, rows_between * (growth(rows) - 1.0));
+    void balance() const {
         for (int l = 0; l < lanes; ++l) {
-            double total = 0.0, said = 0.0;
-            for (int i = 0; i < experts; ++i) {
-                total += state[n + i * lanes + l];
-                said += state[n + i * lanes + l] * state[i * lanes + l];
-            }
-            state[at_mean + l] += part * (said / total - state[at_mean + l]);
+            double total = 0.0;
+            for (int i = 0; i < experts; ++i) total += state[n + i * lanes + l];
             for (int i = 0; i < experts; ++i) {
                 double& weight = state[n + i * lanes + l];
                 weight = (1.0 - redistributed) * weight / total + redistributed / experts;
@@ -232,13 +226,67 @@ struct ConformalSets {
 
     std::pair<double, double> p_values_at(double z, int k) const {
         const double below = all().below(z), rows = all().rows();
-        const double among = rows > 0.0 ? borrowed * below / rows : 0.0;
-        return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + borrowed + 1.0)};
+        const double lent = std::min(borrowed, rows), among = rows > 0.0 ? lent * below / rows : 0.0;
+        return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + lent + 1.0)};
     }
 
     static double place(double score, double first, double step) {
         const double z = (score - first) / step;
         return z > 0.0 ? std::min(z, bins - 1e-9) : 0.0;  // also for NaN
+    }
+};
+
+// Intervals around predictions of numbers. Errors are larger where some predictions are: the logarithm of their size is
+// linear between knots over the prediction, and learned from errors relative to it. What the distribution of errors so
+// relative says below and above is corrected by Levels. state: sizes and evidence at the knots, the mean of relative
+// errors and the rows, then the levels below and above, and the martingale.
+struct ConformalIntervals {
+    static constexpr int knots = 21, at_mean = 2 * knots, at_low = at_mean + 2, at_high = at_low + Levels::size,
+                         at_martingale = at_high + Levels::size, size = at_martingale + Martingale::size;
+    static constexpr double knots_per_unit = 4.0, stretch = 2.0;  // of asinh(2 u), u: standard deviations of targets
+    static constexpr double evidence = 10.0, largest_size = 5.0, largest_error = 4.0;  // relative to the mean
+    double* state;
+
+    static void begin(double* state) {
+        std::fill_n(state, size, 0.0);
+        Levels::begin(state + at_low);
+        Levels::begin(state + at_high);
+        Martingale::begin(state + at_martingale);
+    }
+
+    // u: a prediction less the mean of the targets, in their standard deviations
+    static double place(double u) {
+        const double z = std::asinh(stretch * u) * knots_per_unit + knots / 2;
+        return z > 0.0 ? std::min(z, knots - 1 - 1e-9) : 0.0;  // also for NaN
+    }
+
+    // The size of errors there, relative to others.
+    double size_at(double place) const {
+        const int k = static_cast<int>(place);
+        return std::exp(state[k] + (place - k) * (state[k + 1] - state[k]));
+    }
+
+    // error: relative to the size at the place and to what is predicted of it; below, above: its p-values
+    void learn(double place, double error, double below, double above) const {
+        double &mean = state[at_mean], &rows = state[at_mean + 1];
+        const double size = std::fabs(error);
+        if (mean > 0.0) {
+            const double step = std::min(size / mean, largest_error) - 1.0;
+            const int k = static_cast<int>(place);
+            move(k, 1.0 - (place - k), step), move(k + 1, place - k, step);
+        }
+        mean += std::min(1.0, growth(rows += 1.0) - 1.0) *
+                (std::min(size, mean > 0.0 ? largest_error * mean : size) - mean);
+        Levels{state + at_low}.learn(below);
+        Levels{state + at_high}.learn(above);
+        Martingale{state + at_martingale}.learn(std::min(1.0, 2.0 * std::min(below, above)));
+    }
+
+  private:
+    void move(int knot, double part, double step) const {
+        double& known = state[knots + knot];
+        known = kDecay * known + part * part;
+        state[knot] = std::clamp(state[knot] + part * step / (known + evidence), -largest_size, largest_size);
     }
 };
 

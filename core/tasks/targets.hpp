@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "tasks/calibration.hpp"
+#include "tasks/conformal.hpp"
 
 namespace confidently {
 
@@ -68,11 +70,30 @@ struct TargetStatistics {
     // The logarithm of the mean of counts, with half a row of mean 1 for the time without any.
     double log_mean() const { return std::log((weight() * mean() + 0.5) / (weight() + 0.5)); }
 
-    // Learns from the error of a prediction.
-    void learn(double y, const Predicted& prediction) const {
+    // The parts of the errors so far that were smaller and larger than a standardized one, itself included.
+    std::pair<double, double> p_values(double z) const {
+        const double at = std::asinh(z) * bins_per_unit + bins / 2;
+        const double place = at > 0.0 ? std::min(at, bins - 1e-9) : 0.0;  // also for NaN
+        const int own = static_cast<int>(place);
+        double low = 0.0, high = 0.0;
+        for (int k = 0; k < own; ++k) low += bin()[k];
+        for (int k = own + 1; k < bins; ++k) high += bin()[k];
+        const double part = (place - own) * bin()[own], all = low + bin()[own] + high + gain();
+        return {(low + part + gain()) / all, (high + bin()[own] - part + gain()) / all};
+    }
+
+    // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted
+    void learn(double y, const Predicted& prediction, double* conformal = nullptr) const {
         const double e = y - prediction.mean;
         if (predicted() > 1.0 && noise() > 0.0) {
-            const double z = e / std::sqrt(noise_factor() * prediction.spread);
+            double z = e / std::sqrt(noise_factor() * prediction.spread);
+            if (conformal) {
+                const ConformalIntervals intervals{conformal};
+                const double place = ConformalIntervals::place((prediction.mean - mean()) / unit());
+                z /= intervals.size_at(place);
+                const auto [below, above] = p_values(z);
+                intervals.learn(place, z, below, above);
+            }
             const double at = std::floor(std::asinh(z) * bins_per_unit) + bins / 2;
             bin()[at > 0.0 ? static_cast<int>(std::min(at, bins - 1.0)) : 0] +=
                 gain();  // at is NaN for targets that the rule excludes

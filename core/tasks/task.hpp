@@ -34,7 +34,9 @@ struct TaskFacts {
     constexpr int calibration_size(int columns) const {
         return each_output ? calibration * outputs(columns) : calibration;
     }
-    constexpr int conformal_size(int columns) const { return targets ? 0 : ConformalSets::size(outputs(columns)); }
+    constexpr int conformal_size(int columns) const {
+        return targets ? outputs(columns) * ConformalIntervals::size : ConformalSets::size(outputs(columns));
+    }
 };
 
 // Labels of rows: one class number per row, or lists of them (start has one entry more than there are rows). Rows of a

@@ -254,6 +254,10 @@ conformal_bins: int = 96
 conformal_answer_width: float = 0.125
 
 def conformal_places() -> list[int]: ...
+def conformal_places_of_numbers() -> list[int]: ...
+def conformal_begin_intervals(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
 def conformal_begin(
     state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")], classes: int
 ) -> None: ...
@@ -1047,6 +1051,7 @@ def number_mixture_learn(
     calibrate: bool,
     mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
     shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
+    conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def build() -> dict[str, Any]:
     """

@@ -174,6 +174,7 @@ def test_partial_fit_in_pieces_is_fit():
         pieces = OnlineClassifier("arow")
         for part in np.array_split(np.arange(len(X)), 7):
             pieces.partial_fit(X[part], y[part], classes=None if y.ndim == 2 else np.unique(y))
+        pieces.learner_.settle()  # as after fit
         same_model(pieces, whole)
 
 

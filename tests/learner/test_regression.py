@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 from confidently import OnlineRegressor, make_rule, step
 from confidently.tasks.targets import BINS_PER_UNIT, PRIOR_ERRORS, Targets
+from tests.twins.conformal import Intervals
 from tests.twins.regression import Twin
 
 RULES = [
@@ -44,8 +45,9 @@ def twin_of(rule, covariance, fit_intercept, prior):
 def test_training_is_that_of_the_twin(rule, covariance, fit_intercept):
     X, y, weights = data(rule.counts)
     model = OnlineRegressor(rule, covariance, prior_variance=0.5, fit_intercept=fit_intercept)
-    twin = twin_of(rule, covariance, fit_intercept, 0.5)
+    twin, conformal, places = twin_of(rule, covariance, fit_intercept, 0.5), Intervals(), []
     for k in range(N):
+        predicted = twin.predict(X[k])[0] if k else 0.0
         if k:
             mean, spread = zip(*(twin.predict(x) for x in X[k : k + 3]), strict=True)
             found = model.learner_.number_distribution(model._matrix(X[k : k + 3]))
@@ -53,6 +55,8 @@ def test_training_is_that_of_the_twin(rule, covariance, fit_intercept):
             np.testing.assert_allclose(found.spread[:, 0], spread, rtol=1e-8, atol=1e-12)
         model.partial_fit(X[k : k + 1], y[k : k + 1], sample_weight=weights[k : k + 1])
         twin.learn(X[k], y[k], weights[k])
+        targets = Targets.of(model.learner_.state["calibration"])
+        places.append(conformal.place(predicted, targets.mean[0], targets.unit()[0]))
     d = X.shape[1]
     np.testing.assert_allclose(model.coef_, twin.mean[:d], rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(model.variance_, np.diag(twin.sigma)[:d], rtol=1e-8)
@@ -63,13 +67,19 @@ def test_training_is_that_of_the_twin(rule, covariance, fit_intercept):
     errors = np.array([error for error, _ in twin.errors])
     assert model.rmse_ == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-9)
     assert model.mae_ == pytest.approx(np.mean(np.abs(errors)), rel=1e-9)
-    n = targets.bins.shape[1]
-    place = np.clip(np.floor(np.arcsinh(twin.standardized()) * BINS_PER_UNIT) + n // 2, 0, n - 1).astype(int)
-    decayed = np.zeros(n)
-    for one in place:
-        decayed *= 1.0 - 1.0 / 2000.0
-        decayed[one] += 1.0 - 1.0 / 2000.0
-    np.testing.assert_allclose(targets.bins[0], decayed, rtol=1e-6, atol=1e-9)
+    standardized = twin.standardized()
+    for place, error in zip(places[-len(standardized) :], standardized, strict=True):
+        conformal.learn(place, error)
+    counted = np.zeros(targets.bins.shape[1])
+    for place, weight in conformal.errors:
+        counted[place] += weight / conformal.gain
+    np.testing.assert_allclose(targets.bins[0], counted, rtol=1e-6, atol=1e-9)
+    found = model.learner_.conformal
+    predictions = np.linspace(-3.0, 3.0, 7)[:, None]
+    expected = [conformal.size(conformal.place(one, 0.0, 1.0)) for one in predictions[:, 0]]
+    np.testing.assert_allclose(found.sizes(predictions, np.zeros(1), np.ones(1))[:, 0], expected, rtol=1e-6)
+    tails = [0.1 + level.said()[1] for level in (conformal.low, conformal.high)]
+    np.testing.assert_allclose(found.tails(0.8)[0], tails, rtol=1e-6)
 
 
 @pytest.mark.parametrize("covariance", ["diag", "full", "kernel"])
@@ -83,6 +93,7 @@ def test_the_cut_of_the_rows_does_not_matter(rule, covariance):
     for name, array in whole.learner_.state.items():
         if not name.startswith("support"):
             np.testing.assert_allclose(parts.learner_.state[name], array, rtol=1e-6, atol=1e-9, err_msg=name)
+    parts.learner_.settle()  # as after fit
     np.testing.assert_allclose(parts.predict_interval(X), whole.predict_interval(X), rtol=1e-7)
 
 
@@ -124,10 +135,10 @@ def test_quantiles_are_those_of_a_few_normal_errors_and_those_counted():
     targets = Targets.of(model.learner_.state["calibration"])
     n = targets.bins.shape[1]
     none = np.zeros((1, n))
-    np.testing.assert_allclose(targets._replace(bins=none).error_quantiles(p)[0], norm.ppf(p), atol=1e-3)
+    np.testing.assert_allclose(targets._replace(bins=none).error_quantiles(p[None])[0], norm.ppf(p), atol=1e-3)
     counted = none.copy()
     place = int(np.arcsinh(2.0) * BINS_PER_UNIT)
     counted[0, n // 2 + place] = PRIOR_ERRORS
-    found = targets._replace(bins=counted).error_quantiles(np.append(p, 0.7))[0]
+    found = targets._replace(bins=counted).error_quantiles(np.append(p, 0.7)[None])[0]
     np.testing.assert_allclose(found[:-1], norm.ppf(2 * p), atol=1e-3)  # half of the errors are larger
     assert int(np.arcsinh(found[-1]) * BINS_PER_UNIT) == place

@@ -73,7 +73,7 @@ def test_what_the_base_knew_counts_once(name):
 @pytest.mark.parametrize("covariance", ["full", "diag"])
 def test_errors_that_the_base_counted_count_once(covariance):
     """Intervals are quantiles of the errors counted: the base's and those that each part has seen since."""
-    base = OnlineRegressor(covariance=covariance).fit(X[:120], Y[:120, 0])
+    base = OnlineRegressor(covariance=covariance).partial_fit(X[:120], Y[:120, 0])
     same = merge([deepcopy(base), deepcopy(base)], base)
     np.testing.assert_allclose(same.predict_interval(X), base.predict_interval(X), rtol=1e-9)
     parts = [deepcopy(base).partial_fit(X[i:j], Y[i:j, 0]) for i, j in ((120, 150), (150, 240))]

@@ -7,88 +7,8 @@ import pytest
 
 from confidently import AutoClassifier, OnlineClassifier, _core
 from confidently.tasks import conformal
-from confidently.tasks.conformal import BINS, ERRORS, ConformalSets, untrained
-
-RATES, PACE = np.array([0.001, 0.003, 0.01, 0.03]), np.array([0.56, 1.0, 0.5, 0.1])
-POWERS = np.array([0.3, 0.7])
-LEAST, WIDTH, BORROWED = -10.0, 0.25, 20.0
-
-
-class Scores:
-    """Scores seen, with weights that grow, of which the p-value is a sum over all of them."""
-
-    def __init__(self):
-        self.places, self.weights, self.gain = [], [], 1.0
-
-    def rows(self):
-        return sum(self.weights) / self.gain
-
-    def below(self, place):
-        """Each score counts as spread over its bin."""
-        parts = [np.clip(place - math.floor(one), 0.0, 1.0) for one in self.places]
-        return float(np.dot(parts, self.weights)) / self.gain
-
-    def add(self, place):
-        self.places.append(place)
-        self.weights.append(self.gain)
-        self.gain *= 1.0 + max(2.0 / len(self.places), 1.0 / 2000.0)
-
-
-class Followed:
-    """The levels, one expert and level at a time."""
-
-    def __init__(self):
-        self.change, self.weight = np.zeros((4, 4)), np.full((4, 4), 0.25)
-        self.mean, self.rows = np.zeros(4), 0
-
-    def said(self):
-        return (self.weight * self.change).sum(axis=0) / self.weight.sum(axis=0)
-
-    def learn(self, p):
-        for i in range(4):
-            for level_number, error in enumerate(ERRORS):
-                level = error + self.change[i, level_number]
-                pinball = (error if p > level else error - 1.0) * (p - level)
-                self.weight[i, level_number] *= max(1.0 - 0.24 / (error * (1.0 - error)) * pinball, 0.5)
-                self.change[i, level_number] += RATES[i] * PACE[level_number] * (error - (p <= level))
-        self.rows += 1
-        if self.rows % 32 == 0:
-            part = min(1.0, 32 * max(2.0 / self.rows, 1.0 / 2000.0))
-            self.mean += part * (self.said() - self.mean)
-            self.weight = 0.97 * self.weight / self.weight.sum(axis=0) + 0.03 / 4
-
-
-class Twin:
-    def __init__(self, classes):
-        self.all, self.own = Scores(), [Scores() for _ in range(classes)]
-        self.levels, self.own_levels = Followed(), Followed()
-        self.capital, self.turn, self.product, self.alarms = np.zeros(2), 0, [], 0
-
-    @staticmethod
-    def place(score):
-        return min(max((score - LEAST) / WIDTH, 0.0), BINS - 1e-9)
-
-    def p_values(self, score, k):
-        place = self.place(score)
-        below, rows = self.all.below(place), self.all.rows()
-        among = BORROWED * below / rows if rows else 0.0
-        own = self.own[k]
-        return (below + 1.0) / (rows + 1.0), (own.below(place) + among + 1.0) / (own.rows() + BORROWED + 1.0)
-
-    def learn(self, score, k):
-        of_all, of_own = self.p_values(score, k)
-        self.levels.learn(of_all)
-        self.own_levels.learn(of_own)
-        self.product.append(of_all)
-        if len(self.product) == 32:
-            self.turn += 1
-            begun = 1.0 / (self.turn * (self.turn + 1.0))
-            bets = [np.prod([c * p ** (c - 1.0) for p in self.product]) for c in POWERS]
-            self.capital, self.product = (self.capital + begun) * bets, []
-            if self.capital.sum() >= 200.0:
-                self.alarms, self.turn, self.capital = self.alarms + 1, 0, np.zeros(2)
-        self.all.add(self.place(score))
-        self.own[k].add(self.place(score))
+from confidently.tasks.conformal import ERRORS, ConformalSets, untrained
+from tests.twins.conformal import Sets
 
 
 def learned(scores, labels, classes=3):
@@ -106,11 +26,11 @@ def stream(n, seed=0, classes=3):
 def test_what_is_learned_is_that_of_the_twin(n):
     scores, labels = stream(n)
     scores[n // 2 :] -= 4.0  # which alarms
-    state, twin = learned(scores, labels), Twin(3)
+    state, twin = learned(scores, labels), Sets(3)
     for score, k in zip(scores, labels, strict=True):
         twin.learn(float(score), int(k))
     found = ConformalSets(state)
-    assert found.alarms == twin.alarms and (twin.alarms > 0) == (n == 700)
+    assert found.alarms == twin.martingale.alarms and (twin.martingale.alarms > 0) == (n == 700)
     for probability in (1e-4, 0.1, 0.6, 0.99):
         p = np.full((1, 3), probability)
         score = math.log(probability / (1.0 - probability))
@@ -121,8 +41,7 @@ def test_what_is_learned_is_that_of_the_twin(n):
         expected = np.maximum.accumulate((ERRORS + levels.said())[::-1])[::-1]
         np.testing.assert_allclose([found.error(1.0 - e, by_class) for e in ERRORS], expected, rtol=1e-9)
         settled = ConformalSets(conformal.settled(state))
-        expected = np.maximum.accumulate((ERRORS + levels.mean)[::-1])[::-1]
-        np.testing.assert_allclose([settled.error(1.0 - e, by_class) for e in ERRORS], expected, rtol=1e-9)
+        np.testing.assert_allclose([settled.error(1.0 - e, by_class) for e in ERRORS], ERRORS)
 
 
 def test_cuts_change_nothing():

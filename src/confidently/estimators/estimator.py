@@ -178,6 +178,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if first and isinstance(self.learner_, Learner):
                 warn_of_cost(self.learner_, matrix, labels.numbers, labels.options.get("label_start"), passes)
             self._run(X, matrix, labels, passes, shuffle)
+            if not partial:
+                self.learner_.settle(shuffled=shuffle)
             self.learner_.undoes = True
             if partial and not followed:
                 self._follows(following, parameters)
@@ -227,8 +229,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 if not learner.undoes:
                     learner = self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 learner.learn(matrix, labels.numbers, **options)
-        if shuffle:
-            learner.settle()
         self._keep_classes(labels.classes)
 
     # --- rows ----------------------------------------------------------------------------------------------------

@@ -173,8 +173,9 @@ class LinearRegressionPredictor(RegressorMixin, FrozenLinear):
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """Return central intervals that contain the targets with a probability, shape (n, 2) or (n, n_outputs, 2)."""
         check_number("predict_interval", "coverage", coverage, UNIT)
-        form = self.form
-        return self._shaped(interval(form.rule, form.targets, self._predicted(X), coverage, form.calibrated))
+        form, found = self.form, self._predicted(X)
+        limits = interval(form.rule, form.targets, found, coverage, form.calibrated, form.conformal)
+        return self._shaped(limits)
 
     def _predicted(self, X: Any) -> Prediction:
         rows, form = self._rows(X), self.form

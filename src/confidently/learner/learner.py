@@ -18,7 +18,6 @@ from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..tasks.conformal import CONFORMAL
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from .backup import Transaction, Unprotected
@@ -221,10 +220,7 @@ class Learner(Predictor):
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         with self.begin(examples, log_loss) as transaction:
             self.train(examples, transaction, calibrate, Progressive(log_loss), progress)
-
-    def settle(self) -> None:
-        """Let sets be of the scores alone, after rows in random order, among which nothing has changed."""
-        self.state = self.state | {CONFORMAL: self.task.settled_conformal(self.state[CONFORMAL])}
+        self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:
         """Check examples; return the context within which to :meth:`train` on them, which undoes that on an error.
@@ -362,8 +358,10 @@ class Learner(Predictor):
 
     def header(self) -> dict[str, Any]:
         """Return everything that is not an array, as plain data; with :attr:`state` it defines the learner."""
-        view = {} if self.view is None else {"view": self.view.header()}
-        return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features, **view}
+        more: dict[str, Any] = {} if self.view is None else {"view": self.view.header()}
+        if self.settled:
+            more["settled"] = True
+        return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features, **more}
 
     @classmethod
     def from_header(cls, header: dict[str, Any], state: State) -> Learner:
@@ -374,4 +372,6 @@ class Learner(Predictor):
 
             view = view_of(header["view"])
         settings = Settings.from_header(header["settings"])
-        return cls(settings, header["n_classes"], header["n_features"], view=view, state=state)
+        learner = cls(settings, header["n_classes"], header["n_features"], view=view, state=state)
+        learner.settled = header.get("settled", False)
+        return learner

@@ -34,6 +34,7 @@ class Posterior:
     ) -> None:
         self.settings, self.n_classes, self.n_features, self.state = settings, n_classes, n_features, state
         self.view = view
+        self.settled = False  # whether sets and intervals follow no misses
 
     @property
     def task(self) -> Task:

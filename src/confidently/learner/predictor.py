@@ -11,7 +11,7 @@ from .. import _core
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..tasks import calibration, targets
-from ..tasks.conformal import CONFORMAL, ConformalSets
+from ..tasks.conformal import CONFORMAL
 from ..tasks.targets import Prediction, Targets
 from ..wording import counted
 from .posterior import Posterior
@@ -70,9 +70,13 @@ class Predictor(Posterior):
         return calibration.label_threshold(self.state["calibration"])
 
     @property
-    def conformal(self) -> ConformalSets:
-        """What a classifier knows about the scores of true classes."""
-        return ConformalSets(self.state[CONFORMAL])
+    def conformal(self) -> Any:
+        """What is known about the scores of true classes, or about errors."""
+        return self.task.conformal(self.state[CONFORMAL], self.settled)
+
+    def settle(self, shuffled: bool = False) -> None:
+        """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
+        self.settled = shuffled or not self.conformal.alarms
 
     @property
     def targets(self) -> Targets:
@@ -110,7 +114,8 @@ class Predictor(Posterior):
 
     def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
         """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2)."""
-        return targets.interval(self.settings.rule, self.targets, found, coverage, calibrated)
+        rule = self.settings.rule
+        return targets.interval(rule, self.targets, found, coverage, calibrated, self.conformal)
 
     def variance_unit(self, calibrated: bool = True) -> np.ndarray:
         """Return the factor from variances of scores to squared units of what is predicted, shape (K,) or (1,)."""

@@ -138,6 +138,7 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    settled: bool = False
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
 from ..rules.rule import Rule
 from ..tasks.calibration import INITIAL_TEMPERATURE
+from ..tasks.conformal import CONFORMAL
 from ..tasks.targets import Targets
 from ..tasks.task import Task
 from ..views.center import MEAN
@@ -56,6 +58,7 @@ class LinearForm:
         Of classes, that of :mod:`confidently.tasks.calibration`, for scores that are moderated unless labels are ranked
         jointly. Without one: the uncalibrated posterior probability sum_i weight_i Phi(f/sqrt(v + noise_i)). Of
         numbers, the statistics of the targets.
+    conformal : ConformalSets or ConformalIntervals
     spread : Spread, optional
         Parameters of the variances, if predictions depend on them; without them, scores are not moderated.
     classes : array, optional
@@ -68,6 +71,7 @@ class LinearForm:
     task: Task
     calibrated: bool
     calibration: np.ndarray | None
+    conformal: Any
     spread: Spread | None
     classes: np.ndarray | None = None
 
@@ -118,7 +122,8 @@ def linear_form(
         found[-1, :-1] = found[:-1, -1] = -found[:-1, :-1] @ by
         found[-1, -1] = by @ found[:-1, :-1] @ by
     classes = None if order is None else order.classes
-    return LinearForm(coef, intercept, settings.rule, task, calibration is not None, kept, spread, classes)
+    known = learner.task.conformal(learner.state[CONFORMAL].copy(), learner.settled)
+    return LinearForm(coef, intercept, settings.rule, task, calibration is not None, kept, known, spread, classes)
 
 
 def _calibration(learner: Learner, order: ClassOrder | None, calibration: str | None) -> np.ndarray | None:

@@ -25,7 +25,7 @@ from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from ..tasks import conformal
+from ..tasks import conformal, intervals
 from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY
 from ..views.center import Center
@@ -219,6 +219,7 @@ class Model(SavedModel):
 
     def predictor(self) -> StreamPredictor:
         """Return the learner, ready to predict a stream."""
+        self.learner.settle()
         return StreamPredictor(self.learner, None if self.touched is None else self.touched.columns)
 
     def packed(self) -> State:
@@ -228,7 +229,7 @@ class Model(SavedModel):
             return _packed(learner)
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
-        return _without_prior(learner.state) | own
+        return _without_prior(learner.state, learner.task.initial_conformal(learner.n_classes)) | own
 
     def check_values(self) -> None:
         for part in parts_of(self.learner):
@@ -274,7 +275,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         raise ValueError("members that learn what others leave of numbers must come after these")
     shapes = kind.shapes(len(members), n_classes, sum(rests))
     if CONFORMAL in shapes:
-        arrays = _with_prior(arrays, conformal.untrained(n_classes))
+        arrays = _with_prior(arrays, (intervals if regression else conformal).untrained(n_classes))
     mixture = checked_arrays(kind.upgraded(arrays), shapes)
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
@@ -284,6 +285,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     )
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
+    stack.settled = header.settled
     for member in members:
         if isinstance(member, NaiveBayes):
             member.check_values()
@@ -298,16 +300,16 @@ def _is_of_rows(view: View) -> bool:
 
 def _packed(learner: Learner) -> State:
     packed, view = learner.covariance.packed(learner.without_view(learner.state), learner.width), learner.view
-    packed = _without_prior(packed)
+    packed = _without_prior(packed, learner.task.initial_conformal(learner.n_classes))
     return packed if view is None else packed | view.packed(learner.state, learner.n_features)
 
 
-def _without_prior(arrays: State) -> State:
+def _without_prior(arrays: State, prior: np.ndarray) -> State:
     """Return arrays whose conformal scores lack the numbers that they begin with, if that saves space."""
     scores = arrays.get(CONFORMAL)
-    if scores is None or not scores.size:
+    if scores is None:
         return arrays
-    return arrays | without_base(CONFORMAL, scores, conformal.none_of(scores))
+    return arrays | without_base(CONFORMAL, scores, prior)
 
 
 def _with_prior(arrays: State, prior: np.ndarray) -> State:

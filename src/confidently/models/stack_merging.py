@@ -22,7 +22,7 @@ from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
 from ..stack.number_stack import PRODUCTS, NumberStack, joined, mixtures, number_weights
 from ..stack.plan import Member
 from ..stack.stack import HESSIAN, OWN, SHARE
-from ..tasks import conformal
+from ..tasks import conformal, intervals
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.conformal import CONFORMAL
 from ..tasks.targets import INITIAL_TARGET
@@ -280,6 +280,8 @@ def _mixture_of_number(states: Sequence[State], base: State | None) -> State:
     merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
     before = np.array(INITIAL_TARGET) if base is None else base[NUMBER_CALIBRATION]
     merged[NUMBER_CALIBRATION] = merged_targets([state[NUMBER_CALIBRATION] for state in states], before)
+    start = intervals.untrained(1) if base is None else base[CONFORMAL]
+    merged[CONFORMAL] = intervals.merged([state[CONFORMAL] for state in states], start)
     return merged | {WEIGHTS: number_weights(merged)}
 
 

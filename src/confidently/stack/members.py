@@ -15,7 +15,7 @@ from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
-from ..tasks.conformal import CONFORMAL, settled
+from ..tasks.conformal import CONFORMAL
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.first_values import FirstValues
@@ -84,6 +84,7 @@ class Members(Racing):
         self.multiclass: list[str | None] = []
         self.rests = 0
         self.state: State = {}
+        self.settled = False
         self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
         if plans:
             self._take(plans)
@@ -286,11 +287,16 @@ class Members(Racing):
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
+        self.settled = False
 
-    def settle(self) -> None:
-        """Let sets be of the scores alone, after rows in random order, among which nothing has changed."""
-        if CONFORMAL in self.state:
-            self.state = self.state | {CONFORMAL: settled(self.state[CONFORMAL])}
+    @property
+    def conformal(self) -> Any:
+        """What is known about the scores of true classes, or about errors."""
+        return self.task.conformal(self.state[CONFORMAL], self.settled)
+
+    def settle(self, shuffled: bool = False) -> None:
+        """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
+        self.settled = shuffled or not self.conformal.alarms
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
@@ -412,8 +418,10 @@ class Members(Racing):
             member["kind"] = REST
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
-        moves = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
-        return {"settings": self._settings(), **sizes, "members": members, **dropped, **moves}
+        more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
+        if self.settled:
+            more["settled"] = True
+        return {"settings": self._settings(), **sizes, "members": members, **dropped, **more}
 
     def _settings(self) -> dict[str, Any]:
         return {"dtype": self.dtype}

@@ -13,6 +13,9 @@ from ..covariances.examples import Examples
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..learner.learner import Learner
 from ..rules.ranges import Range
+from ..tasks import intervals
+from ..tasks.conformal import CONFORMAL
+from ..tasks.intervals import SIZE, untrained
 from ..tasks.table import NUMBERS
 from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
 from ..tasks.task import Task
@@ -24,7 +27,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 SHARE, PRODUCTS, CALIBRATION = "mixture.share", "mixture.products", "calibration"
-OF_MIXTURES = (WEIGHTS, SHARE, PRODUCTS, ROWS, CALIBRATION)  # arrays of which each number to predict has a part
+OF_MIXTURES = (
+    WEIGHTS,
+    SHARE,
+    PRODUCTS,
+    ROWS,
+    CALIBRATION,
+    CONFORMAL,
+)  # arrays of which each number to predict has a part
 WINDOWS = _core.windows
 WEIGHT_OF_REST = 0.5  # before training, as in core/stack/number_mixture.hpp
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
@@ -85,11 +95,13 @@ class NumberStack(Members):
             WEIGHTS: ((*several, members), REAL), SHARE: ((*several, 1 + rests, WINDOWS), REAL),
             PRODUCTS: ((*several, WINDOWS, members, members), REAL), ROWS: ((*several, 1 + WINDOWS), REAL),
             COUNTERS: ((1,), COUNT), CALIBRATION: ((n_outputs * len(INITIAL_TARGET),), REAL),
+            CONFORMAL: ((n_outputs * SIZE,), REAL),
         }  # fmt: skip
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
         self.state[CALIBRATION][:] = INITIAL_TARGET * self.n_classes
+        self.state[CONFORMAL] = untrained(self.n_classes)
         self.state[SHARE][:] = 1.0 / WINDOWS
         self.state[WEIGHTS][:] = np.where(np.arange(len(self.members)) < self._bases, 1.0 / self._bases, WEIGHT_OF_REST)
 
@@ -106,8 +118,9 @@ class NumberStack(Members):
         super().check_values()
         check_within(SHARE, self.state[SHARE], Range(0.0, 1.0, closed_low=True, closed_high=True))
         check_within(PRODUCTS, self.state[PRODUCTS], within(MAX_PRODUCT))
-        for name, numbers, allowed in values(self.state[CALIBRATION]):
-            check_within(name, numbers, allowed)
+        for known in (values(self.state[CALIBRATION]), intervals.values(self.state[CONFORMAL])):
+            for name, numbers, allowed in known:
+                check_within(name, numbers, allowed)
 
     @property
     def task(self) -> Task:
@@ -196,7 +209,7 @@ class NumberStack(Members):
             predictions, targets, weight = self._of_number(k, outputs, part)
             _core.number_mixture_learn(
                 mixture[WEIGHTS], mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS], mixture[CALIBRATION], counters,
-                self.rests, predictions, targets, weight, calibrate, None, shares,
+                self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL],
             )  # fmt: skip
         if calibrate and shares is not None:
             self._follow(shares, weight, seen)
@@ -262,7 +275,7 @@ class NumberStack(Members):
 
     def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
         """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated."""
-        return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage)
+        return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage, self.conformal)
 
 
 def mixtures(state: State) -> list[State]:
@@ -270,7 +283,7 @@ def mixtures(state: State) -> list[State]:
     calibrations = state[CALIBRATION].reshape(-1, len(INITIAL_TARGET))
     if len(calibrations) == 1:
         return [state]
-    parts = state | {CALIBRATION: calibrations}
+    parts = state | {CALIBRATION: calibrations, CONFORMAL: state[CONFORMAL].reshape(-1, SIZE)}
     return [{name: parts[name][k] for name in OF_MIXTURES} for k in range(len(calibrations))]
 
 
@@ -279,7 +292,7 @@ def joined(found: Sequence[State]) -> State:
     if len(found) == 1:
         return found[0]
     arrays = {name: np.stack([mixture[name] for mixture in found]) for name in OF_MIXTURES}
-    return arrays | {CALIBRATION: arrays[CALIBRATION].ravel()}
+    return arrays | {name: arrays[name].ravel() for name in (CALIBRATION, CONFORMAL)}
 
 
 def number_weights(mixture: State) -> np.ndarray:

@@ -11,7 +11,7 @@ from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..rules.ranges import Range
 from ..tasks import conformal
 from ..tasks.calibration import sigmoid, softmax
-from ..tasks.conformal import CONFORMAL, ConformalSets
+from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
@@ -109,11 +109,6 @@ class Stack(Members):
             array[...] = values
         if calibrate:
             self._follow(shares, weight, seen)
-
-    @property
-    def conformal(self) -> ConformalSets:
-        """What is known about the scores of true classes."""
-        return ConformalSets(self.state[CONFORMAL])
 
     # --- prediction -----------------------------------------------------------------------------------------------
 

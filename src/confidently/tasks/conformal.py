@@ -22,8 +22,7 @@ COUNTS = FIRST_BIN + BINS
 ERRORS = np.array(_core.conformal_errors())  # levels that are followed, descending
 EXPERTS = _core.conformal_experts
 WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
-MEAN = 2 * WEIGHTS
-LEVELS = MEAN + len(ERRORS) + 1
+LEVELS = 2 * WEIGHTS + 1
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
 MAX_CHANGE, MAX_COUNT, MAX_CAPITAL = 2.0, 1e104, 1e12
@@ -68,8 +67,7 @@ def settled(own: np.ndarray) -> np.ndarray:
     """Return the scores of rows in random order, of which misses have changed the levels by chance."""
     found = own.copy()
     for start in (0, OWN_LEVELS):
-        found[start : start + MEAN] = untrained(0)[start : start + MEAN]
-        found[start : start + WEIGHTS] = np.tile(own[start + MEAN : start + LEVELS - 1], EXPERTS)
+        found[start : start + LEVELS] = settled_levels(own[start : start + LEVELS])
     return found
 
 
@@ -102,18 +100,36 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
 
 def values(state: np.ndarray) -> Values:
     """Yield name, numbers and range of the parts of what was learned."""
-    within_change = Range(-MAX_CHANGE, MAX_CHANGE, closed_low=True, closed_high=True)
     counted = np.concatenate([state[SCORES:MARTINGALE], state[ANSWERS:OWN_LEVELS], state[CLASSES:]])
     for start in (0, OWN_LEVELS):
-        changes, weights, more = np.split(state[start : start + LEVELS], [WEIGHTS, MEAN])
-        yield "the changes of levels", changes, within_change
-        yield "the weights of levels", weights, Range(0.0, 1.0, closed_high=True)
-        yield "the mean change of levels", more[:-1], within_change
-        yield "the rows of levels", more[-1:], Range(0.0, MAX_COUNT, closed_low=True)
+        yield from level_values(state[start : start + LEVELS])
     yield "the conformal scores", counted, Range(0.0, MAX_COUNT, closed_low=True)
     gains = counted.reshape(-1, COUNTS)[:, 0]
     yield "the weight of a conformal score", gains, Range(1.0, MAX_COUNT, closed_low=True)
     yield "the martingale", state[MARTINGALE:ANSWERS], Range(0.0, math.inf, closed_low=True)
+
+
+def followed(levels: np.ndarray, error: float) -> float:
+    """Return a level of error as misses have changed it, linear between those that are followed."""
+    change, weight = levels[:-1].reshape(2, EXPERTS, len(ERRORS))
+    said = (weight * change).sum(axis=0) / weight.sum(axis=0)
+    found = np.maximum.accumulate((ERRORS + said)[::-1])
+    lowest, highest = min(0.0, float(found[0])), max(1.0, float(found[-1]))
+    return float(np.interp(error, [0.0, *ERRORS[::-1], 1.0], [lowest, *found, highest]))
+
+
+def settled_levels(own: np.ndarray) -> np.ndarray:
+    """Return levels of rows in random order, which misses have changed by chance only."""
+    return untrained(0)[: own.size]
+
+
+def level_values(own: np.ndarray) -> Values:
+    """Yield name, numbers and range of the parts of levels."""
+    within_change = Range(-MAX_CHANGE, MAX_CHANGE, closed_low=True, closed_high=True)
+    changes, weights, rows = np.split(own, [WEIGHTS, 2 * WEIGHTS])
+    yield "the changes of levels", changes, within_change
+    yield "the weights of levels", weights, Range(0.0, 1.0, closed_high=True)
+    yield "the rows of levels", rows, Range(0.0, MAX_COUNT, closed_low=True)
 
 
 class ConformalSets:
@@ -144,16 +160,9 @@ class ConformalSets:
         return int(self._state[MARTINGALE + QUIET])
 
     def error(self, coverage: float, by_class: bool) -> float:
-        """Return the p-value that classes of the set must exceed: 1 - coverage, and what misses of late have changed.
-
-        It is linear between the levels that are followed.
-        """
+        """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it."""
         start = OWN_LEVELS if by_class else 0
-        change, weight = self._state[start : start + MEAN].reshape(2, EXPERTS, len(ERRORS))
-        said = (weight * change).sum(axis=0) / weight.sum(axis=0)
-        followed = np.maximum.accumulate((ERRORS + said)[::-1])
-        lowest, highest = min(0.0, float(followed[0])), max(1.0, float(followed[-1]))
-        return float(np.interp(1.0 - coverage, [0.0, *ERRORS[::-1], 1.0], [lowest, *followed, highest]))
+        return followed(self._state[start : start + LEVELS], 1.0 - coverage)
 
     def p_values(self, probabilities: np.ndarray, by_class: bool) -> np.ndarray:
         """Return the p-value of every class, shape (n, classes): the part of the rows before whose class had less.

@@ -8,7 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from ..rules.rule import Rule
+from . import intervals
 from . import targets as of_targets
+from .intervals import ConformalIntervals
 from .targets import INITIAL_TARGET, MIN_SPREAD, OF_ERRORS, Prediction, Targets
 from .task import Task, Values
 
@@ -46,19 +48,19 @@ class Numbers(Task):
         return found.ravel()
 
     def initial_conformal(self, n_outputs: int) -> np.ndarray:
-        return np.zeros(0)  # intervals are made of errors, which the calibration has
+        return intervals.untrained(n_outputs)
 
     def conformal_values(self, scores: np.ndarray) -> Values:
-        yield from ()
+        return intervals.values(scores)
+
+    def conformal(self, scores: np.ndarray, settled: bool) -> ConformalIntervals:
+        return ConformalIntervals(intervals.settled(scores) if settled else scores)
 
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
         return own
 
-    def settled_conformal(self, scores: np.ndarray) -> np.ndarray:
-        return scores
-
     def merged_conformal(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
-        return base
+        return intervals.merged(parts, base)
 
     def progressive_errors(self, state: Mapping[str, np.ndarray]) -> dict[str, float]:
         found = Targets.of(state["calibration"])

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..rules.ranges import Range
 from ..rules.rule import Rule
+from .intervals import ConformalIntervals
 
 # Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
@@ -87,7 +88,7 @@ class Targets(NamedTuple):
         return deviation
 
     def error_quantiles(self, p: np.ndarray) -> np.ndarray:
-        """Return quantiles of the standardized errors, shape (K, len(p)): linear within bins of the counted errors.
+        """Return quantiles of the standardized errors, both of shape (K, m): linear within bins of the counted errors.
 
         A few normal errors stand in for those that have not been seen.
         """
@@ -96,10 +97,10 @@ class Targets(NamedTuple):
         n = self.bins.shape[1]
         edges = np.sinh((np.arange(n + 1) - n // 2) / BINS_PER_UNIT)
         normal = PRIOR_ERRORS * np.diff(ndtr(edges))
-        found = np.empty((len(self.bins), len(p)))
+        found = np.empty(p.shape)
         for k, counted in enumerate(self.bins):
             cumulative = np.append(0.0, np.cumsum(counted + normal))
-            found[k] = np.interp(p * cumulative[-1], cumulative, edges)
+            found[k] = np.interp(p[k] * cumulative[-1], cumulative, edges)
         return found
 
 
@@ -148,32 +149,35 @@ def _knows_noise(rule: Rule) -> bool:
     return rule.get_params().get("r", 1.0) is not None
 
 
-def interval(rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
+def interval(
+    rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool, conformal: ConformalIntervals
+) -> np.ndarray:
     """Return the limits of central intervals, shape (n, K, 2).
 
     Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
     rule's noise, or Student's t with ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
     """
-    tails = _tails(coverage)
     if calibrated:
-        limits = calibrated_interval(targets, found, coverage)
+        limits = calibrated_interval(targets, found, coverage, conformal)
     else:
-        z, sd = _of_the_model(rule, targets, found, tails)
+        z, sd = _of_the_model(rule, targets, found, np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)]))
         limits = found.mean[:, :, None] + sd[:, :, None] * z
     if rule.counts:
         np.maximum(limits, 0.0, out=limits)
     return limits
 
 
-def calibrated_interval(targets: Targets, found: Prediction, coverage: float) -> np.ndarray:
-    """Return limits that contain the targets in training that often, shape (n, K, 2)."""
-    z, sd = targets.error_quantiles(_tails(coverage)), deviation(found, targets)
-    limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * z
+def calibrated_interval(
+    targets: Targets, found: Prediction, coverage: float, conformal: ConformalIntervals
+) -> np.ndarray:
+    """Return limits that contain the targets in training that often, shape (n, K, 2).
+
+    ``conformal`` has the sizes of errors and the levels that follow misses.
+    """
+    tails = conformal.tails(coverage) * [1.0, -1.0] + [0.0, 1.0]
+    sd = deviation(found, targets) * conformal.sizes(found.mean, targets.mean, targets.unit())
+    limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * targets.error_quantiles(tails)
     return limits
-
-
-def _tails(coverage: float) -> np.ndarray:
-    return np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)])
 
 
 def _of_the_model(rule: Rule, targets: Targets, found: Prediction, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,8 @@ from ..rules.ranges import Range
 from ..rules.rule import Rule
 from . import calibration as progressive
 from . import conformal
+from .conformal import ConformalSets
+from .intervals import ConformalIntervals
 from .targets import Prediction, Targets
 
 Noise = Sequence[tuple[float, float]]
@@ -219,13 +221,13 @@ class Task:
         """Yield name, numbers and range of the parts of what sets are made of."""
         return conformal.values(scores)
 
+    def conformal(self, scores: np.ndarray, settled: bool) -> ConformalSets | ConformalIntervals:
+        """Return what a state knows of sets of classes or of intervals; ``settled``: which follow no misses."""
+        return ConformalSets(conformal.settled(scores) if settled else scores)
+
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
         """Return what sets are made of, of a learner whose outputs are these among more, or which gets more."""
         return conformal.placed(own, outputs, n_outputs)
-
-    def settled_conformal(self, scores: np.ndarray) -> np.ndarray:
-        """Return what sets are made of, after rows in random order."""
-        return conformal.settled(scores)
 
     def merged_conformal(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         """Return what sets are made of, of learners whose training continued from a base."""
