@@ -42,6 +42,8 @@ GROUPS = {
         "intervals": ("intervals of numbers", "regression.md"),
         "variances": ("variances of predictions", "uncertainty.md"),
         "abstention": ("abstention", "uncertainty.md"),
+        "class_sets": ("sets of classes", "uncertainty.md"),
+        "bounded_risk": ("abstention that bounds the error", "uncertainty.md"),
         "active_learning": ("choice of rows to label", "active-learning.md"),
         "onnx": ("export to ONNX", "data-frames-and-export.md"),
         "coefficients": ("export to a predictor of scikit-learn", "data-frames-and-export.md"),
@@ -73,12 +75,14 @@ TOPIC_MODEL = "A topic model is a model of documents; `confidently topics` train
 BANDIT = "A bandit is trained by decisions and rewards; its `model` is any of the first two."
 STACK = "A stack has no single row of coefficients; use `to_onnx`."
 
+NO_SCORES = "It does not learn the scores of true classes before it learns their rows."
+
 NO: dict[tuple[str, str], No] = {
     **{
         (name, estimator): NUMBERS
         for name in (
             "three_classes", "label_sets", "dicts_of_labels", "new_classes", "class_weights", "probabilities",
-            "abstention", "decision_maps",
+            "abstention", "class_sets", "bounded_risk", "decision_maps",
         )
         for estimator in ("OnlineRegressor", "AutoRegressor")
     },
@@ -115,6 +119,11 @@ NO: dict[tuple[str, str], No] = {
     ("dicts_of_labels", "AutoClassifier"): No(
         "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
     ),
+    **{
+        (capability, name): No(NO_SCORES, f"no attribute '{method}'")
+        for capability, method in (("class_sets", "predict_set"), ("bounded_risk", "abstain"))
+        for name in ("MIRA", "OnlineMedLDA", "ContextualBandit")
+    },
     **{
         (name, "MIRA"): No(MIRA, error)
         for name, error in {

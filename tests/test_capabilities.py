@@ -260,6 +260,16 @@ def abstention(s):
     assert len(found.splitlines()) >= N
 
 
+def class_sets(s):
+    found = s.fitted().predict_set(s.X, 0.8)
+    assert found.shape == (N, 2) and 0 < found.mean() < 1
+
+
+def bounded_risk(s):
+    leave = s.fitted().abstain(s.X, 0.4)
+    assert leave.shape == (N,) and 0 <= leave.mean() < 1
+
+
 def active_learning(s):
     assert len(active.query(s.fitted(), s.X, 5)) == 5
 

@@ -289,7 +289,7 @@ def test_rules_lists_regression_rules_apart(ok):
     (("predict", "{classifier}", "{classes}", "--interval", "0.9"), "--interval needs a regression model"),
     (("predict", "{model}", "{data}", "--interval", "1"), "--interval"),
     (("predict", "{model}", "{data}", "--std", "--keep", "std"), "is also a column of predictions"),
-    (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "need a classifier; this model predicts numbers"),
+    (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "--abstain needs a classifier; this model predicts"),
     (("evaluate", "{model}", "{classes}"), "is not a number"),
     (("inspect", "{model}", "--class", "x"), "predicts one number: --class is for several, and for"),
     (("merge", "{model}", "{classifier}", "-o", "{data}.cw"), "m.cw predicts numbers and"),

@@ -60,6 +60,8 @@ COMMAND_LINES = {
         "predict sets.cw few.svm --proba --ranking",
         "predict sets.cw few.svm --json --margin",
         "predict words.cw few.txt --json",
+        "predict n3.cw few.svm --set 0.9 --max-risk 0.1",
+        "predict sets.cw few.svm --json --set 0.9",
         "predict n.numbers.cw fewnumbers.csv --std --interval 0.9",
     ],
     "evaluate": [
@@ -67,6 +69,7 @@ COMMAND_LINES = {
         "evaluate sets.cw sets.svm", "evaluate sets.cw sets.svm --json", "evaluate many.cw many.svm",
         "evaluate three.cw two.svm", "evaluate n.cw two.svm --risk-coverage --abstain 0.5",
         "evaluate three.cw three.svm --risk-coverage --abstain 0.9 --json", "evaluate n.numbers.cw numbers.csv",
+        "evaluate m.cw two.svm --set 0.9 --max-risk 0.01", "evaluate sets.cw sets.svm --set 0.9 --json",
         "evaluate n.numbers.cw numbers.csv --json",
     ],
     "compare": [

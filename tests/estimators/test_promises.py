@@ -77,7 +77,7 @@ def called(model, name, folder):
     method = getattr(model, name)
     arguments = {
         "marginal": (getattr(model, "classes_", [None])[-1],), "sample_weights": (2, 0),
-        "save": (folder / "m.cw",), "to_sklearn": (),
+        "save": (folder / "m.cw",), "to_sklearn": (), "abstain": (X, 0.99),
         "to_onnx": (), "as_model": (), "top_words": (), "get_feature_names_out": (), "clone": (), "weights": (),
     }  # fmt: skip
     if name.endswith("_one"):
@@ -108,6 +108,7 @@ REFUSED = {
     "full one-vs-rest": {"to_sklearn", "to_onnx"},
     "full softmax": {"to_sklearn", "to_onnx"},
     "full multilabel-one-vs-rest": {"to_sklearn", "to_onnx"},
+    **{f"{covariance} multilabel": {"abstain"} for covariance in ("diag", "full", "shared", "kernel")},
 }
 
 
@@ -120,7 +121,7 @@ def test_no_method_but_training_changes_a_model(name, tmp_path):
     assert len(methods) >= 3 and refused <= {*methods, "to_sklearn", "to_onnx", "marginal", "sample_weights"}
     for method in methods:
         if method in refused:
-            with pytest.raises((ValueError, AttributeError), match=r"kernel|covariance"):
+            with pytest.raises((ValueError, AttributeError), match=r"kernel|covariance|several labels"):
                 called(model, method, tmp_path)
         else:
             called(model, method, tmp_path)

@@ -40,7 +40,7 @@ def test_every_parameter_that_a_handler_reads_is_described(route):
     """The handler, or one of the functions of its module that it calls, reads each by its name."""
     below = [getattr(handlers, name, None) for name in route.handler.__code__.co_names if name.startswith("_")]
     source = "".join(map(inspect.getsource, [route.handler, *filter(inspect.isfunction, below)]))
-    read = re.findall(r'call\.(?:number|choice|query\.get|query\.getlist)\("(\w+)"', source)
+    read = re.findall(r'call\.(?:number|fraction|choice|query\.get|query\.getlist)\("(\w+)"', source)
     assert sorted(read) == sorted(name for name, _ in route.query)
 
 

@@ -116,6 +116,30 @@ class DictClassifier(OnDicts, base.MiniBatchClassifier):
         """Return the probabilities of the classes, one column per class, sorted; an empty frame before training."""
         return self._rows.frame_probabilities(X)
 
+    def predict_set_one(self, x: Mapping[Hashable, Any], coverage: float = 0.9) -> set[Any]:
+        """Return the classes that cannot be excluded; the true one is among them with a probability of ``coverage``.
+
+        See :meth:`confidently.OnlineClassifier.predict_set`. Until enough rows were learned, these are all classes.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a coverage outside (0, 1); with ``calibration=None``.
+        """
+        return self._rows.predict_set(x, coverage)
+
+    def abstain_one(self, x: Mapping[Hashable, Any], risk: float = 0.01) -> bool:
+        """Return whether to leave a row unanswered, so that at most a fraction ``risk`` of the answers is wrong.
+
+        See :meth:`confidently.OnlineClassifier.abstain`. Until enough answers were right, no row is answered.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a risk outside (0, 1); with ``calibration=None``.
+        """
+        return self._rows.abstains(x, risk)
+
     def _output_names(self) -> list[Any]:
         if self._rows.only_class() is not None:
             raise ValueError("fewer than two classes were seen; continue training until there are two")
@@ -345,6 +369,16 @@ class OnlineMultiLabelClassifier(GaussianOnDicts, base.MultiLabelClassifier):
     def predict_proba_one(self, x: Mapping[Hashable, Any], **kwargs: Any) -> dict[Any, dict[bool, float]]:
         """Return for every known label the probabilities that it is relevant and that it is not."""
         return {name: {False: 1.0 - p, True: p} for name, p in self._rows.label_probabilities(x).items()}
+
+    def predict_set_one(self, x: Mapping[Hashable, Any], coverage: float = 0.9) -> set[Any]:
+        """Return the labels that cannot be excluded: each relevant one with a probability of ``coverage``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For a coverage outside (0, 1); with ``calibration=None``.
+        """
+        return self._rows.predict_set(x, coverage)
 
 
 class DictRegressor(OnDicts, base.MiniBatchRegressor):

@@ -151,6 +151,74 @@ class AbstentionMetrics:
         }
 
 
+class SetMetrics:
+    """Coverage and size of sets of classes or of labels.
+
+    A row's true class, or each of its relevant labels, is to be in its set; an unknown one never is. The lowest and the
+    highest coverage are those of any 1,000 consecutive rows.
+
+    Parameters
+    ----------
+    coverage : float
+        The probability of the sets.
+    n_classes : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metrics = SetMetrics(0.9, 2)
+    >>> metrics.add(np.array([[True, False], [True, True]]), np.array([[False, True], [False, True]]), np.zeros(2, int))
+    >>> metrics.result()
+    {'probability': 0.9, 'coverage': 0.5, 'lowest': None, 'highest': None, 'mean_size': 1.5}
+    """
+
+    window = 1000
+
+    def __init__(self, coverage: float, n_classes: int) -> None:
+        self.coverage = coverage
+        self.rows = self.size = 0
+        self.covered, self.true, self.sizes = (np.zeros(n_classes, dtype=np.int64) for _ in range(3))
+        self.unknown = 0
+        self.lowest: float | None = None
+        self.highest: float | None = None
+        self._last = np.zeros((2, 0), dtype=np.int64)  # numbers of classes covered and true, of the last rows
+
+    def add(self, sets: np.ndarray, true: np.ndarray, unknown: np.ndarray) -> None:
+        """Add a batch of rows: booleans (rows, classes), and the number of unknown classes of each row."""
+        inside, size = sets & true, sets.sum(axis=1)
+        self.rows += len(sets)
+        self.size += int(size.sum())
+        self.covered += inside.sum(axis=0)
+        self.true += true.sum(axis=0)
+        self.sizes += size @ true
+        self.unknown += int(unknown.sum())
+        by_row = np.concatenate([self._last, [inside.sum(axis=1), true.sum(axis=1) + unknown]], axis=1)
+        before = np.pad(by_row.cumsum(axis=1), ((0, 0), (1, 0)))
+        covered, expected = before[:, self.window :] - before[:, : -self.window]
+        found = covered[expected > 0] / expected[expected > 0]
+        if len(found):
+            self.lowest = min(float(found.min()), 1.0 if self.lowest is None else self.lowest)
+            self.highest = max(float(found.max()), self.highest or 0.0)
+        self._last = by_row[:, -(self.window - 1) :]
+
+    def result(self) -> dict[str, float | None]:
+        """Return the measures, as fractions and counts."""
+        return {
+            "probability": self.coverage,
+            "coverage": _fraction(int(self.covered.sum()), int(self.true.sum()) + self.unknown),
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "mean_size": self.size / self.rows,
+        }
+
+    def by_class(self) -> list[dict[str, float | None]]:
+        """Return the coverage of every class, and the mean size of the sets of its rows."""
+        return [
+            {"coverage": _fraction(inside, n), "mean_size": _fraction(size, n)}
+            for inside, n, size in zip(self.covered, self.true, self.sizes, strict=True)
+        ]
+
+
 class LabelMetrics:
     """Measures of multilabel rows. Unknown labels count as missed."""
 

@@ -23,7 +23,7 @@ from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matrix, largest_value
 from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
-from ..rules.ranges import Range, check_choice, check_number
+from ..rules.ranges import UNIT, Range, check_choice, check_number
 from ..views.center import Center
 from ..views.columns import PLAIN, Columns
 from .recipe import Recipe, one_output
@@ -298,6 +298,33 @@ class DictRows:
         if self.as_matrices or self.calibration is None:
             return self._named(self._python_probabilities(x))
         return self._named(self.core.probabilities(x) or self._python_probabilities(x))
+
+    def predict_set(self, x: Row, coverage: float) -> set[Any]:
+        """Return the classes or labels that cannot be excluded: all of them until enough rows were learned."""
+        check_number("predict_set_one", "coverage", coverage, UNIT)
+        self._check_calibrated("predict_set_one")
+        if not self.table.multilabel and (only := self.only_class()) is not None:
+            return set(only)
+        found = self.label_probabilities(x) if self.table.multilabel else self.probabilities(x)
+        if not found:
+            return set()
+        names = self.table.names
+        p = np.array([[found[name] for name in names]])
+        [inside] = self.learner.conformal.sets(p, coverage, by_class=True).tolist()
+        return {name for name, is_inside in zip(names, inside, strict=True) if is_inside}
+
+    def abstains(self, x: Row, risk: float) -> bool:
+        """Return whether to leave a row unanswered, so that at most a fraction of the answers is wrong."""
+        check_number("abstain_one", "risk", risk, UNIT)
+        self._check_calibrated("abstain_one")
+        if self.fewer_than_two:
+            return True
+        least: float = self.learner.conformal.least_probability(risk)
+        return max(self.probabilities(x).values()) < least
+
+    def _check_calibrated(self, method: str) -> None:
+        if self.calibration is None:
+            raise ValueError(f"{method}: calibration=None has calibrated nothing; use calibration='progressive'")
 
     def margin_distribution(self, x: Row) -> tuple[dict[Any, float], dict[Any, float]]:
         """Return mean and variance of each class's score; with two, of the margin of the one that is sorted last."""

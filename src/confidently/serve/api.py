@@ -55,6 +55,8 @@ class Route(NamedTuple):
 
 WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
 PARK = ("park", {"enum": ["false", "true"], "default": "false"})
+SET = ("set", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
+MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0})
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
@@ -64,7 +66,7 @@ HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 ROUTES = (
     Route(
         "POST", f"{MODEL}/predict", handlers.predict, "predict", m.PredictBody, (m.Prediction, m.Predictions),
-        lines="both",
+        (SET, MAX_RISK), lines="both",
     ),
     Route("POST", f"{MODEL}/learn", handlers.learn, "learn", m.LearnBody, m.Receipt, (WAIT,), lines="both"),
     Route("POST", f"{MODEL}/labels", handlers.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK), lines="both"),

@@ -193,6 +193,13 @@ class EngineMetrics(Collector):
                 CounterMetricFamily, "Rows set aside because the model could not learn them",
                 lambda h: h.metrics.refused,
             ),
+            "alarms": (
+                CounterMetricFamily, "Times the order of rows was doubtful", lambda h: h.model.conformal.alarms
+            ),
+            "rows_since_alarm": (
+                GaugeMetricFamily, "Rows since the order was doubtful last, or since the first one",
+                lambda h: h.model.conformal.rows_since_alarm,
+            ),
             "features": (GaugeMetricFamily, "Features of the model", lambda h: h.model.stream.learner.n_features),
             "waiting_rows": (GaugeMetricFamily, "Rows in the log that are not learned yet", lambda h: len(h.waiting)),
             "failed": (GaugeMetricFamily, "Whether the model has stopped", lambda h: float(h.failed is not None)),

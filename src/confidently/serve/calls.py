@@ -23,6 +23,7 @@ MAX_BODY = 16 << 20  # bytes, of JSON
 MAX_LINE = 4 << 20  # bytes, of a row in NDJSON
 BODY_SECONDS = 30.0  # between two pieces of a body
 PATH = re.compile(r"(.*) - at `\$(.*)`", re.DOTALL)
+NUMBER = re.compile(r"[0-9]{0,30}\.?[0-9]{1,30}([eE][-+]?[0-9]{1,3})?")
 STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]|\[\.\.\.\]")
 
 Body = TypeVar("Body")
@@ -155,6 +156,15 @@ class Call:
         if not re.fullmatch(r"[0-9]{1,18}", text) or not low <= int(text) <= high:
             raise Problem("invalid-parameter", f"{name}: expected an integer from {low} to {high}, got {text[:40]!r}")
         return int(text)
+
+    def fraction(self, name: str) -> float | None:
+        """Return a number between 0 and 1 of the query, if it is there."""
+        text = self.query.get(name)
+        if text is None:
+            return None
+        if NUMBER.fullmatch(text) is None or not 0.0 < float(text) < 1.0:
+            raise Problem("invalid-parameter", f"{name}: expected a number between 0 and 1, got {text[:40]!r}")
+        return float(text)
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:
         """Return a word of the query; the first allowed one is the default."""

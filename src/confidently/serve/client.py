@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 import msgspec
@@ -90,7 +91,7 @@ class Client:
         return self._json("GET", "")
 
     def metrics(self) -> dict[str, Any]:
-        """Return progressive error, log-loss, their course, calibration and rates."""
+        """Return progressive error, log-loss, their course, calibration, alarms and rates."""
         return self._json("GET", "/metrics")
 
     def delete(self) -> None:
@@ -105,10 +106,25 @@ class Client:
 
     # --- rows --------------------------------------------------------------------------------------------------------
 
-    def predict(self, features: Mapping[str, Any], id: str | None = None) -> dict[str, Any]:
-        """Return the prediction of a row; with an id the row is stored, so that its label can follow."""
+    def predict(
+        self, features: Mapping[str, Any], id: str | None = None, *, coverage: float | None = None,
+        max_risk: float | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Return the prediction of a row; with an id the row is stored, so that its label can follow.
+
+        Parameters
+        ----------
+        features : mapping
+        id : str, optional
+        coverage : float, optional
+            In (0, 1): ``set`` then has the classes that cannot be excluded, the most probable first; the true one is
+            among them with this probability.
+        max_risk : float, optional
+            In (0, 1): ``abstain`` is then whether not to rely on the label, so that at most this fraction of the
+            others is wrong.
+        """
         body = {"features": features} | ({} if id is None else {"id": id})
-        return self._json("POST", "/predict", body)
+        return self._json("POST", _asking(coverage, max_risk), body)
 
     def learn(
         self, features: Mapping[str, Any], label: Any, id: str | None = None, weight: float = 1.0, wait: bool = False
@@ -129,12 +145,14 @@ class Client:
         """
         return self._lines("/learn", ({"id": new_id()} | dict(row) for row in rows))
 
-    def predict_many(self, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def predict_many(
+        self, rows: Iterable[Mapping[str, Any]], *, coverage: float | None = None, max_risk: float | None = None
+    ) -> list[dict[str, Any]]:
         """Predict rows such as ``{"features": {...}}``; return a prediction or a problem for each.
 
-        Rows with an ``"id"`` are stored, so that their labels can follow.
+        Rows with an ``"id"`` are stored, so that their labels can follow; the rest is as for :meth:`predict`.
         """
-        return self._lines("/predict", rows)
+        return self._lines(_asking(coverage, max_risk), rows)
 
     def label_many(self, labels: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Send labels such as ``{"id": "m-17", "label": "spam"}``; return a receipt or a problem for each."""
@@ -182,6 +200,12 @@ class Client:
                     raise _refusal(answer)
             time.sleep(pause)
             pause = min(2 * pause, 2.0)
+
+
+def _asking(coverage: float | None, max_risk: float | None) -> str:
+    """Return the address of predictions with what is to be promised of them."""
+    asked = {"set": coverage, "max_risk": max_risk}
+    return f"/predict?{urlencode({name: value for name, value in asked.items() if value is not None})}".rstrip("?")
 
 
 def new_id() -> str:

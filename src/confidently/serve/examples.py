@@ -16,7 +16,7 @@ from .events import Event, Stored
 from .hosted import Hosted
 from .labelling import candidate
 from .log import EventLog, now, refuse_other_content, same_json
-from .predicted import Answer
+from .predicted import Answer, Promises
 from .problems import Problem, tried
 from .requests import Request, RowsQuestion
 from .rows import labelled_line, one_line, same_label
@@ -297,6 +297,16 @@ def predict(hosted: Hosted, rows: Sequence[Question]) -> Request:
     """Return a question about rows, answered with an ``Answer`` for each."""
 
     return RowsQuestion(hosted, [row.features for row in rows])
+
+
+def promises(hosted: Hosted, answers: Sequence[Answer], asked: Promises) -> Request:
+    """Return a question about answers, answered with what is promised of each."""
+
+    def work(log: EventLog, request: Request) -> list[dict[str, Any]]:
+        hosted.check_working()
+        return hosted.model.promises(answers, asked)
+
+    return Request(work)
 
 
 def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:

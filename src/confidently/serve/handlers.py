@@ -28,7 +28,7 @@ from .erasing import erase
 from .hosted import Hosted
 from .labelling import LEASE_SECONDS
 from .lines import ROWS_PER_CHUNK, by_lines
-from .predicted import Answer
+from .predicted import Answer, Promises
 from .problems import Problem, tried
 from .replies import NDJSON, Flow, Reply, Sendable, answered, encoder
 from .requests import Request
@@ -43,9 +43,9 @@ T = TypeVar("T")
 
 async def predict(call: Call) -> Sendable:
     """Predict rows; the model does not change."""
-    hosted = call.hosted
+    hosted, asked = call.hosted, _promises(call)
     if call.is_ndjson:
-        return by_lines(call, partial(_predict_lines, call, hosted))
+        return by_lines(call, partial(_predict_lines, call, hosted, asked))
     body = await call.message(m.PredictBody)
     if isinstance(body.features, msgspec.UnsetType) == isinstance(body.instances, msgspec.UnsetType):
         raise Problem("invalid-body", 'expected "features" of one row, or "instances": a list of rows')
@@ -53,7 +53,7 @@ async def predict(call: Call) -> Sendable:
         assert not isinstance(body.features, msgspec.UnsetType)
         id = body.id if body.id is not None else call.key
         row = examples.question(hosted, id, bytes(body.features))
-        [found] = await _predicted(call, hosted, [row])
+        [found] = await _predicted(call, hosted, asked, [row])
         if isinstance(found, Problem):
             raise found
         return answered(found)
@@ -61,16 +61,23 @@ async def predict(call: Call) -> Sendable:
         tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
         for k, one in enumerate(body.instances)
     ]
-    both = _filled(checked, await _predicted(call, hosted, _good(checked)))
+    both = _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
     shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
     return answered({"predictions": shown})
 
 
-async def _predict_lines(call: Call, hosted: Hosted, lines: list[bytes]) -> list[Any]:
+def _promises(call: Call) -> Promises:
+    """Return what is to be promised of predictions."""
+    asked = Promises(call.fraction("set"), call.fraction("max_risk"))
+    call.hosted.model.check_promises(asked)
+    return asked
+
+
+async def _predict_lines(call: Call, hosted: Hosted, asked: Promises, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.Instance)
     rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_questions(hosted, rows))
-    return _filled(checked, await _predicted(call, hosted, _good(checked)))
+    return _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
 
 
 def _good(parts: list[T | Problem]) -> list[T]:
@@ -84,7 +91,9 @@ def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
     return [part if isinstance(part, Problem) else next(following) for part in parts]
 
 
-async def _predicted(call: Call, hosted: Hosted, rows: list[examples.Question]) -> list[m.Prediction | Problem]:
+async def _predicted(
+    call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
+) -> list[m.Prediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
     if not rows:
         return []
@@ -92,8 +101,15 @@ async def _predicted(call: Call, hosted: Hosted, rows: list[examples.Question]) 
     if any(row.id is not None for row in rows):
         given = [answer for answer in found if isinstance(answer, Answer)]
         found = await call.log(examples.store_predictions(call.engine, hosted, rows, given))
+    if asked == Promises():
+        return [
+            one if isinstance(one, Problem) else m.Prediction(row.id, *one)
+            for row, one in zip(rows, found, strict=True)
+        ]
+    more = iter(await call.ask(examples.promises(hosted, _good(found), asked)))
     return [
-        one if isinstance(one, Problem) else m.Prediction(row.id, *one) for row, one in zip(rows, found, strict=True)
+        one if isinstance(one, Problem) else m.Prediction(row.id, *one, **next(more))
+        for row, one in zip(rows, found, strict=True)
     ]
 
 
@@ -254,9 +270,10 @@ async def rebuild(call: Call) -> Sendable:
 
 
 async def metrics(call: Call) -> Sendable:
-    """Return progressive error and log-loss, their course, calibration, rates of the last hour, and labelling."""
-    hosted = call.hosted
-    return answered(hosted.metrics.shown() | {"labelling": _labelling(hosted)})
+    """Return progressive error and log-loss, their course, calibration, alarms, rates of the last hour, labelling."""
+    hosted, learned = call.hosted, call.hosted.model.conformal
+    alarms = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
+    return answered(hosted.metrics.shown() | alarms | {"labelling": _labelling(hosted)})
 
 
 def _labelling(hosted: Hosted) -> dict[str, Any]:

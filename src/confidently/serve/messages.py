@@ -42,7 +42,11 @@ class PredictBody(Struct, forbid_unknown_fields=True):
 
 
 class Prediction(Struct):
-    """What the model says of a row. ``ask``: the margin is within one standard deviation of zero."""
+    """What the model says of a row. ``ask``: the margin is within one standard deviation of zero.
+
+    With ``?set=``, ``set`` has the classes that cannot be excluded, the most probable first; with ``?max_risk=``,
+    ``abstain`` is whether the label should not be relied on.
+    """
 
     id: str | None
     label: int | str | list[int | str] | None
@@ -50,6 +54,8 @@ class Prediction(Struct):
     margin: float
     variance: float
     ask: bool
+    set: list[int | str] | UnsetType = UNSET
+    abstain: bool | UnsetType = UNSET
 
 
 SCHEMAS = "#/components/schemas/"

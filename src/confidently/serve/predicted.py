@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 from ..arrays import predicted_numbers
 from ..data.class_order import sorted_numbers
 from ..learner.streams import StreamLearner
+from ..tasks.conformal import ConformalSets
 
 UNSURE = 1.0  # standard deviations from zero below which a margin asks for a label
 
@@ -40,6 +42,27 @@ class Answer(NamedTuple):
     def of(cls, note: bytes) -> Self:
         """Return the answer that an event of a prediction keeps."""
         return cls(**msgspec.json.decode(note))
+
+
+class Promises(NamedTuple):
+    """What is promised of predictions: the coverage of their sets, and the risk of those that are relied on."""
+
+    coverage: float | None = None
+    risk: float | None = None
+
+    def of(self, answers: Sequence[Answer], names: Sequence[Any], learned: ConformalSets) -> list[dict[str, Any]]:
+        """Return for each prediction its ``set``, of classes by name, and whether to ``abstain``, if asked for."""
+        found: list[dict[str, Any]] = [{} for _ in answers]
+        if self.coverage is not None and answers:
+            p = np.array([[answer.probability.get(str(name), 0.0) for name in names] for answer in answers])
+            inside, ranked = learned.sets(p, self.coverage, by_class=True), np.argsort(-p, axis=1, kind="stable")
+            for own, order, one in zip(inside, ranked.tolist(), found, strict=True):
+                one["set"] = [names[k] for k in order if own[k] and names[k] is not None]
+        if self.risk is not None:
+            least = learned.least_probability(self.risk)
+            for answer, one in zip(answers, found, strict=True):
+                one["abstain"] = max(answer.probability.values(), default=0.0) < least
+        return found
 
 
 def answers_of(

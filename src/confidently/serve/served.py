@@ -26,7 +26,8 @@ from ..models.explanation import Explanation, explain
 from ..models.model import Model, calibration_of
 from ..models.stack_explanation import StackExplanation, explain_stack
 from ..stack.stack import Stack
-from .predicted import Answer, answers_of
+from ..tasks.conformal import ConformalSets, untrained
+from .predicted import Answer, Promises, answers_of
 from .problems import Problem
 from .rows import QuestionReader, RowReader
 from .settings import ModelSettings, Setup
@@ -310,7 +311,7 @@ class ServedModel:
     def answers(self, lines: Sequence[bytes]) -> list[Answer]:
         """Return what the model says of rows without labels."""
         batch, learner = self._questions.batch(lines), self.stream.learner
-        if not learner.n_classes or (isinstance(learner, Stack) and not learner.members):
+        if not self._has_begun:
             return [Answer(None, {}, 0.0, 0.0, True)] * len(batch)
         if self._answering is None:
             learner = copy(learner)  # which may get a feature for all those that are not known
@@ -319,6 +320,30 @@ class ServedModel:
         learner, matrix = self._answering.learner, self._answering.matrix(batch)
         margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
         return answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether there is something that answers: a class, and of a stack a member."""
+        learner = self.stream.learner
+        return bool(learner.n_classes) and not (isinstance(learner, Stack) and not learner.members)
+
+    @property
+    def conformal(self) -> ConformalSets:
+        """What is known about the scores of true classes."""
+        return self.stream.learner.conformal if self._has_begun else ConformalSets(untrained(0))
+
+    def check_promises(self, asked: Promises) -> None:
+        """Raise a ``Problem`` if the model cannot promise what is asked for."""
+        names = [name for name, value in zip(("set", "max_risk"), asked, strict=True) if value is not None]
+        if names and self._calibration is None:
+            raise Problem("invalid-parameter", f'{names[0]}: the model has "calibration": "none", so nothing is known')
+        if asked.risk is not None and self.stream.learner.task.multilabel:
+            raise Problem("invalid-parameter", "max_risk: rows of the model have several labels; use set")
+
+    def promises(self, answers: Sequence[Answer], asked: Promises) -> list[dict[str, Any]]:
+        """Return what is promised of answers."""
+        names = self.stream.learner.task.names(self.stream.classes.names) if self._has_begun else self.classes
+        return asked.of(answers, names, self.conformal)
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
         """Return the contribution of every feature of a row; for a stack, that of every member too.

@@ -27,6 +27,8 @@ CERTAINTY = 0.99  # that the error of answers is not larger than asked for: abou
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
 MAX_CHANGE, MAX_COUNT, MAX_CAPITAL = 2.0, 1e104, 1e12
 ALARMS, QUIET = 1, 2  # in the martingale
+ROUNDING = 1e-9  # relative, of sums of rows
+NO_ANSWERS = "none of the answers before are known to be wrong in at most {:g} of the cases"
 Values = Iterator[tuple[str, np.ndarray, Range]]
 
 
@@ -159,6 +161,24 @@ class ConformalSets:
         """Rows since the last alarm, or since the first row."""
         return int(self._state[MARTINGALE + QUIET])
 
+    @property
+    def last_alarm(self) -> int | None:
+        """The row of the last alarm, from 1 and of those learned; None: there was none."""
+        return int(self._state[SCORES + 2]) - self.rows_since_alarm if self.alarms else None
+
+    def shortage(self, coverage: float) -> str | None:
+        """Return why sets have every class, as text; None if there are rows enough to leave some out.
+
+        The p-value of a class is at least 1/(rows + 1).
+        """
+        needed = 1.0 / (1.0 - coverage) - 1.0
+        if self.rows >= needed * (1.0 - ROUNDING):
+            return None
+        return (
+            f"sets have every class: coverage {coverage:g} needs {needed:,.0f} rows, and those learned count as "
+            f"{self.rows:,.0f}, since old ones count less"
+        )
+
     def error(self, coverage: float, by_class: bool) -> float:
         """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it."""
         start = OWN_LEVELS if by_class else 0
@@ -175,6 +195,8 @@ class ConformalSets:
 
     def sets(self, probabilities: np.ndarray, coverage: float, by_class: bool) -> np.ndarray:
         """Return which classes are in the set of each row, booleans of shape (n, classes)."""
+        if self.shortage(coverage):
+            return np.ones(probabilities.shape, np.bool_)
         found: np.ndarray = self.p_values(probabilities, by_class) > self.error(coverage, by_class)
         return found
 

@@ -12,7 +12,7 @@ from ..inputs import load_predictor, reported
 from ..options.arguments import FRACTION, data_argument, json_option, model_argument, quiet_option
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
-from ..options.predictions import check_one_class
+from ..options.predictions import check_one_class, check_promises, promise_options
 from ..options.reading import new_data_options, new_missing_label_option, opening_of
 from ..output.text import digits, percent, say, table
 
@@ -38,6 +38,7 @@ UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown
 EXAMPLES = (
     "confidently evaluate spam.cw new.jsonl",
     "confidently evaluate spam.cw new.jsonl --abstain 0.9 --risk-coverage",
+    "confidently evaluate spam.cw new.jsonl --set 0.9 --max-risk 0.01",
     "confidently evaluate price.cw clicks.csv",
 )
 
@@ -56,6 +57,11 @@ EXAMPLES = (
     is_flag=True,
     help="Also show the error when only the most probable predictions are made, and the area under this curve.",
 )
+@promise_options(
+    "Also measure predict --set: how many sets have the true class (label), in all and in any 1,000 rows, and their "
+    "size.",
+    "Also measure predict --max-risk: the fraction of the rows that are predicted, and their error.",
+)
 @new_data_options
 @new_missing_label_option
 @plot_option
@@ -66,6 +72,8 @@ def evaluate(
     data: tuple[str, ...],
     abstain: float | None,
     risk_coverage: bool,
+    set: float | None,
+    max_risk: float | None,
     plot: str | None,
     quiet: bool,
     as_json: bool,
@@ -88,10 +96,12 @@ def evaluate(
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
             check_one_class(option, model.learner.task)
-    from ..output.measures import evaluate_model
+    check_promises(set, max_risk, model)
+    from ..output.measures import Wanted, evaluate_model
 
     with reported():
-        result, curve = evaluate_model(model, data, abstain, risk_coverage, quiet=quiet, **opening_of(options))
+        wanted = Wanted(abstain, risk_coverage, set, max_risk)
+        result, curve = evaluate_model(model, data, wanted, quiet=quiet, **opening_of(options))
     if plot and curve is not None:
         from ..output.plots import plot_risk_coverage, save_plot
 
@@ -112,6 +122,20 @@ def _text(result: dict[str, Any], plot: str | None) -> str:
         rows += [
             [f"coverage at p >= {found['probability']:g}", percent(found["coverage"])],
             [f"error at p >= {found['probability']:g}", _percent(found["error"])],
+        ]
+    if "max_risk" in result:
+        found = result["max_risk"]
+        rows += [
+            [f"predicted at risk {found['risk']:g}", percent(found["coverage"])],
+            [f"error at risk {found['risk']:g}", _percent(found["error"])],
+        ]
+    if "set" in result:
+        found = result["set"]
+        ends = [[f"{name} in any 1,000 rows", _percent(found[name])] for name in ("lowest", "highest")]
+        rows += [
+            [f"coverage of {100 * found['probability']:g} % sets", _percent(found["coverage"])],
+            *(ends if found["lowest"] is not None else []),
+            ["mean size of sets", f"{found['mean_size']:.2f}"],
         ]
     parts = [table(rows) + _unknown_text(result["unknown_classes"]), _class_table(result["classes"])]
     if "risk_coverage" in result:
@@ -171,11 +195,16 @@ def _class_table(classes: list[dict[str, Any]]) -> str:
 
 
 def _table_of(classes: list[dict[str, Any]]) -> str:
-    lines = [
-        [entry["name"], f"{entry['rows']:,}", *(_percent(entry[k]) for k in ("precision", "recall"))]
-        for entry in classes
-    ]
-    return table([["class", "rows", "precision", "recall"], *lines])
+    names = [name for name in ("precision", "recall", "coverage") if name in classes[0]]
+    header, lines = (
+        ["class", "rows", *names],
+        [[entry["name"], f"{entry['rows']:,}", *(_percent(entry[name]) for name in names)] for entry in classes],
+    )
+    if "mean_size" in classes[0]:
+        header.append("size of sets")
+        for line, size in zip(lines, (entry["mean_size"] for entry in classes), strict=True):
+            line.append("-" if size is None else f"{size:.2f}")
+    return table([header, *lines])
 
 
 def _percent(fraction: float | None) -> str:

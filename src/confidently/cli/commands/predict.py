@@ -12,8 +12,10 @@ from ..options.command import Command
 from ..options.predictions import (
     check_kind,
     check_predictions,
+    check_promises,
     interval_option,
     prediction_options,
+    promise_options,
     requested,
 )
 from ..options.reading import new_data_options, opening_of
@@ -21,6 +23,7 @@ from ..options.reading import new_data_options, opening_of
 EXAMPLES = (
     "confidently predict spam.cw new.jsonl --proba",
     "confidently predict spam.cw new.jsonl --abstain 0.9 -o predicted.csv",
+    "confidently predict spam.cw new.jsonl --set 0.9 --max-risk 0.01 -o safe.csv",
     "confidently predict clicks.cw clicks.csv --margin --std --keep device",
     "confidently predict price.cw clicks.csv --interval 0.9 -o prices.csv",
 )
@@ -30,6 +33,12 @@ EXAMPLES = (
 @model_argument
 @data_argument
 @prediction_options
+@promise_options(
+    "Add the set of classes that has the true one (of labels: each relevant one) with probability FLOAT, the most "
+    "probable first.",
+    "Predict - (in JSON and Parquet: null) where the model abstains, so that at most the fraction FLOAT of the other "
+    "predictions is wrong.",
+)
 @interval_option
 @new_data_options
 def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
@@ -47,4 +56,5 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
 
     model = load_predictor(model_path, data)
     check_kind(options, model.learner.task)
+    check_promises(wanted.coverage, wanted.max_risk, model)
     write_predictions(predictions_of(model, wanted), data, options, **opening_of(options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,12 @@ from .files import OUTPUT
 from .sections import adding
 
 if TYPE_CHECKING:
+    from ...models.model import Model
     from ...tasks.task import Task
 
 JSON_FORMAT = "jsonl"  # of --json
 NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
-FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain")
+FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain", "set", "max_risk")
 TOPIC = "topic"  # the columns of a topic model with the topics' proportions
 
 
@@ -45,6 +47,16 @@ class Requested:
     abstain: float | None = None
     keep: tuple[str, ...] = ()
     interval: float | None = None
+    coverage: float | None = None
+    max_risk: float | None = None
+
+
+def promise_options(set_help: str, risk_help: str) -> Callable[[Any], Any]:
+    """Return the options that ask for sets of classes, and for answers of which few are wrong."""
+    return adding([
+        click.option("--set", type=PROBABILITY, help=set_help),
+        click.option("--max-risk", type=PROBABILITY, help=risk_help),
+    ])  # fmt: skip
 
 
 interval_option = click.option(
@@ -112,14 +124,28 @@ def check_predictions(options: dict[str, Any]) -> None:
         raise click.UsageError(
             f"--json writes JSON Lines, got --output-format {options['output_format']}; use one of the two"
         )
+    if options["abstain"] is not None and options.get("max_risk") is not None:
+        raise click.UsageError("--abstain and --max-risk are mutually exclusive; use one")
 
 
 def check_one_class(option: str, task: Task) -> None:
     """Reject an option that needs one class per row, if the model's rows have several labels, or numbers."""
     if task.regression:
-        raise click.UsageError("--abstain and --risk-coverage need a classifier; this model predicts numbers")
+        raise click.UsageError(f"{option} needs a classifier; this model predicts numbers")
     if task.multilabel:
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
+
+
+def check_promises(coverage: float | None, max_risk: float | None, model: Model) -> None:
+    """Reject ``--set`` and ``--max-risk`` for a model that has not learned how often its predictions are right."""
+    asked = {"--set": coverage is not None, "--max-risk": max_risk is not None}
+    task, given = model.learner.task, [option for option, is_used in asked.items() if is_used]
+    if given and task.regression:
+        raise click.UsageError(f"{given[0]} needs a classifier; this model predicts numbers")
+    if max_risk is not None:
+        check_one_class("--max-risk", task)
+    if given and model.calibration is None:
+        raise click.UsageError(f"{given[0]} needs a calibration, which --calibration none leaves out; train with it")
 
 
 def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:
@@ -131,7 +157,8 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
         raise click.UsageError(f"--keep: duplicate column {twice[0]!r}; name each column once")
     numbers = frozenset([*further, *(name for name in NUMBERS if options[name])])
     ranking = options["ranking"] or options["top"] is not None
-    return Requested(numbers, ranking, options["top"], options["abstain"], keep, options.get("interval"))
+    more = (options.get(name) for name in ("interval", "set", "max_risk"))
+    return Requested(numbers, ranking, options["top"], options["abstain"], keep, *more)
 
 
 def check_kind(options: dict[str, Any], task: Task) -> None:

@@ -18,11 +18,12 @@ from ...evaluation.metrics import (
     ClassMetrics,
     LabelMetrics,
     RegressionMetrics,
+    SetMetrics,
     area_under_curve,
 )
 from ..inputs import BadInput, open_for
 from ..options.predictions import Requested
-from .predictions import ClassPredictions
+from .predictions import ClassPredictions, least_probability, warn_of_shortage
 from .reporter import reported_batches
 from .text import class_name
 
@@ -33,19 +34,28 @@ if TYPE_CHECKING:
 COVERAGE = 0.9  # of the intervals of numbers that are measured
 
 
+class Wanted(NamedTuple):
+    """Measures that not every evaluation has; all but the coverage of sets need a model of one class per row."""
+
+    abstain: float | None = None
+    by_coverage: bool = False
+    coverage: float | None = None
+    max_risk: float | None = None
+
+
 def evaluate_model(
-    model: Model, paths: Sequence[str], abstain: float | None = None, by_coverage: bool = False, **opening: Any
+    model: Model, paths: Sequence[str], wanted: Wanted, **opening: Any
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
     """Return all measures, overall and by class, and the errors by coverage if they are wanted.
 
-    ``abstain`` and ``by_coverage`` need a model of one class per row. ``opening`` goes to :func:`open_for`, except for
+    ``opening`` goes to :func:`open_for`, except for
     ``quiet``; with ``quiet=False`` progress is reported.
     """
     if model.learner.task.regression:
         return _number_metrics(model, paths, **opening).result(), None
     if model.learner.task.multilabel:
-        return _evaluate_labels(model, paths, opening), None
-    return _evaluate(model, paths, abstain, by_coverage, opening)
+        return _evaluate_labels(model, paths, wanted, opening), None
+    return _evaluate(model, paths, wanted, opening)
 
 
 def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
@@ -84,9 +94,13 @@ def _number_metrics(model: Model, paths: Sequence[str], quiet: bool = True, **op
 
 
 def _evaluate(
-    model: Model, paths: Sequence[str], abstain: float | None, by_coverage: bool, opening: dict[str, Any]
+    model: Model, paths: Sequence[str], wanted: Wanted, opening: dict[str, Any]
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
-    metrics, abstaining = ClassMetrics(len(model.classes)), AbstentionMetrics(0.0 if abstain is None else abstain)
+    metrics, sets, abstaining = (
+        ClassMetrics(len(model.classes)),
+        _set_metrics(model, wanted),
+        _abstaining(model, wanted),
+    )
     binary, scores, truths, right, certain = model.learner.task.binary, [], [], [], []
     unknown: Counter[Any] = Counter()
     for _, truth, score, predicted, probabilities in _answered(model, paths, unknown, **opening):
@@ -95,17 +109,25 @@ def _evaluate(
         if binary:
             scores.append(score[truth >= 0])
             truths.append(truth[truth >= 0] == 1)
-        abstaining.add(truth == predicted, probability)
-        if by_coverage:
+        for one in abstaining.values():
+            one.add(truth == predicted, probability)
+        if sets is not None:
+            known = truth[:, None] == np.arange(len(model.classes))
+            sets.add(_sets(model, probabilities, sets), known, (truth < 0).astype(np.int64))
+        if wanted.by_coverage:
             right.append(truth == predicted)
             certain.append(probability)
     result: dict[str, Any] = metrics.result()
     if binary:
         result["auc"] = area_under_curve(np.concatenate(scores), np.concatenate(truths))
-    if abstain is not None:
-        result["abstain"] = abstaining.result()
+    result |= {name: one.result() for name, one in abstaining.items()}
+    if wanted.max_risk is not None:
+        found = result["max_risk"]
+        result["max_risk"] = {"risk": wanted.max_risk, **found}
+        if found["probability"] > 1.0:  # infinite, which JSON has not
+            result["max_risk"]["probability"] = None
     curve = None
-    if by_coverage:
+    if wanted.by_coverage:
         correct = np.concatenate(right)
         curve = risk_coverage(np.ones_like(correct), correct, np.concatenate(certain))
         result["risk_coverage"] = [
@@ -114,16 +136,44 @@ def _evaluate(
         result["risk_coverage_area"] = curve.area
     order = sorted_numbers(model.classes)
     confusion = metrics.confusion[np.ix_(order, order)].tolist()
-    listed = {"unknown_classes": _by_rows(unknown), "classes": _by_class(model, metrics), "confusion": confusion}
-    return result | listed, curve
+    listed = {"unknown_classes": _by_rows(unknown), "classes": _by_class(model, metrics, sets), "confusion": confusion}
+    return result | _set_result(sets) | listed, curve
 
 
-def _evaluate_labels(model: Model, paths: Sequence[str], opening: dict[str, Any]) -> dict[str, Any]:
-    metrics, names = LabelMetrics(len(model.classes)), Counter[Any]()
+def _evaluate_labels(model: Model, paths: Sequence[str], wanted: Wanted, opening: dict[str, Any]) -> dict[str, Any]:
+    metrics, names, sets = LabelMetrics(len(model.classes)), Counter[Any](), _set_metrics(model, wanted)
     for answers in _answered(model, paths, names, **opening):
         relevant, unknown = _relevant_labels(answers, len(model.classes))
         metrics.add(relevant, unknown, answers.scores, answers.predicted)
-    return metrics.result() | {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics)}
+        if sets is not None:
+            sets.add(_sets(model, answers.probabilities, sets), relevant, unknown)
+    listed = {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics, sets)}
+    return metrics.result() | _set_result(sets) | listed
+
+
+def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
+    """Return the measures of sets, if they are wanted."""
+    if wanted.coverage is None:
+        return None
+    warn_of_shortage(model, wanted.coverage)
+    return SetMetrics(wanted.coverage, len(model.classes))
+
+
+def _sets(model: Model, probabilities: np.ndarray, metrics: SetMetrics) -> np.ndarray:
+    found: np.ndarray = model.learner.conformal.sets(probabilities, metrics.coverage, by_class=True)
+    return found
+
+
+def _set_result(sets: SetMetrics | None) -> dict[str, Any]:
+    return {} if sets is None else {"set": sets.result()}
+
+
+def _abstaining(model: Model, wanted: Wanted) -> dict[str, AbstentionMetrics]:
+    """Return the measures of abstention that are wanted, by the name of their option."""
+    found = {} if wanted.abstain is None else {"abstain": AbstentionMetrics(wanted.abstain)}
+    if wanted.max_risk is not None:
+        found["max_risk"] = AbstentionMetrics(least_probability(model, wanted.max_risk))
+    return found
 
 
 def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
@@ -182,6 +232,7 @@ def _by_rows(unknown: Counter[Any]) -> list[dict[str, Any]]:
     return [{"name": class_name(name), "rows": rows} for name, rows in unknown.most_common()]
 
 
-def _by_class(model: Model, metrics: ClassMetrics | LabelMetrics) -> list[dict[str, Any]]:
+def _by_class(model: Model, metrics: ClassMetrics | LabelMetrics, sets: SetMetrics | None) -> list[dict[str, Any]]:
     measured = metrics.by_class()
-    return [{"name": class_name(model.classes[k]), **measured[k]} for k in sorted_numbers(model.classes)]
+    of_sets: list[dict[str, Any]] = [{}] * len(measured) if sets is None else sets.by_class()
+    return [{"name": class_name(model.classes[k]), **measured[k], **of_sets[k]} for k in sorted_numbers(model.classes)]

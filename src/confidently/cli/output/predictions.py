@@ -10,6 +10,8 @@ import click
 import numpy as np
 
 from ...data.class_order import sorted_numbers
+from ...data.warning import warn
+from ...tasks.conformal import NO_ANSWERS
 from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
 from .text import class_name
 
@@ -49,7 +51,7 @@ class Column:
     Attributes
     ----------
     name : str
-        "class", "labels", "ranking", one of :data:`NUMBERS`, "topic", or the name of a column kept of the input.
+        "class", "labels", "ranking", "set", one of :data:`NUMBERS`, "topic", or the name of a column kept of the input.
     part : str or None
         The class that the column is about, if there is one column of this name per class.
     kind : str
@@ -92,6 +94,21 @@ class Predictions:
 
     def _values(self, batch: Batch) -> list[Sequence[Any]]:
         raise NotImplementedError
+
+
+def warn_of_shortage(model: Model, coverage: float) -> None:
+    """Warn if sets have every class, since too few rows were learned."""
+    if text := model.learner.conformal.shortage(coverage):
+        warn(f"--set: {text}")
+
+
+def least_probability(model: Model, risk: float) -> float:
+    """Return the probability from which on predictions are wrong at most so often; warn if none is known."""
+    least = model.learner.conformal.least_probability(risk)
+    if least > 1.0:
+        warn(f"--max-risk: the model abstains from every prediction: {NO_ANSWERS.format(risk)}")
+    found: float = least
+    return found
 
 
 def predictions_of(model: Model, requested: Requested) -> Predictions:
@@ -137,6 +154,7 @@ class ClassPredictions(Predictions):
         self.names = self.task.names(model.classes)
         self.order = sorted_numbers(self.names)  # of the columns
         self.n_ranked = min(requested.top or len(self.names), len(self.names))
+        self.least = requested.abstain  # probability of a class that is predicted
         if requested.abstain is not None:
             check_one_class("--abstain", self.task)
         super().__init__(model, requested)
@@ -148,6 +166,10 @@ class ClassPredictions(Predictions):
         """Get ready to predict rows of a stream."""
         self.answering, self.calibration = model.predictor(), model.calibration
         self.by_probability = self.answering.learner.decides_by_probability(self.calibration)
+        if self.requested.coverage is not None:
+            warn_of_shortage(model, self.requested.coverage)
+        if self.requested.max_risk is not None:
+            self.least = least_probability(model, self.requested.max_risk)
 
     def inputs(self, batch: Batch) -> Any:
         """Return rows as the model takes them."""
@@ -182,7 +204,8 @@ class ClassPredictions(Predictions):
         if requested.numbers & {"std", "variance"}:
             numbers["margin"], numbers["variance"] = self.distribution(inputs)
             numbers["std"] = np.sqrt(numbers["variance"])
-        if self.by_probability or "proba" in requested.numbers or requested.abstain is not None:
+        for_sets = requested.coverage is not None or self.least is not None
+        if self.by_probability or "proba" in requested.numbers or for_sets:
             numbers["margin"], numbers["proba"] = self.with_probabilities(inputs)
         elif "margin" not in numbers:
             numbers["margin"] = self.scores(inputs)
@@ -193,6 +216,8 @@ class ClassPredictions(Predictions):
         ranking = self.task.ranked(numbers["margin"], decided)[:, : self.n_ranked] if requested.ranking else None
         if ranking is not None:
             found.append([[self.names[k] for k in row] for row in ranking.tolist()])
+        if requested.coverage is not None:
+            found.append(self._sets(numbers["proba"], requested.coverage))
         for name in self.numbers:
             if name in requested.numbers:
                 found += self._by_part(name, numbers[name], ranking)
@@ -202,6 +227,8 @@ class ClassPredictions(Predictions):
         yield Column("labels", None, "classes") if self.task.multilabel else Column("class", None, "class")
         if self.requested.ranking:
             yield Column("ranking", None, "classes")
+        if self.requested.coverage is not None:
+            yield Column("set", None, "classes")
         for name in self.numbers:
             if name in self.requested.numbers:
                 for part in self._parts(name):
@@ -229,10 +256,17 @@ class ClassPredictions(Predictions):
             in_order = [names[k] for k in self.order]
             return [[in_order[k] for k in row.nonzero()[0]] for row in decided[:, self.order]]
         number = decided.copy()
-        if self.requested.abstain is not None:
+        if self.least is not None:
             assert proba is not None
-            number[proba[np.arange(len(number)), number] < self.requested.abstain] = len(names)
+            number[proba[np.arange(len(number)), number] < self.least] = len(names)
         return Named(number, [*names, ABSTAINED])
+
+    def _sets(self, proba: np.ndarray, coverage: float) -> list[list[Any]]:
+        """Return the classes of the set of each row, the most probable first."""
+        inside = self.answering.learner.conformal.sets(proba, coverage, by_class=True)
+        ranked = np.argsort(-proba, axis=1, kind="stable")
+        chosen = np.take_along_axis(inside, ranked, axis=1)
+        return [[self.names[k] for k in row[own].tolist()] for row, own in zip(ranked, chosen, strict=True)]
 
 
 class TopicPredictions(ClassPredictions):

@@ -41,7 +41,7 @@ def training_facts(model: Model, first: Counts, passes: int, seconds: float) -> 
         measured, of_classes = {**target_facts(learner), "rmse": first.rmse, "mae": first.mae}, {}
     else:
         measured = {"mistakes": first.mistakes, "error": first.error, "log_loss": first.mean_log_loss}
-        of_classes = {"classes": class_names(model)}
+        of_classes = {"classes": class_names(model), **alarm_facts(learner)}
     return {
         "rows": first.rows,
         "rows_learned": first.learned,
@@ -86,6 +86,7 @@ def training_text(result: dict[str, Any]) -> str:
         f"learner    {_learner_text(result)}",
         *members,
         *([f"drift      {_drift_text(result['drift'])}"] if result.get("drift") else []),
+        *([f"alarm      {alarm_text(result)}"] if result.get("alarms") else []),
         measured,
         f"updates    {result['updates']:,}",
         f"seconds    {result['seconds']:.2f} ({rate:,.0f} rows/s)",
@@ -189,6 +190,18 @@ def drift_facts(learner: Any) -> list[dict[str, int | None]]:
     return [{"first_row": first, "last_row": None if end is None else end - 1} for first, end in spans]
 
 
+def alarm_facts(learner: Any) -> dict[str, int | None]:
+    """Return how often the order of rows was doubtful to a classifier, and since which row, as plain data."""
+    return {"alarms": learner.conformal.alarms, "last_alarm": learner.conformal.last_alarm}
+
+
+def alarm_text(facts: dict[str, Any]) -> str:
+    """Return the last alarm as text."""
+    noun = "label" if task_named(facts["task"]).multilabel else "row"
+    times = f" ({counted(facts['alarms'], 'alarm')})" if facts["alarms"] > 1 else ""
+    return f"the order of rows is doubtful since {noun} {facts['last_alarm']:,}{times}"
+
+
 def _drift_text(spans: list[dict[str, int | None]]) -> str:
     """Return the last of such rows as text."""
     rows = [f"{one['first_row']:,} " + (f"to {one['last_row']:,}" if one["last_row"] else "on") for one in spans]
@@ -220,11 +233,15 @@ def _rows_text(rows: int, passes: int) -> str:
 def model_facts(model: Model, path: str) -> dict[str, Any]:
     """Return what a classifier or a regression is and how it was trained."""
     learner = model.learner
-    of_classes = {
-        "classes": class_names(model),
-        "mistakes": learner.mistakes,
-        "infeasible": counted_infeasible(learner),
-    }
+    if "rmse" in learner.task.measures:
+        of_task = target_facts(learner)
+    else:
+        of_task = {
+            "classes": class_names(model),
+            **alarm_facts(learner),
+            "mistakes": learner.mistakes,
+            "infeasible": counted_infeasible(learner),
+        }
     facts = {
         "model": path,
         "model_bytes": os.path.getsize(path),
@@ -236,7 +253,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
         "names": model.features is not None,
         "rows_seen": learner.n_seen,
         "updates": learner.updates,
-        **(target_facts(learner) if "rmse" in learner.task.measures else of_classes),
+        **of_task,
         "source": model.source,
         "estimator": model.estimator,
     }
@@ -307,6 +324,7 @@ def model_text(facts: dict[str, Any]) -> str:
             for name, rows in facts.get("dropped", {}).items()
         ),
         *([["drift", _drift_text(facts["drift"])]] if facts.get("drift") else []),
+        *([["alarm", alarm_text(facts)]] if facts.get("alarms") else []),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
         *(_mistakes_rows(facts) if "mistakes" in facts else _targets_rows(facts)),
         ["updates", f"{facts['updates']:,}"],

@@ -22,7 +22,7 @@ from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
 from ..output.progress import next_line
-from ..output.summaries import drift_facts, training_facts
+from ..output.summaries import alarm_facts, alarm_text, drift_facts, training_facts
 from .data import TrainingData
 from .loop import TrainingLoop
 
@@ -156,13 +156,22 @@ class LearnerTraining(TrainingLoop):
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
-        known = len(drift_facts(self.learner.learner))
+        known, noted = len(drift_facts(self.learner.learner)), self._alarms()
         for batch in self.learner.learn(batches, calibrate):
             for span in (drift := drift_facts(self.learner.learner))[known:]:
                 row = span["first_row"]
                 self.report.note("drift", f"the mixture moved to shorter memories at row {row:,}", first_row=row)
             known = len(drift)
+            if (alarms := self._alarms()) >= max(1, 2 * noted):  # where there are many, few are reported
+                facts = alarm_facts(self.learner.learner)
+                self.report.note("alarm", alarm_text({"task": self.task.name, **facts}), **facts)
+                noted = alarms
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
+
+    def _alarms(self) -> int:
+        """Return how often the order of rows was doubtful."""
+        learner = self.learner.learner
+        return learner.conformal.alarms if learner.n_seen and not self.task.regression else 0
 
     def _mixture(self) -> dict[str, Any]:
         """Return the mixture of a stack as it is."""

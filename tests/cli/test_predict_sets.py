@@ -1,0 +1,216 @@
+"""predict --set and --max-risk, what evaluate measures of them, and alarms of training."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+
+from confidently import load
+from tests.command_line import here
+
+NAMES = np.array([f"d{k}" for k in (3, 1, 4, 0, 5, 9, 2, 6, 8, 7)])  # sorted otherwise than by digit
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Digits in random order and sorted, and labels of them as lines of JSON."""
+    folder = tmp_path_factory.mktemp("digits")
+    X, y = load_digits(return_X_y=True)
+    frame = pd.DataFrame(X, columns=[f"p{k}" for k in range(X.shape[1])])
+    order = np.random.default_rng(0).permutation(len(y))
+    frame.assign(label=NAMES[y]).iloc[order[:1200]].to_csv(folder / "old.csv", index=False)
+    frame.assign(label=NAMES[y]).iloc[order[1200:]].to_csv(folder / "new.csv", index=False)
+    frame.assign(label=NAMES[y]).iloc[np.tile(order, 2)].to_csv(folder / "twice.csv", index=False)
+    frame.assign(label=y).iloc[np.argsort(y > 4, kind="stable")].to_csv(folder / "moved.csv", index=False)
+    frame.assign(label=X[:, 10]).to_csv(folder / "numbers.csv", index=False)
+    for name, rows in (("old", order[:1200]), ("new", order[1200:])):
+        lines = (
+            {"label": [n for n, has in (("odd", y[k] % 2), ("large", y[k] > 4), ("three", y[k] == 3)) if has], **row}
+            for k, row in zip(rows, frame.iloc[rows].to_dict("records"), strict=True)
+        )
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder
+
+
+@pytest.fixture
+def model(files, ok, tmp_path):
+    ok("train", files / "old.csv", "--rule", "arow", "-q", "-o", tmp_path / "m.cw")
+    return tmp_path / "m.cw"
+
+
+@pytest.fixture
+def labels(files, ok, tmp_path):
+    ok("train", files / "old.jsonl", "--rule", "arow", "-q", "-o", tmp_path / "l.cw")
+    return tmp_path / "l.cw"
+
+
+def new_rows(files):
+    frame = pd.read_csv(files / "new.csv")
+    return frame.drop(columns="label").to_numpy(), frame["label"].to_numpy()
+
+
+def test_sets_are_those_of_python_the_most_probable_first(ok, model, files):
+    trained, (X, _) = load(model), new_rows(files)
+    found = [
+        json.loads(line) for line in ok("predict", model, files / "new.csv", "--set", "0.99", "--json").splitlines()
+    ]
+    expected, p = trained.predict_set(X, 0.99), trained.predict_proba(X)
+    assert expected.sum(axis=1).max() > 2
+    for row, entry in enumerate(found):
+        best = np.argsort(-p[row], kind="stable")
+        assert entry["set"] == trained.classes_[[k for k in best if expected[row, k]]].tolist()
+        assert list(entry) == ["class", "set"]
+
+
+def test_answers_are_withheld_where_python_abstains(ok, model, files):
+    trained, (X, _) = load(model), new_rows(files)
+    leave = trained.abstain(X, 0.03)
+    assert 0 < leave.mean() < 0.5
+    found = ok("predict", model, files / "new.csv", "--max-risk", "0.03").splitlines()
+    assert found == np.where(leave, "-", trained.predict(X)).tolist()
+    lines = ok("predict", model, files / "new.csv", "--max-risk", "0.03", "--json").splitlines()
+    assert [json.loads(line)["class"] is None for line in lines] == leave.tolist()
+
+
+def test_formats_say_the_same(ok, model, files, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    for kind in ("tsv", "csv", "jsonl", "parquet"):
+        ok("predict", model, files / "new.csv", "--set", "0.99", "--max-risk", "0.03", "-o", tmp_path / f"out.{kind}")
+    sets = [json.loads(line)["set"] for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    tsv = [line.split("\t") for line in (tmp_path / "out.tsv").read_text().splitlines()]
+    assert tsv == list(csv.reader((tmp_path / "out.csv").read_text().splitlines()))
+    assert tsv[0] == ["class", "set"]
+    assert [cells[1] for cells in tsv[1:]] == [",".join(names) for names in sets]
+    table = parquet.read_table(tmp_path / "out.parquet")
+    assert table["set"].to_pylist() == sets
+    assert [name is None for name in table["class"].to_pylist()] == [cells[0] == "-" for cells in tsv[1:]]
+
+
+def test_sets_of_labels_have_those_that_cannot_be_excluded(ok, labels, files):
+    found = ok("predict", labels, files / "new.jsonl", "--set", "0.95", "--json").splitlines()
+    true = [set(json.loads(line)["label"]) for line in (files / "new.jsonl").read_text().splitlines()]
+    sets = [set(json.loads(line)["set"]) for line in found]
+    measured = json.loads(ok("evaluate", labels, files / "new.jsonl", "--set", "0.95", "--json"))
+    inside, relevant = sum(len(a & b) for a, b in zip(sets, true, strict=True)), sum(map(len, true))
+    assert measured["set"]["coverage"] == pytest.approx(inside / relevant)
+    assert measured["set"]["mean_size"] == pytest.approx(np.mean([len(one) for one in sets]))
+    assert inside / relevant > 0.88
+    for entry in measured["classes"]:
+        rows = [k for k, names in enumerate(true) if entry["name"] in names]
+        assert entry["coverage"] == pytest.approx(np.mean([entry["name"] in sets[k] for k in rows]))
+        assert entry["mean_size"] == pytest.approx(np.mean([len(sets[k]) for k in rows]))
+
+
+def test_what_is_measured_is_what_is_predicted(ok, model, files):
+    trained, (X, y) = load(model), new_rows(files)
+    found = json.loads(ok("evaluate", model, files / "new.csv", "--set", "0.99", "--max-risk", "0.03", "--json"))
+    sets, leave, wrong = trained.predict_set(X, 0.99), trained.abstain(X, 0.03), trained.predict(X) != y
+    inside = sets[np.arange(len(y)), np.searchsorted(trained.classes_, y)]
+    assert found["set"] == {
+        "probability": 0.99, "coverage": pytest.approx(inside.mean()), "lowest": None, "highest": None,
+        "mean_size": pytest.approx(sets.sum(axis=1).mean()),
+    }  # fmt: skip
+    for entry in found["classes"]:
+        own = y == entry["name"]
+        assert entry["coverage"] == pytest.approx(inside[own].mean())
+        assert entry["mean_size"] == pytest.approx(sets[own].sum(axis=1).mean())
+    assert found["max_risk"] == {
+        "risk": 0.03, "probability": pytest.approx(trained.learner_.conformal.least_probability(0.03)),
+        "rows_predicted": int((~leave).sum()), "coverage": pytest.approx(1.0 - leave.mean()),
+        "error": pytest.approx(wrong[~leave].mean()),
+    }  # fmt: skip
+    text = ok("evaluate", model, files / "new.csv", "--set", "0.99", "--max-risk", "0.03")
+    for line in ("coverage of 99 % sets", "mean size of sets", "predicted at risk 0.03", "error at risk 0.03"):
+        assert line in text
+    assert "in any 1,000 rows" not in text and "size of sets" in text.split("class  ")[1].splitlines()[0]
+
+
+def test_windows_are_of_a_thousand_rows(ok, model, files):
+    """Any that follow each other, however many are read at once."""
+    trained, frame = load(model), pd.read_csv(files / "twice.csv")
+    sets = trained.predict_set(frame.drop(columns="label").to_numpy(), 0.9)
+    inside = sets[np.arange(len(frame)), np.searchsorted(trained.classes_, frame["label"])]
+    by_window = np.lib.stride_tricks.sliding_window_view(inside, 1000).mean(axis=1)
+    assert by_window.min() < by_window.max()
+    found = json.loads(ok("evaluate", model, files / "twice.csv", "--set", "0.9", "--json"))["set"]
+    assert (found["lowest"], found["highest"]) == pytest.approx((by_window.min(), by_window.max()))
+    text = ok("evaluate", model, files / "twice.csv", "--set", "0.9")
+    assert "lowest in any 1,000 rows" in text and "highest in any 1,000 rows" in text
+
+
+def test_unknown_classes_are_in_no_set(ok, model, files, tmp_path):
+    text = (files / "new.csv").read_text().replace(",d3\n", ",unknown\n")
+    (tmp_path / "unknown.csv").write_text(text)
+    known = json.loads(ok("evaluate", model, files / "new.csv", "--set", "0.9", "--json"))
+    found = json.loads(ok("evaluate", model, tmp_path / "unknown.csv", "--set", "0.9", "--json"))
+    [three] = [entry for entry in known["classes"] if entry["name"] == "d3"]
+    lost = three["rows"] * three["coverage"] / known["rows"]
+    assert found["set"]["coverage"] == pytest.approx(known["set"]["coverage"] - lost)
+    assert next(entry for entry in found["classes"] if entry["name"] == "d3")["coverage"] is None
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_what_cannot_be_promised_is_one_error(command, call, ok, model, labels, files, tmp_path):
+    def error(*arguments):
+        code, out, told = call(command, *arguments)
+        assert (code, out) == (2, "") and told.count("\n") == 1, told
+        return told
+
+    new = files / "new.csv"
+    for option in ("--set", "--max-risk"):
+        for value in ("0", "1", "90", "nan"):
+            assert f"Invalid value for '{option}'" in error(model, new, option, value)
+    assert "--max-risk needs a model of one class per row" in error(labels, files / "new.jsonl", "--max-risk", "0.1")
+    ok("train", files / "old.csv", "--rule", "arow", "--calibration", "none", "-q", "-o", tmp_path / "none.cw")
+    assert "--set needs a calibration" in error(tmp_path / "none.cw", new, "--set", "0.9")
+    assert "--max-risk needs a calibration" in error(tmp_path / "none.cw", new, "--max-risk", "0.1")
+    ok("train", files / "numbers.csv", "--regression", "--rule", "ridge", "-q", "-o", tmp_path / "numbers.cw")
+    assert "numbers" in error(tmp_path / "numbers.cw", files / "numbers.csv", "--set", "0.9")
+    words = tmp_path / "words.txt"
+    words.write_text("a\tred green red\nb\tblue green sky\n" * 20)
+    ok("topics", "train", words, "--topics", "2", "-q", "-o", tmp_path / "topics.cw")
+    assert "topic model" in error(tmp_path / "topics.cw", words, "--set", "0.9")
+    assert "No such option '--set'" in call("topics", "predict", tmp_path / "topics.cw", words, "--set", "0.9")[2]
+
+
+def test_two_ways_to_abstain_exclude_each_other(call, model, files):
+    told = call("predict", model, files / "new.csv", "--max-risk", "0.1", "--abstain", "0.9")[2]
+    assert "--abstain and --max-risk are mutually exclusive" in told
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_warnings_say_what_few_rows_leave_open(command, model, files):
+    done = here(command, model, files / "new.csv", "--set", "0.9999", "--max-risk", "0.001", "--json")
+    told, out = done.stderr, done.stdout
+    assert done.returncode == 0 and told.count("\n") == 2
+    assert "warning: --set: sets have every class: coverage 0.9999 needs 9,999 rows" in told
+    assert "warning: --max-risk: the model abstains from every prediction" in told
+    first = json.loads(out.splitlines()[0])
+    if command == "predict":
+        assert first["class"] is None and sorted(first["set"]) == sorted(NAMES)
+    else:
+        assert first["max_risk"]["probability"] is None and first["max_risk"]["error"] is None
+        assert first["set"]["coverage"] == 1.0 and first["set"]["mean_size"] == 10.0
+
+
+def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
+    moved = tmp_path / "moved.cw"
+    code, out, told = call("train", files / "moved.csv", "--rule", "arow", "-o", moved)
+    found = load(moved).learner_.conformal
+    assert code == 0 and found.alarms > 1
+    text = f"the order of rows is doubtful since row {found.last_alarm:,} ({found.alarms} alarms)"
+    assert text in out and "the order of rows is doubtful since row" in told
+    assert text in ok("inspect", moved)
+    facts = json.loads(ok("inspect", moved, "--json"))
+    assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
+    events = [json.loads(line) for line in ok("train", files / "moved.csv", "--rule", "arow", "--json").splitlines()]
+    assert (events[-1]["alarms"], events[-1]["last_alarm"]) == (found.alarms, found.last_alarm)
+    [first, *_] = [event for event in events if event.get("event") == "alarm"]
+    assert 1 <= first["alarms"] <= found.alarms and first["last_alarm"] <= found.last_alarm
+    calm = ok("train", files / "old.csv", "--rule", "arow", "-o", tmp_path / "calm.cw")
+    assert "doubtful" not in calm and "doubtful" not in ok("inspect", tmp_path / "calm.cw")
+    facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
+    assert (facts["alarms"], facts["last_alarm"]) == (0, None)

@@ -1,0 +1,157 @@
+"""Sets of classes, withheld answers and alarms of served models are those of the model file."""
+
+import json
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from sklearn.datasets import load_digits
+
+from confidently import load
+from confidently.serve import Client
+from tests.serve.running import lines_of, running
+
+MODEL = "/v1/models/m"
+NDJSON = {"Content-Type": "application/x-ndjson"}
+
+
+def digits(sort=False):
+    """Rows of a few columns as dicts, and their digits as names."""
+    X, y = load_digits(return_X_y=True)
+    order = np.argsort(y > 4, kind="stable") if sort else np.random.default_rng(0).permutation(len(y))
+    names = [f"p{k}" for k in range(X.shape[1])]
+    rows = [dict(zip(names, row, strict=True)) for row in X[order].tolist()]
+    return rows, [f"d{k}" for k in y[order].tolist()]
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def learned(server, rows, labels, **settings):
+    server("PUT", MODEL, settings)
+    content = lines({"features": x, "label": label} for x, label in zip(rows, labels, strict=True))
+    server("POST", f"{MODEL}/learn?wait=learned", content=content, headers=NDJSON)
+
+
+def of_file(server, folder, rows, coverage, risk=None):
+    """Sets, the most probable first, and whether to abstain, by the model file."""
+    (folder / "m.cw").write_bytes(server("GET", f"{MODEL}/file").content)
+    (folder / "rows.jsonl").write_text(lines(rows))
+    model = load(folder / "m.cw")
+
+    def predicted(method, **options):
+        return np.concatenate(list(model.predict_stream(folder / "rows.jsonl", method, **options)))
+
+    sets, p = predicted("predict_set", coverage=coverage), predicted("predict_proba")
+    ranked = [[k for k in np.argsort(-one, kind="stable") if own[k]] for one, own in zip(p, sets, strict=True)]
+    sets = [model.classes_[own].tolist() for own in ranked]
+    return sets, risk and (p.max(axis=1) < model.learner_.conformal.least_probability(risk)).tolist()
+
+
+def test_sets_and_withheld_answers_are_those_of_the_model_file(local, tmp_path):
+    server, (rows, labels) = local(), digits()
+    learned(server, rows[:1200], labels[:1200])
+    new = rows[1200:1300]
+    sets, leave = of_file(server, tmp_path, new, 0.99, 0.03)
+    assert max(map(len, sets)) > 2 and 0 < sum(leave) < len(leave)
+    asked = f"{MODEL}/predict?set=0.99&max_risk=0.03"
+    found = lines_of(server("POST", asked, content=lines({"features": x} for x in new), headers=NDJSON))
+    assert [one["set"] for one in found] == sets
+    assert [one["abstain"] for one in found] == leave
+    several = server("POST", asked, {"instances": [{"features": x} for x in new]}).json()["predictions"]
+    assert several == found
+    for x, one in zip(new[:5], found, strict=False):
+        assert server("POST", asked, {"features": x}).json() == one
+        assert server("POST", f"{MODEL}/predict?set=0.99", {"features": x}).json().keys() ^ one.keys() == {"abstain"}
+        assert server("POST", f"{MODEL}/predict", {"features": x}).json().keys() ^ one.keys() == {"abstain", "set"}
+
+
+def test_a_stored_prediction_has_the_set_of_its_probabilities(local):
+    """A row that comes again has its first answer, and the set fits it; a bad row among others has a problem."""
+    server, (rows, labels) = local(), digits()
+    learned(server, rows[:400], labels[:400])
+    asked = f"{MODEL}/predict?set=0.9"
+    first = server("POST", asked, {"id": "q", "features": rows[500]}).json()
+    learned(server, rows[400:900], labels[400:900])
+    again = server("POST", asked, {"id": "q", "features": rows[500]}).json()
+    assert again["probability"] == first["probability"] and again["set"][:1] == first["set"][:1] == [first["label"]]
+    assert "set" not in server("GET", f"{MODEL}/examples/q").json()["prediction"]
+    body = {"instances": [{"features": {"p0": "x" * 3}}, {"id": "q", "features": rows[1]}, {"features": rows[500]}]}
+    one, other, last = server("POST", asked, body).json()["predictions"]
+    assert "set" in one and other["status"] == 422 and last["set"]
+
+
+def test_sets_of_labels_have_those_that_cannot_be_excluded(local, tmp_path):
+    server, (rows, names) = local(), digits()
+    labels = [[kind for kind, has in (("odd", int(n[1]) % 2), ("large", int(n[1]) > 4)) if has] for n in names]
+    learned(server, rows[:800], labels[:800], multilabel=True)
+    new = rows[800:850]
+    found = [server("POST", f"{MODEL}/predict?set=0.9", {"features": x}).json()["set"] for x in new]
+    assert found == of_file(server, tmp_path, new, 0.9)[0]
+    answer = server("POST", f"{MODEL}/predict?max_risk=0.1", {"features": new[0]})
+    assert answer.status_code == 422 and "several labels" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"auto": True}])
+def test_every_class_is_possible_before_there_are_rows_enough(local, settings):
+    server = local()
+    server("PUT", MODEL, {"classes": ["ham", "spam"], **settings})
+    asked = f"{MODEL}/predict?set=0.9&max_risk=0.1"
+    for _ in range(2):
+        found = server("POST", asked, {"features": {"a": 1}}).json()
+        assert sorted(found["set"]) == ["ham", "spam"] and found["abstain"]
+        server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1}, "label": "ham"})
+    server("PUT", "/v1/models/open", settings)
+    assert server("POST", "/v1/models/open/predict?set=0.9", {"features": {"a": 1}}).json()["set"] == []
+    server("POST", "/v1/models/open/learn?wait=learned", {"features": {"a": 1}, "label": 7})
+    assert server("POST", "/v1/models/open/predict?set=0.9", {"features": {"a": 1}}).json()["set"] == [7]
+
+
+@pytest.mark.parametrize("value", ["0", "1", "90", "-0.5", "nan", "inf", "1e999", "0.5x", "", "0_1"])
+@pytest.mark.parametrize("name", ["set", "max_risk"])
+def test_levels_are_between_0_and_1(local, name, value):
+    server = local()
+    server("PUT", MODEL, {})
+    answer = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1}}, params={name: value})
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(f"{name}: expected a number between 0 and 1")
+    assert server("GET", f"{MODEL}/examples/q").status_code == 404, "nothing was stored"
+
+
+def test_nothing_is_promised_without_calibration(local):
+    server = local()
+    server("PUT", MODEL, {"calibration": "none"})
+    for asked, name in (("set=0.9", "set"), ("max_risk=0.1", "max_risk"), ("set=0.9&max_risk=0.1", "set")):
+        answer = server("POST", f"{MODEL}/predict?{asked}", {"features": {"a": 1}})
+        assert answer.status_code == 422 and answer.json()["detail"].startswith(f'{name}: the model has "calibration"')
+
+
+def test_alarms_are_counted(local, tmp_path):
+    server, (rows, labels) = local(), digits(sort=True)
+    learned(server, rows, labels)
+    (tmp_path / "m.cw").write_bytes(server("GET", f"{MODEL}/file").content)
+    model = load(tmp_path / "m.cw")
+    assert model.alarms_ > 0
+    shown = server("GET", f"{MODEL}/metrics").json()
+    assert (shown["alarms"], shown["rows_since_alarm"]) == (model.alarms_, model.rows_since_alarm_)
+    families = {one.name: one.samples for one in text_string_to_metric_families(server("GET", "/metrics").text)}
+    [alarms] = [one.value for one in families["confidently_alarms"] if one.labels == {"model": "m"}]
+    [since] = [one.value for one in families["confidently_rows_since_alarm"]]
+    assert (alarms, since) == (model.alarms_, model.rows_since_alarm_)
+    server("PUT", "/v1/models/new", {"auto": True})
+    shown = server("GET", "/v1/models/new/metrics").json()
+    assert (shown["alarms"], shown["rows_since_alarm"]) == (0, 0)
+
+
+def test_the_client_asks_for_both(tmp_path):
+    rows, labels = digits()
+    with running(tmp_path / "served") as server, Client(server.url, "m") as model:
+        model.create()
+        model.learn_many({"features": x, "label": label} for x, label in zip(rows[:300], labels[:300], strict=True))
+        model.learn(rows[300], labels[300], wait=True)
+        alone = model.predict(rows[400], coverage=0.9, max_risk=0.2)
+        assert alone["set"] and alone["abstain"] in (True, False)
+        assert model.predict_many([{"features": rows[400]}], coverage=0.9, max_risk=0.2) == [alone]
+        assert model.predict(rows[400], coverage=0.9).keys() ^ alone.keys() == {"abstain"}
+        assert model.predict(rows[400]).keys() ^ alone.keys() == {"abstain", "set"}
