@@ -25,12 +25,14 @@ struct DenseState {
     Real* rows(int l) const { return pending + std::size_t(l) * room * features; }
 };
 
-// Rows of a product: fewer are slower, more make a call of one row slower.
-inline constexpr int kSlice = 16;
+// Rows of a product. Products of up to a million terms, which a BLAS does without copying a matrix, are as fast with
+// few rows as with many, and make a call of one row several times as fast; larger ones are slow with few rows.
+inline int rows_of_slice(int features) { return 4.0 * features * features <= 1e6 ? 4 : 16; }
 
 // Rows are learned in blocks, which continue from one call to the next: where a block begins and ends depends on the
 // rows alone. What the rows of a block need is computed in products of one size, that of a slice of the block, so that
-// its bits do not depend on which of the rows a call has.
+// its bits do not depend on which of the rows a call has. The covariances given are only read: they are copied
+// before they change for the first time, which not every call does.
 template <class Real>
 class DenseBlocks {
   public:
@@ -118,6 +120,9 @@ class DenseBlocks {
 
     std::int64_t pending_before() const { return before_; }
 
+    // The covariances if they have changed; otherwise nothing.
+    std::vector<Real>& changed() { return changed_; }
+
     int rows = 0;                     // of the block so far
     std::vector<double> start, norm;  // rows x columns scores; |x|^2 of the rows
 
@@ -128,7 +133,8 @@ class DenseBlocks {
     // Calls f(first row, rows) for the slices of the block that have some of the next n rows.
     template <class F>
     void each_slice(int n, F&& f) const {
-        for (int at = rows / kSlice * kSlice; at < rows + n; at += kSlice) f(at, std::min(kSlice, room_ - at));
+        const int slice = rows_of_slice(s_.features);
+        for (int at = rows / slice * slice; at < rows + n; at += slice) f(at, std::min(slice, room_ - at));
     }
 
     // Returns the number of rows, of n, before the first whose variance has lost its digits.
@@ -208,6 +214,7 @@ class DenseBlocks {
                                        size_.data(), n,       columns * planes};
         update.compute(blas_, products_of(l), d, q.data(), change_.data(), 0, d, scratch_);
         if (c.factor != 1.0) {
+            copy_covariances();
             for (std::int64_t i = 0; i < std::int64_t(d) * d; ++i) s_.sigma(l)[i] *= Real(c.factor);
             for (std::int64_t i = 0; i < std::int64_t(s_.room) * d; ++i) s_.rows(l)[i] *= Real(std::sqrt(c.factor));
         }
@@ -238,8 +245,15 @@ class DenseBlocks {
         *s_.pending_rows = count + more;
     }
 
+    void copy_covariances() {
+        if (!changed_.empty()) return;
+        changed_.assign(s_.covariance, s_.covariance + std::size_t(s_.learners) * s_.features * s_.features);
+        s_.covariance = changed_.data();
+    }
+
     void flush() {
         const int d = s_.features, count = int(*s_.pending_rows);
+        if (count) copy_covariances();
         for (int l = 0; l < s_.learners && count; ++l) {
             blas_.add_gram(s_.sigma(l), d, s_.rows(l), count, -1, 0, d);
             std::fill_n(s_.rows(l), std::size_t(count) * d, Real(0));  // so that equal states are equal bit for bit
@@ -254,6 +268,7 @@ class DenseBlocks {
     std::int64_t may_wait_, before_ = 0;  // pending rows before the block
     std::vector<Real> product_, gram_;    // learners x room x d, learners x room x room
     std::vector<Real> weights_;           // before the block
+    std::vector<Real> changed_;           // copies of the covariances
     std::vector<Real> block_, part_, projected_, scores_, lower_, size_, mean_, change_, scratch_;
     std::vector<std::vector<Real>> lost_;  // one list of rows per learner
     std::vector<std::int64_t> plus_;

@@ -378,7 +378,7 @@ class ProductLearner:
             NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
         known: list[dict[str, Any]],
-    ) -> tuple[int, object, object, list[dict[str, Any]]]: ...
+    ) -> tuple[int, object, object, list[dict[str, Any]], object]: ...
     @overload
     def learn_blocks(
         self,
@@ -400,7 +400,7 @@ class ProductLearner:
             NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
         known: list[dict[str, Any]],
-    ) -> tuple[int, object, object, list[dict[str, Any]]]: ...
+    ) -> tuple[int, object, object, list[dict[str, Any]], object]: ...
 
 def wider_row(
     matrix: Matrix,

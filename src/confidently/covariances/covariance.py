@@ -170,8 +170,8 @@ class Covariance:
         """Return a lower bound of the memory that one more feature takes."""
         raise self._undefined("bytes_per_feature")
 
-    def changed_in_place(self, state: State) -> State:
-        """Return the arrays that training writes to; it replaces the others."""
+    def changed_in_place(self, state: State, device: str | None) -> State:
+        """Return the arrays that training on a device writes to; it replaces the others."""
         return state
 
     def flush(self, state: State) -> None:

@@ -242,7 +242,7 @@ class Learner(Predictor):
         elif not is_checked(examples.X, self.settings.dtype):  # all at once, since a matrix product mixes rows
             check_rows(examples.X, self.settings.dtype)
         self.make_writable()
-        return Transaction(self, self.without_view(self.state), examples, log_loss, row_by_row)
+        return Transaction(self, self.without_view(self.state), examples, log_loss, row_by_row, self.device)
 
     def train(
         self, examples: Examples, transaction: Transaction, calibrate: bool, progressive: Progressive,
