@@ -144,10 +144,10 @@ class NumberStack(Members):
         return 2  # prediction and variance
 
     def _train_members(
-        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, pool: Executor
+        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
         groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups()]
-        self._train_groups([group for group in groups if group[1]], part, begun, outputs, pool)
+        self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
         if not calibrate:
             return
         for k in range(self._bases, len(self.members)):
