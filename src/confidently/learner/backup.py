@@ -89,13 +89,13 @@ class Transaction:
     """
 
     def __init__(
-        self, learner: Posterior, without_view: State, examples: Examples, log_loss: np.ndarray | None,
-        row_by_row: bool, device: str | None,
-    ) -> None:  # fmt: skip
+        self, learner: Posterior, examples: Examples, log_loss: np.ndarray | None, row_by_row: bool, device: str | None
+    ) -> None:
         self._learner, self._before, self._replaced = learner, dict(learner.state), list[State]()
-        self._backup = Backup(learner.covariance, without_view, examples, log_loss, row_by_row, learner.size, device)
-        self.log = self._backup.log
         statistics = {} if learner.view is None else learner.view.arrays(self._before)
+        others = {name: array for name, array in self._before.items() if name not in statistics}
+        self._backup = Backup(learner.covariance, others, examples, log_loss, row_by_row, learner.size, device)
+        self.log = self._backup.log
         self._statistics = Statistics(statistics, examples)
         self.counted = self._statistics.log
 

@@ -336,10 +336,11 @@ class Members(Racing):
             return
         learners = [member for k in group if isinstance(member := self.members[k], Learner)]
         for seen, first, last in learners[0].seen(part, begun[group[0]]):
-            arrays = view.arrays(learners[0].state)
+            arrays = view.arrays(learners[0].state) if len(group) > 1 else {}
             for k, learner in zip(group, learners, strict=True):
-                learner.take_view(arrays, begun[k])
-                learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k]).block(first, last))
+                if learner is not learners[0]:
+                    learner.take_view(arrays, begun[k])
+                learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k][first:last]))
 
     # --- predicting -----------------------------------------------------------------------------------------------
 
