@@ -118,9 +118,6 @@ NO: dict[tuple[str, str], No] = {
     ("several_targets", "AutoRegressor"): No(
         "One stack predicts one number; use one per number.", "predicts one number per row, got 2"
     ),
-    ("dicts_of_labels", "AutoClassifier"): No(
-        "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
-    ),
     ("drawn_rows", "AutoRegressor"): No("Its table is printed without the plot.", "of which a row is not drawn"),
     **{
         (name, "MIRA"): No(MIRA, error)

@@ -143,9 +143,16 @@ class DictRows:
             with nullcontext() if self.core.size == known else self._undone_on_error(known):
                 if self.core.size > self.learner.n_features:
                     self.grow_features()
-                matrix, weights = self._matrix(*row, self.learner.n_features), np.array([float(weight)])
-                calibrate = self.calibration is not None
-                self.learner.learn(matrix, labels, start, weight=weights, calibrate=calibrate, **targets)
+                self._learn_values(*row, labels, start, weight, **targets)
+
+    def _learn_values(
+        self, values: np.ndarray, columns: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: float,
+        **targets: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Train on a row, for whose features there is room."""
+        matrix, weights = self._matrix(values, columns, self.learner.n_features), np.array([float(weight)])
+        calibrate = self.calibration is not None
+        self.learner.learn(matrix, labels, start, weight=weights, calibrate=calibrate, **targets)
 
     def _class(self, name: Any) -> int:
         """Return the number of a class; make room in the learner for a new one."""
