@@ -71,7 +71,7 @@ CLASSES = "It predicts classes; use `OnlineRegressor`."
 MIRA = "MIRA is the baseline of a paper, in memory and without a Gaussian; use `OnlineClassifier`."
 TOPIC_MODEL = "A topic model is a model of documents; `confidently topics` trains and shows it."
 BANDIT = "A bandit is trained by decisions and rewards; its `model` is any of the first two."
-STACK = "A stack has no single row of coefficients; of a classifier use `to_onnx`."
+STACK = "A stack has no single row of coefficients; use `to_onnx`."
 
 NO: dict[tuple[str, str], No] = {
     **{
@@ -106,19 +106,12 @@ NO: dict[tuple[str, str], No] = {
         ("active_learning", name): No("Active learning asks about classes.", "takes an OnlineClassifier or")
         for name in ("OnlineRegressor", "AutoRegressor")
     },
-    ("onnx", "AutoRegressor"): No(
-        "Stacks of regressions are not exported; `save` and `load` it.", "has no attribute 'to_onnx'"
-    ),
     **{
         ("coefficients", name): No(STACK, "has no attribute 'to_sklearn'")
         for name in ("AutoClassifier", "AutoRegressor")
     },
     ("serving", "OnlineRegressor"): No("The server learns classes and labels.", "predicts numbers"),
     ("serving", "AutoRegressor"): No("The server learns classes and labels.", "unknown field"),
-    ("several_targets", "AutoRegressor"): No(
-        "One stack predicts one number; use one per number.", "predicts one number per row, got 2"
-    ),
-    ("drawn_rows", "AutoRegressor"): No("Its table is printed without the plot.", "of which a row is not drawn"),
     **{
         (name, "MIRA"): No(MIRA, error)
         for name, error in {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,6 +187,8 @@ def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
         widths = [bar.get_width() for bar in axes.patches]
         assert len(widths) == parts + 1
         assert sum(widths[:-1]) == pytest.approx(widths[-1]) == pytest.approx(found.mean)
+    label = replace(found, supported="big", rival=None)
+    assert plots.plot_stack_row(label, 3).get_suptitle() == "Contributions to the margin of big"
 
 
 @pytest.fixture

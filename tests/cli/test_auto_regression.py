@@ -10,8 +10,10 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from confidently import AutoRegressor, load
+from confidently.cli.output import plots
 from confidently.data import open_stream
 from confidently.models.model import Model
+from confidently.models.stack_explanation import explain_number_stack
 
 X, Y = make_friedman1(1500, n_features=5, noise=1.0, random_state=0)
 
@@ -106,8 +108,39 @@ def test_what_is_not_supported_is_one_error(call, numbers, tmp_path):
     AutoRegressor().fit(X, Y).save(model), AutoRegressor().fit(-X, Y).save(other)
     merging = ("merge", model, other, "-o", tmp_path / "merged.cw")
     assert "ridge on bins: the first 1,000 values of 5 columns differ between the models" in refused(*merging)
-    plotted = ("--row", "a\n1\n", "--plot", tmp_path / "row.png")
-    assert "is a stack of regressions, of which a row is not drawn; omit --plot" in refused("inspect", model, *plotted)
+
+
+def test_several_numbers_are_inspected_output_by_output(ok, call, numbers, tmp_path):
+    model = tmp_path / "m.cw"
+    AutoRegressor().fit(X, np.column_stack([Y, X[:, 0], -Y])).save(model)
+    text = ok("inspect", model)
+    for name in ("RMSE", "9 members, regression", *(f"of what it sees, for output {k}" for k in range(3))):
+        assert name in text
+    found = json.loads(ok("inspect", model, "--json"))
+    assert len(found["rmse"]) == 3
+    assert [[view["class"] for view in member["classes"]] for member in found["weights"]] == 7 * [[0, 1, 2]]
+    assert ok("inspect", model, "--plot", tmp_path / "weights.png")
+    assert (tmp_path / "weights.png").stat().st_size > 1000
+    assert "output 1" in (text := ok("inspect", model, "--class", "1")) and "output 0" not in text
+    row, found = ("--row", "1:0.9 3:0.1 4:0.7"), load(model)
+    expected, std = found.predict(np.array([[0.9, 0.0, 0.1, 0.7, 0.0]]), return_std=True)
+    for k in range(3):
+        explained = json.loads(ok("inspect", model, *row, "--class", k, "--top", 1000, "--json"))
+        assert (explained["predicted"], explained["std"]) == (pytest.approx(expected[0, k]), pytest.approx(std[0, k]))
+        for parts in ("members", "features"):
+            assert sum(part["mean"] for part in explained[parts]) == pytest.approx(explained["predicted"])
+        weights = {part["name"]: part["weight"] for part in explained["members"]}
+        assert [weights[name] for name in found.members_] == found.weights_[k].tolist()
+        added = {part["feature"]: part["mean"] for part in explained["features"]}
+        assert added["(all columns together)"] != 0.0
+    for arguments, message in (
+        (("inspect", model, "--row", "1:1"), "--row: the model predicts 3 numbers; use --class with one from 0 to 2"),
+        (("inspect", model, "--class", "3"), "--class: unknown class '3'; expected one of 0, 1, 2"),
+        (("evaluate", model, numbers), "3 numbers per row, and rows of files have one; evaluate it in Python"),
+        (("train", numbers, "--init-model", model), "the model predicts 3 numbers per row; continue its training in"),
+    ):
+        code, _, err = call(*arguments)
+        assert code == 2 and message in " ".join(err.split())
 
 
 def test_what_members_and_features_add_makes_the_prediction(ok, numbers, tmp_path):
@@ -117,6 +150,16 @@ def test_what_members_and_features_add_makes_the_prediction(ok, numbers, tmp_pat
     found = json.loads(ok("inspect", model, "--row", row, "--json", "--top", 1000))
     [expected], [std] = load(model).predict(np.array([[0.9, 0.8, 0.1, 0.7, 0.2]]), return_std=True)
     assert (found["predicted"], found["std"]) == (pytest.approx(expected), pytest.approx(std))
+    plot = tmp_path / "row.png"
+    assert ok("inspect", model, "--row", row, "--plot", plot).endswith(f"Plot: {plot}\n")
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    with open_stream(numbers, label="y", targets=True, normalize="none", zeros=True) as stream:
+        drawn = plots.plot_stack_row(explain_number_stack(Model.load(model), next(stream).rows(0, 1)), 3)
+    assert drawn.get_suptitle().startswith("Contributions to the prediction ")
+    for axes, parts in zip(drawn.axes, (len(found["members"]), 4), strict=True):
+        widths = [bar.get_width() for bar in axes.patches]
+        assert len(widths) == parts + 1
+        assert sum(widths[:-1]) == pytest.approx(widths[-1])
     for parts in ("members", "features"):
         assert sum(part["mean"] for part in found[parts]) == pytest.approx(found["predicted"])
     by_name = {feature["feature"]: feature for feature in found["features"]}

@@ -10,6 +10,9 @@ import pytest
 
 from confidently import OnlineRegressor, load
 from confidently.data import open_stream
+from confidently.models.explanation import explain_number
+from confidently.models.model import Model
+from tests.models.test_inspection import one_row
 
 RNG = np.random.default_rng(11)
 X = RNG.normal(size=(4000, 3)).round(3)
@@ -184,6 +187,45 @@ def test_the_contributions_of_a_row_add_up_to_its_prediction(ok, data, options):
     assert "standard,pairs" in options or "\n\n* unseen in training" in text
 
 
+def test_several_numbers_are_predicted_in_columns(ok, tmp_path):
+    path, rows = tmp_path / "m.cw", tmp_path / "rows.svm"
+    model = OnlineRegressor().fit(X[:500], np.column_stack([Y, X[:, 0] - Y])[:500])
+    model.save(path)
+    rows.write_text("".join(f"0 {' '.join(f'{j + 1}:{x!r}' for j, x in enumerate(row))}\n" for row in X[:9].tolist()))
+    (mean, std), limits = model.predict(X[:9], return_std=True), model.predict_interval(X[:9], 0.8)
+    names = [f"{name}:{k}" for name in ("prediction", "std", "lower", "upper") for k in range(2)]
+    header, *lines = ok("predict", path, rows, "--std", "--interval", "0.8").splitlines()
+    assert header.split("\t") == names
+    expected = np.hstack([mean, std, limits[:, :, 0], limits[:, :, 1]])
+    assert np.array([line.split("\t") for line in lines], dtype=float) == pytest.approx(expected, rel=1e-8)
+    found = [json.loads(line)["prediction"] for line in ok("predict", path, rows, "--json").splitlines()]
+    assert np.array([[one["0"], one["1"]] for one in found]) == pytest.approx(mean)
+    assert ok("predict", path, rows).splitlines()[0] == "prediction:0\tprediction:1"
+
+
+@pytest.mark.parametrize("parameters", [
+    {}, {"covariance": "diag"}, {"view": "standard,pairs"}, {"calibration": None},
+    {"rule": "poisson", "covariance": "diag"}, {"rule": "pa1_reg", "average": True},
+])  # fmt: skip
+def test_contributions_to_each_of_several_numbers_are_those_to_one(ok, tmp_path, parameters):
+    """Here numbers share nothing that depends on the targets."""
+    targets = np.column_stack([np.abs(Y), np.arange(4000) % 7, 5.0 + X[:, 0]])[:500]
+    OnlineRegressor(**parameters).fit(X[:500], targets).save(tmp_path / "several.cw")
+    row = ("--row", "1:0.5 2:-1.5", "--json")
+    for k in range(3):
+        OnlineRegressor(**parameters).fit(X[:500], targets[:, k]).save(tmp_path / "one.cw")
+        found = json.loads(ok("inspect", tmp_path / "several.cw", *row, "--class", k))
+        expected = json.loads(ok("inspect", tmp_path / "one.cw", *row))
+        for name in ("predicted", "std", "offset", "mean", "variance"):
+            assert found[name] == pytest.approx(expected[name], rel=1e-6, abs=1e-9), name
+        by_name = [{one["feature"]: one for one in each["contributions"]} for each in (found, expected)]
+        for feature, one in by_name[1].items():
+            for name in ("weight", "mean", "variance"):
+                assert by_name[0][feature][name] == pytest.approx(one[name], rel=1e-6, abs=1e-9), (feature, name)
+    with pytest.raises(ValueError, match="the model predicts 3 numbers per row; pass about, the number of one from 0"):
+        explain_number(Model.load(tmp_path / "several.cw"), one_row(np.array([0.5, -1.5, 0.0])))
+
+
 @pytest.mark.long
 def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
     pytest.importorskip("distributed")
@@ -243,7 +285,7 @@ def test_rules_lists_regression_rules_apart(ok):
     (("predict", "{model}", "{data}", "--std", "--keep", "std"), "is also a column of predictions"),
     (("evaluate", "{model}", "{data}", "--abstain", "0.9"), "need a classifier; this model predicts numbers"),
     (("evaluate", "{model}", "{classes}"), "is not a number"),
-    (("inspect", "{model}", "--class", "x"), "predicts numbers: --class is for classifiers; omit it"),
+    (("inspect", "{model}", "--class", "x"), "predicts one number: --class is for several, and for"),
     (("merge", "{model}", "{classifier}", "-o", "{data}.cw"), "m.cw predicts numbers and"),
     (("merge", "{classifier}", "{model}", "-o", "{data}.cw"), "classes; merge models of one kind"),
     (("merge", "{model}", "{data}", "-o", "{data}.cw"), "rows.csv: not a model file"),

@@ -219,6 +219,19 @@ def test_regressions_on_clusters_are_near_to_one_process(client, tmp_path):
         assert np.mean((found.predict(rows[4000:]) - targets[4000:]) ** 2) < 1.05 * least
 
 
+def test_several_numbers_are_learned_on_clusters(client):
+    rows, y = make_friedman1(2400, n_features=5, noise=1.0, random_state=0)
+    targets = np.column_stack([y, rows[:, 0] - y])
+    options = {"client": client, "partitions": 2, "rounds": 2}
+    blocks = da.from_array(rows, chunks=(300, -1)), da.from_array(targets, chunks=(300, -1))
+    found = distributed.fit(AutoRegressor(passes=2), *blocks, **options)
+    assert (found.n_seen_, found.weights_.shape) == (4800, (2, len(found.members_)))
+    for k in range(2):
+        own = blocks[0], da.from_array(targets[:, k], chunks=300)
+        alone = distributed.fit(AutoRegressor(passes=2), *own, **options)
+        assert_allclose(found.predict(rows)[:, k], alone.predict(rows), rtol=1e-6)
+
+
 def test_partitions_leave_the_processors_to_each_other():
     with members_in_turn():
         assert isinstance(threads_for(4, 10_000), InTurn)

@@ -156,6 +156,56 @@ def test_later_passes_change_neither_weights_nor_measures():
     assert (once.predict(X) != twice.predict(X)).any()
 
 
+def several(X, y):
+    return np.column_stack([y, X[:, 0] * X[:, 1], 1e3 - 1e2 * y])
+
+
+def test_several_numbers_are_learned_as_one_by_one():
+    X, y = friedman(1000)
+    Y = several(X, y)
+    weight = np.random.default_rng(0).choice([0.5, 1.0, 3.0], len(y))
+    together = AutoRegressor(passes=2).fit(X[:800], Y[:800], weight[:800])
+    assert together.weights_.shape == (3, len(together.members_))
+    (mean, std), limits = together.predict(X[800:], return_std=True), together.predict_interval(X[800:], 0.8)
+    assert (mean == together.predict(X[800:])).all()
+    for k in range(3):
+        alone = AutoRegressor(passes=2).fit(X[:800], Y[:800, k], weight[:800])
+        assert list(alone.members_) == list(together.members_)
+        np.testing.assert_allclose(together.weights_[k], alone.weights_, rtol=1e-6, atol=1e-9)
+        expected = (*alone.predict(X[800:], return_std=True), alone.predict_interval(X[800:], 0.8))
+        for found, own in zip((mean, std, limits), expected, strict=True):
+            np.testing.assert_allclose(found[:, k], own, rtol=1e-6)
+        assert (together.rmse_[k], together.mae_[k]) == (pytest.approx(alone.rmse_), pytest.approx(alone.mae_))
+    predictions = np.array([member.predict(X[800:]) for member in together.members_.values()])
+    np.testing.assert_allclose(mean, np.einsum("kg,gnk->nk", together.weights_, predictions), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("members", ["auto", GIVEN])
+@pytest.mark.parametrize("numbers", [1, 3])
+def test_several_numbers_continue_from_a_file_as_without_it(tmp_path, members, numbers):
+    X, y = friedman(300)
+    Y = several(X, y)[:, :numbers]
+    whole = AutoRegressor(members).partial_fit(X[:100], Y[:100])
+    whole.save(tmp_path / "model")
+    continued = load(tmp_path / "model")
+    for model in (whole, continued):
+        model.partial_fit(X[100:], Y[100:])
+    assert whole.predict(X).shape == continued.predict(X).shape == Y.shape
+    assert continued.weights_.shape == (numbers, len(whole.members_))
+    assert (continued.predict_interval(X) == whole.predict_interval(X)).all()
+    whole.save(tmp_path / "whole"), continued.save(tmp_path / "continued")
+    assert (tmp_path / "whole").read_bytes() == (tmp_path / "continued").read_bytes()
+    with pytest.raises(ValueError, match="y has 2 numbers per row, the regressor was trained on"):
+        whole.partial_fit(X, several(X, y)[:, :2])
+
+
+def test_files_have_one_number_per_row(tmp_path):
+    X, y = friedman(100)
+    (tmp_path / "rows.svm").write_text("1 1:1\n0 2:1\n")
+    with pytest.raises(ValueError, match="rows of files have one target, the regressor has 3 outputs"):
+        AutoRegressor().fit(X, several(X, y)).partial_fit_stream(tmp_path / "rows.svm")
+
+
 def test_a_failed_call_leaves_the_regressor_unchanged(tmp_path):
     X, y = friedman(300)
     model = AutoRegressor().fit(X[:200], y[:200])
@@ -234,8 +284,6 @@ def test_invalid_members(members, error, message):
 
 def test_what_is_not_supported_is_one_error():
     X, y = friedman(50)
-    with pytest.raises(ValueError, match="AutoRegressor predicts one number per row, got 2"):
-        AutoRegressor().fit(X, np.column_stack([y, y]))
     model = AutoRegressor().fit(X, y)
     with pytest.raises(ValueError, match="dtype cannot change after training has begun, from float64 to float32"):
         clone(model).set_params(dtype="float64").fit(X, y).set_params(dtype="float32").partial_fit(X, y)

@@ -1,15 +1,17 @@
-"""Stacks as ONNX graphs predict what they do: views, covariances, naive Bayes, classes in any order, label sets."""
+"""Stacks as ONNX graphs predict what they do: views, covariances, naive Bayes, classes, label sets and numbers."""
 
 from __future__ import annotations
 
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from confidently import AutoClassifier, OnlineClassifier
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
 from confidently.data import open_stream
 from confidently.stack.naive_bayes import NaiveBayes
+from tests.estimators import test_auto_regressor as regressions
 from tests.estimators.test_auto_classifier import data
 from tests.estimators.test_auto_labels import GIVEN, label_sets
 
@@ -86,6 +88,40 @@ def test_members_with_equal_views_share_its_rows():
     assert nodes.count("Cos") == len({name for name in model.members_ if "arow" in name and "cosines" in name})
 
 
+# --- regressions ------------------------------------------------------------------------------------------------------
+
+OTHERS = [
+    OnlineRegressor("quantile", view="standard"), OnlineRegressor("poisson", prior_variance=1e-3),
+    OnlineRegressor("pa1_reg", average=True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("numbers", [1, 3])
+@pytest.mark.parametrize("rows", ["table", "words", "other rules"])
+def test_a_graph_predicts_what_the_regressor_does(rows, numbers, dtype):
+    X, y = regressions.data("words" if rows == "words" else "table")
+    Y = np.abs(regressions.several(X.toarray() if rows == "words" else X, y)[:, :numbers])
+    n = X.shape[0] * 3 // 4
+    model = AutoRegressor(OTHERS if rows == "other rules" else "auto").fit(X[:n], Y[:n])
+    given = (X.toarray() if rows == "words" else X).astype(dtype)
+    session = runtime.InferenceSession(model.to_onnx(dtype).SerializeToString())
+    assert [output.name for output in session.get_outputs()] == ["variable", "std"]
+    for found, expected in zip(session.run(None, {"X": given}), model.predict(given, return_std=True), strict=True):
+        assert (found.shape, found.dtype) == (expected.shape, dtype)
+        if dtype == "float64":
+            np.testing.assert_allclose(found, expected, rtol=1e-8)
+        else:  # but for values that meet another bin
+            assert np.mean(np.isclose(found, expected, rtol=1e-3)) > 0.99
+
+
+def test_names_of_columns_are_exported():
+    X, y = regressions.friedman(200)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    properties = AutoRegressor().fit(frame, y).to_onnx().metadata_props
+    assert [(one.key, one.value) for one in properties] == [("feature_names", "a\nb\nc\nd\ne\nf")]
+
+
 def test_what_cannot_be_exported_is_one_error():
     X, y = data("iris")
     kept = [OnlineClassifier(covariance="full", multiclass="joint"), OnlineClassifier()]
@@ -93,5 +129,6 @@ def test_what_cannot_be_exported_is_one_error():
         AutoClassifier(kept).fit(X, y).to_onnx()
     with pytest.raises(ValueError, match="dtype"):
         AutoClassifier().fit(X, y).to_onnx("int8")
-    with pytest.raises(ValueError, match="not fitted"):
-        AutoClassifier().to_onnx()
+    for model in (AutoClassifier(), AutoRegressor()):
+        with pytest.raises(ValueError, match="not fitted"):
+            model.to_onnx()

@@ -68,6 +68,17 @@ NUMBER_DAMAGES = {
 }
 
 
+def test_mixtures_of_other_numbers_are_one_error(tmp_path):
+    X, y = make_friedman1(100, n_features=10, random_state=0)
+    AutoRegressor().fit(X, np.column_stack([y, -y])).save(tmp_path / "m.cw")
+    header, whole = contents_of(tmp_path / "m.cw")
+    for name in ("mixture.weights", "mixture.share", "mixture.products", "mixture.rows", "calibration"):
+        for fewer in (whole[name][0], whole[name][:1]):
+            write_contents(tmp_path / "damaged.cw", header, whole | {name: np.ascontiguousarray(fewer)})
+            with pytest.raises(ModelFileError, match=name):
+                load(tmp_path / "damaged.cw")
+
+
 @pytest.mark.parametrize("damage", NUMBER_DAMAGES)
 def test_a_damaged_stack_of_regressions_is_one_error(damage, tmp_path):
     header, arrays = regression(tmp_path)

@@ -23,7 +23,7 @@ from confidently.data import DataWarning, open_stream
 from confidently.models.merged_learner import MergeError
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS
-from confidently.stack.number_stack import CALIBRATION, PRODUCTS
+from confidently.stack.number_stack import CALIBRATION, OF_MIXTURES, PRODUCTS, mixtures
 from confidently.stack.stack import HESSIAN, OWN, SHARE
 from confidently.tasks.targets import Targets
 from tests.estimators.test_auto_classifier import data, words
@@ -155,6 +155,26 @@ def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
     targets = [Targets.of(model[CALIBRATION]) for model in (state, one, other)]
     assert targets[0].squared_errors == targets[1].squared_errors + targets[2].squared_errors
     assert targets[0].weight == 2400
+
+
+def test_several_numbers_are_merged_one_by_one():
+    given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
+    several = np.column_stack([TARGETS, NUMBERS[:, 0], -TARGETS])
+    first, second, third = slice(300), slice(300, 600), slice(600, 1500)
+
+    def merged(targets):
+        start = AutoRegressor(given, shuffle=False).fit(NUMBERS[first], targets[first])
+        return merge([deepcopy(start).partial_fit(NUMBERS[own], targets[own]) for own in (second, third)], base=start)
+
+    together = merged(several)
+    assert together.n_seen_ == 1500
+    for k, mixture in enumerate(mixtures(together.learner_.state)):
+        alone = merged(several[:, k])
+        for name in OF_MIXTURES:
+            expected = alone.learner_.state[name]
+            assert mixture[name] == pytest.approx(expected, rel=1e-6, abs=1e-9 * np.abs(expected).max()), name
+        assert together.predict(NUMBERS)[:, k] == pytest.approx(alone.predict(NUMBERS), rel=1e-6)
+    assert together.partial_fit(NUMBERS, several).n_seen_ == 1500 + len(TARGETS)
 
 
 def test_tables_merge_from_a_base_even_if_columns_are_rare(tmp_path):

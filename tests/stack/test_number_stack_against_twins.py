@@ -9,17 +9,19 @@ import pytest
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
-from confidently import OnlineRegressor, Pairs, _core
+from confidently import OnlineRegressor, Pairs, Standard, _core
 from confidently.covariances.settings import Settings
 from confidently.covariances.state import COUNT
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.recipe import Recipe
 from confidently.rules import Ridge as RidgeRule
+from confidently.stack import plan as plans
 from confidently.stack.members import ROWS, WEIGHTS
-from confidently.stack.number_stack import CALIBRATION, PRODUCTS, SHARE, NumberStack
+from confidently.stack.number_stack import CALIBRATION, OF_MIXTURES, PRODUCTS, SHARE, NumberStack, mixtures
 from confidently.stack.plan import Plan
 from confidently.tasks.targets import INITIAL_TARGET, Targets
+from confidently.views.table import make_view
 from tests.twins import number_stack as twins
 from tests.twins.regression import Twin
 
@@ -144,12 +146,52 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests):
     assert np.sqrt(targets.squared_errors / targets.predicted) == pytest.approx(mixture.rmse())
     assert targets.noise_factor() == pytest.approx(mixture.noise_factor())
     found = stack.number_distribution(as_matrix(X))
-    means, deviations = stack.predictions(as_matrix(X))
+    (means,), (deviations,) = stack.predictions(as_matrix(X))
     assert found.mean[:, 0] == pytest.approx(mixture.weights() @ means)
     spread = (np.abs(mixture.weights()[:bases]) @ deviations[:bases]) ** 2 * mixture.factor()
     assert found.spread[:, 0] == pytest.approx(spread)
     assert np.array([mixture.share for mixture in mixtures]) == pytest.approx(stack.state[SHARE])
     assert (stack.numbers(as_matrix(X)) == found.mean).all()
+
+
+@pytest.mark.parametrize("rests", [0, 2])
+@pytest.mark.parametrize("rows_per_call", [7, N])
+def test_a_stack_of_several_numbers_is_one_stack_per_number(rows_per_call, rests):
+    """Members of which nothing but the weights depends on the targets, so that sharing them changes nothing."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(N, D))
+    Y = X @ generator.normal(size=(D, 3)) * [1.0, 1e-6, 1e6] + generator.normal(size=(N, 3)) * [0.3, 1e-7, 1e6] + 2.0
+    weight, order = generator.choice([0.0, 0.5, 2.0], N), generator.permutation(N)
+    kinds = [("full", None), ("diag", None), ("full", Standard(unit_norm=False)), ("diag", Pairs(unit_norm=False))]
+    recipes = [Recipe(RidgeRule(), covariance, targets=True, view=make_view(view)) for covariance, view in kinds]
+    members = [plans.plan(one, str(k), rest=k >= len(kinds) - rests) for k, one in enumerate(recipes)]
+
+    def trained(targets):
+        stack = NumberStack(members, n_classes=targets.shape[1], n_features=D)
+        for first in range(0, N, rows_per_call):
+            part = order[first : first + rows_per_call]
+            stack.learn(as_matrix(X), np.zeros(N, np.int32), targets=targets, weight=weight, order=part)
+        return stack
+
+    together, alone = trained(Y), [trained(np.ascontiguousarray(Y[:, [k]])) for k in range(3)]
+    assert together.n_seen == alone[0].n_seen == np.count_nonzero(weight)
+    assert [member.settings.covariance for member in together.members] == ["shared", "diag", "shared", "diag"]
+    for mixture, one in zip(mixtures(together.state), alone, strict=True):
+        for name in OF_MIXTURES:
+            scale = np.abs(one.state[name]).max()
+            assert mixture[name] == pytest.approx(one.state[name], rel=1e-6, abs=1e-9 * scale), name
+    weights = np.array([one.state[WEIGHTS] for one in alone])
+    assert together.member_weights == pytest.approx(weights.mean(axis=0))
+    spread = np.array([one.weight_deviations() for one in alone]) ** 2 + (weights - weights.mean(axis=0)) ** 2
+    assert together.weight_deviations() == pytest.approx(np.sqrt(spread.mean(axis=0)))
+    found, rows = together.number_distribution(as_matrix(X)), as_matrix(X)
+    assert (together.numbers(rows) == found.mean).all()
+    for k, one in enumerate(alone):
+        expected = one.number_distribution(rows)
+        assert found.mean[:, k] == pytest.approx(expected.mean[:, 0], rel=1e-6)
+        assert together.number_deviations(found)[:, k] == pytest.approx(one.number_deviations(expected)[:, 0], rel=1e-6)
+        limits = one.intervals(expected, 0.8)[:, 0]
+        assert together.intervals(found, 0.8)[:, k] == pytest.approx(limits, rel=1e-6)
 
 
 def test_products_without_unit_norm_are_those_of_batch_ridge_regression():
@@ -164,9 +206,7 @@ def test_products_without_unit_norm_are_those_of_batch_ridge_regression():
 
 
 def test_settings_of_members_are_those_of_regressions():
-    settings, view = learner_settings("diag", 1.0)
-    with pytest.raises(ValueError, match="one number per row, got 2"):
-        NumberStack([plan(settings, view, "one")], n_classes=2)
+    settings, _ = learner_settings("diag", 1.0)
     classes = plan(Settings("arow"), None, "of classes")
     stack = NumberStack([classes], n_features=1)
     with pytest.raises(ValueError, match="regression needs targets"):

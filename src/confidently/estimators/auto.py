@@ -178,8 +178,9 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     With m_g the prediction of member g, sum_g w_g m_g is predicted. The members learn every row, each as its view shows
     it; the weights w_g, which add up to 1, are those with the least squared error of the predictions made before the
     targets were used. Those of three windows, which forget rows older than about 50, 300 and 5000, are mixed by how
-    well each has predicted of late. The last members learn what the mixture of the others leaves, and are added. One
-    pass is enough, and training can continue at any time.
+    well each has predicted of late. The last members learn what the mixture of the others leaves, and are added. Of
+    several numbers per row, each has a mixture of its own over the same members. One pass is enough, and training can
+    continue at any time.
 
     Parameters
     ----------
@@ -207,10 +208,10 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         The members by name, as they are now. The ``coef_`` of "ridge on rows" are weights of the columns; of other
         members they are weights of what their view makes of a row: of products of two columns, which
         ``confidently inspect`` names, and of cosines, each of all columns.
-    weights_ : ndarray of shape (n_members,)
+    weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
         What each contributes to the mixture. They need not be positive. Those of members "of the rest" do not count in
         the sum of 1.
-    rmse_, mae_ : float
+    rmse_, mae_ : float or ndarray of shape (n_outputs,)
         Progressive validation: root mean squared and mean absolute error of the predictions made in training, each
         before its target was used.
     n_seen_ : int
@@ -269,11 +270,44 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     def _new_stack(self, multilabel: bool, **options: Any) -> NumberStack:
         return new_number_stack(**options)
 
+    def _saved_parameters(self) -> dict[str, Any]:
+        return super()._saved_parameters() | {"one_dimensional": self._one_dimensional}
+
     def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> NumberStack:
         return NumberStack(plans, **options)
 
-    def _check_outputs(self, n: int) -> None:
-        if n != 1:
-            raise ValueError(
-                f"AutoRegressor predicts one number per row, got {n}; use one per number, or OnlineRegressor"
-            )
+    def to_onnx(self, dtype: str = "float32") -> ModelProto:
+        """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.
+
+        Parameters
+        ----------
+        dtype : {"float32", "float64"}
+            Of the input ``X``, shape (n, n_features), of all numbers within, and of the outputs.
+
+        Returns
+        -------
+        onnx.ModelProto
+            With the outputs of :meth:`confidently.OnlineRegressor.to_onnx`.
+
+        Raises
+        ------
+        ImportError
+            If ONNX is not installed.
+        ValueError
+            For an unknown type.
+        """
+        from ..models.stack_export import number_stack_to_onnx  # only here, to save start-up time
+
+        check_is_fitted(self)
+        return number_stack_to_onnx(self.learner_, self._feature_names(), dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        learner = self._fitted
+        weights: NDArray[np.float64] = self._of_outputs(learner.state[WEIGHTS].reshape(learner.n_classes, -1))
+        return weights.copy()

@@ -58,6 +58,7 @@ def load(
 def _mixture_of(model: Model) -> AutoClassifier | AutoRegressor:
     """Return an estimator with the settings of a model of a stack, untrained."""
     learner, estimator = model.learner, dict(with_class_weight(model.estimator))
+    estimator.pop("one_dimensional", None)  # which is no parameter
     if "members" not in estimator:
         members = (member for member in learner.members if isinstance(member, Learner))
         estimator["members"] = [estimator_of(Model(member, [])) for member in members]

@@ -7,15 +7,11 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..covariances.settings import DTYPES
 from ..learner.learner import Learner
 from ..learner.recipe import automatic_covariance
 from ..models.model import Model
 from ..rules.ranges import check_choice
-from ..stack.members import WEIGHTS
 from ..stack.number_stack import NumberStack
 from ..stack.plan import Plan, plan
 from ..stack.stack import Stack
@@ -28,7 +24,7 @@ from .parameters import check_shuffle, check_training, chooses_view, saved_train
 
 AnyStack = TypeVar("AnyStack", bound=Stack | NumberStack)
 
-OF_COLUMNS = ("n_features_in_", "feature_names_in_", "features_", "source_", "_class_order")
+OF_DATA = ("n_features_in_", "feature_names_in_", "features_", "source_", "_class_order", "_one_dimensional")
 
 
 class MixtureEstimator(OnlineEstimator[AnyStack]):
@@ -70,9 +66,6 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
     def _is_seen_by_default(self) -> bool:
         return not isinstance(self.members, str) and any(map(chooses_view, self.members))
 
-    def _check_outputs(self, n: int) -> None:
-        """Raise ``ValueError`` for numbers of classes, labels or targets that a stack does not learn."""
-
     def _new_stack(self, multilabel: bool, **options: Any) -> AnyStack:
         """Return a stack whose members the first rows will choose."""
         raise NotImplementedError
@@ -85,7 +78,6 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
         self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
         n_columns: int | None = None,
     ) -> AnyStack:  # fmt: skip
-        self._check_outputs(n_outputs)
         options: dict[str, Any] = {
             "n_classes": n_outputs, "n_features": n_features, "columns": self._columns(n_features), "dtype": self.dtype,
         }  # fmt: skip
@@ -120,18 +112,14 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
             for name, member, multiclass in zip(stack.names, stack.members, stack.multiclass, strict=True)
         }
 
-    @property
-    def weights_(self) -> NDArray[np.float64]:
-        return self._fitted.state[WEIGHTS].copy()
-
     def _as_estimator(self, member: Learner, multiclass: str | None) -> GaussianEstimator:
-        """Return a member as an estimator of its own, with what the stack knows about columns and classes."""
+        """Return a member as an estimator of its own, with what the stack knows about rows and their labels."""
         model = Model(member, [], None, {"multiclass": multiclass, "calibration": "progressive"})
         estimator, learner = estimator_of(model), copy(member)
         learner.state = {name: array.copy() for name, array in member.state.items()}
         estimator.learner_ = learner
         known = vars(self)
-        for name in OF_COLUMNS:
+        for name in OF_DATA:
             if name in known:
                 setattr(estimator, name, known[name])
         return estimator

@@ -151,32 +151,41 @@ def explain(model: Model, batch: Batch, about: Any = None) -> Explanation:
     )
 
 
-def explain_number(model: Model, batch: Batch) -> NumberExplanation:
+def explain_number(model: Model, batch: Batch, about: Any = None) -> NumberExplanation:
     """Return the contribution of each feature of a row to the number that is predicted.
 
     Parameters
     ----------
     model : Model
-        Of one number per row.
+        Of numbers.
     batch : Batch
         One row, as :func:`confidently.data.open_stream` yields it.
+    about : object, optional
+        The number of the output that is explained, if the model predicts several numbers per row.
 
     Raises
     ------
     ValueError
-        If there is not exactly one row, or the model predicts several numbers or has no weights of features (kernels).
+        If there is not exactly one row, the output is unknown or one of several is not given, or the model has no
+        weights of features (kernels).
     """
-    if (n := model.learner.n_classes) > 1:
-        raise ValueError(f"explanations are of models of one number per row, got {n}")
-    row, calibrated = SeenRow(model, batch), model.calibration is not None
+    output, row, calibrated = output_number(model, about), SeenRow(model, batch), model.calibration is not None
     learner = row.learner
-    found = learner.number_distribution(row.matrix)
+    found, units = learner.number_distribution(row.matrix), learner.variance_unit(calibrated)
     return NumberExplanation(
-        predicted=float(found.mean[0, 0]),
-        std=float(learner.number_deviations(found, calibrated)[0, 0]),
-        offset=float(learner.task.offset(learner.settings.rule, learner.targets)[0]),
-        **row.contributions(0, None, float(learner.variance_unit(calibrated)[0])),
+        predicted=float(found.mean[0, output]),
+        std=float(learner.number_deviations(found, calibrated)[0, output]),
+        offset=float(learner.task.offset(learner.settings.rule, learner.targets)[output]),
+        **row.contributions(output, None, float(np.broadcast_to(units, learner.n_classes)[output])),
     )
+
+
+def output_number(model: Model, about: Any) -> int:
+    """Return the number of the output to explain; ``ValueError``: there is none, or one of several is not given."""
+    n, chosen = model.learner.n_classes, class_number(model, about)
+    if chosen is None and n > 1:
+        raise ValueError(f"the model predicts {n} numbers per row; pass about, the number of one from 0 to {n - 1}")
+    return chosen or 0
 
 
 def require_one(batch: Batch) -> None:

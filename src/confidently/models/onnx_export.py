@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 OPSET = 17
 IR_VERSION = 8  # as old as the opset
 TYPES = ("float32", "float64")
+OF_NUMBERS = ("variable", "std")  # outputs of regressions
 MAX_LOG = {np.dtype("float32"): 40.0, np.dtype("float64"): 200.0}  # no square of its exponential overflows
 
 
@@ -114,7 +115,11 @@ def to_onnx(
     if learner.view is not None:
         graph.rows = learner.view.exported(graph, "X", learner.state)
     scores = scores_of(graph, form)
-    outputs = _numbers(graph, form, scores) if form.task.regression else _classes(graph, form, scores)
+    if form.task.regression:
+        numbers(graph, form, scores, *OF_NUMBERS)
+        outputs = outputs_of_numbers(graph, len(form.coef))
+    else:
+        outputs = _classes(graph, form, scores)
     return finished(graph, learner.n_features, outputs, feature_names)
 
 
@@ -170,34 +175,38 @@ def outputs_of_classes(graph: Graph, task: Task, classes: np.ndarray) -> list[An
     ]
 
 
-def _numbers(graph: Graph, form: LinearForm, center: str) -> list[Any]:
-    """Add the outputs of a regression, and return their names and types."""
+def outputs_of_numbers(graph: Graph, n: int) -> list[Any]:
+    """Return names and types of the outputs of a regression with so many numbers per row."""
     from onnx import helper
 
+    return [helper.make_tensor_value_info(name, _type(graph), ["n", n]) for name in OF_NUMBERS]
+
+
+def numbers(graph: Graph, form: LinearForm, center: str, variable: str = "", std: str = "") -> tuple[str, str]:
+    """Add the predictions of a regression and their standard deviations, and return their names."""
     assert form.spread is not None  # which every regression has
-    k, targets = len(form.coef), form.targets
+    targets = form.targets
     if form.rule.counts:
-        spread = _of_counts(graph, center, variances(graph, form.spread))
+        variable, spread = _of_counts(graph, center, variances(graph, form.spread), variable)
     else:
-        graph.add("Identity", center, name="variable")
-        nothing = np.zeros((1, k))
+        variable = graph.add("Identity", center, name=variable)
+        nothing = np.zeros((1, len(form.coef)))
         noise = form.task.prediction(form.rule, targets, nothing, nothing).spread[0]
         v = variances(graph, form.spread) if form.rule.learns_precision else graph.constant([0.0])
         spread = graph.add(
             "Add", graph.add("Mul", center, graph.constant([0.0])), graph.add("Add", v, graph.constant(noise))
         )
     factor = variance_factor(form.rule, targets, form.calibrated)
-    graph.add("Sqrt", graph.add("Mul", spread, graph.constant(factor)), name="std")
-    return [helper.make_tensor_value_info(name, _type(graph), ["n", k]) for name in ("variable", "std")]
+    return variable, graph.add("Sqrt", graph.add("Mul", spread, graph.constant(factor)), name=std)
 
 
-def _of_counts(graph: Graph, center: str, v: str) -> str:
-    """Add the rate, the output "variable", and return the variance of counts around it."""
+def _of_counts(graph: Graph, center: str, v: str, variable: str) -> tuple[str, str]:
+    """Add the rate and the variance of counts around it, and return their names."""
     largest = graph.constant(MAX_LOG[graph.dtype])
     log_rate = graph.add("Add", center, graph.add("Mul", v, graph.constant([0.5])))
-    rate = graph.add("Exp", graph.add("Min", log_rate, largest), name="variable")
+    rate = graph.add("Exp", graph.add("Min", log_rate, largest), name=variable)
     more = graph.add("Sub", graph.add("Exp", graph.add("Min", v, largest)), graph.constant([1.0]))
-    return graph.add("Add", rate, graph.add("Mul", graph.add("Mul", rate, rate), more))
+    return rate, graph.add("Add", rate, graph.add("Mul", graph.add("Mul", rate, rate), more))
 
 
 def scores_of(graph: Graph, form: LinearForm) -> str:

@@ -22,7 +22,15 @@ from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from .explanation import Entries, class_name, class_number, columns_of_label, explained_classes, require_one
+from .explanation import (
+    Entries,
+    class_name,
+    class_number,
+    columns_of_label,
+    explained_classes,
+    output_number,
+    require_one,
+)
 from .inspection import INTERCEPT, Naming
 from .model import Model
 
@@ -166,7 +174,7 @@ def _of_label(model: Model, batch: Batch, stack: LabelStack, chosen: int | None)
     )
 
 
-def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
+def explain_number_stack(model: Model, batch: Batch, about: Any = None) -> NumberStackExplanation:
     """Return what each member and each feature of a row adds to the number that a stack of regressions predicts.
 
     Parameters
@@ -175,19 +183,21 @@ def explain_number_stack(model: Model, batch: Batch) -> NumberStackExplanation:
         Of a stack.
     batch : Batch
         One row.
+    about : object, optional
+        The number of the output that is explained, if the model predicts several numbers per row.
 
     Raises
     ------
     ValueError
-        If there is not exactly one row.
+        If there is not exactly one row, or the output is unknown or one of several is not given.
     """
     stack: NumberStack = _grown(model, batch)
-    found = stack.number_distribution(batch.matrix)
-    numbers = stack.predictions(batch.matrix, uncertain=False)[0][:, 0].tolist()
+    output, found = output_number(model, about), stack.number_distribution(batch.matrix)
+    numbers = stack.predictions(batch.matrix, uncertain=False)[0][output, :, 0].tolist()
     return NumberStackExplanation(
-        predicted=float(found.mean[0, 0]),
-        std=float(stack.number_deviations(found)[0, 0]),
-        **_divided(model, batch, stack, NumberPart, numbers),
+        predicted=float(found.mean[0, output]),
+        std=float(stack.number_deviations(found)[0, output]),
+        **_divided(model, batch, stack, NumberPart, numbers, output, None),
     )
 
 
@@ -216,7 +226,8 @@ def _divided(
     wholes: list[float], plus: int = 1, minus: int | None = 0,
 ) -> dict[str, Any]:  # fmt: skip
     """Return what members and features add, the largest first; ``wholes`` are the members' own margins or numbers."""
-    weights = stack.state[WEIGHTS][plus if isinstance(stack, LabelStack) else ...].tolist()
+    own = stack.state[WEIGHTS]  # one row per label or number where there are several
+    weights = (own[plus] if own.ndim == 2 else own).tolist()
     parts = [
         _parts(model, batch, member, plus, minus, whole) for member, whole in zip(stack.members, wholes, strict=True)
     ]
@@ -265,7 +276,7 @@ def _parts(
     entries = Entries(member, seen.columns, seen.values)
     task, label = member.task, 0
     sides: tuple[int | None, int | None] = (0, None) if plus == 1 else (None, 0)
-    if task.several:
+    if task.several or task.regression:
         sides = plus, minus
     elif task.multilabel:
         sides, label = columns_of_label(task, plus), plus

@@ -1,10 +1,16 @@
-"""Export of stacks of classifiers to ONNX graphs: each member's view, scores and line, and the sum by their weights.
+"""Export of stacks to ONNX graphs: each member's view, scores and line, and the sum by their weights.
 
 With the calibrated scores t_g of the members (:mod:`confidently.models.onnx_export`, without the correction)::
 
     mixed         = sum_g w_g t_g
 
 of which the sigmoid is the probability of the second of two classes, or of a label, and the softmax those of more.
+
+With the predictions m_g of regressions and their standard deviations sd_g, the factors f and c of the noise that the
+mixture and its errors have (:class:`confidently.stack.number_stack.NumberStack`), and the sum below without rests::
+
+    variable      = sum_g w_g m_g
+    std           = sqrt(c f) sum_g |w_g| sd_g
 """
 
 from __future__ import annotations
@@ -19,12 +25,24 @@ from ..learner.learner import Learner
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
 from ..stack.naive_bayes import CALIBRATION, FREQUENCY, NaiveBayes
+from ..stack.number_stack import NumberStack, mixtures
 from ..stack.plan import Member
 from ..stack.stack import Stack
+from ..tasks.targets import Prediction
 from ..views.graph import unit_rows
 from ..views.view import View
 from .linear_form import linear_form
-from .onnx_export import Graph, finished, line, moderated, new_graph, outputs_of_classes, scores_of
+from .onnx_export import (
+    Graph,
+    finished,
+    line,
+    moderated,
+    new_graph,
+    numbers,
+    outputs_of_classes,
+    outputs_of_numbers,
+    scores_of,
+)
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -53,6 +71,30 @@ def stack_to_onnx(
     _decide(graph, stack, order, mixed)
     outputs = outputs_of_classes(graph, stack.task, order.classes)
     return finished(graph, stack.n_features, outputs, feature_names)
+
+
+def number_stack_to_onnx(
+    stack: NumberStack, feature_names: list[str] | None = None, dtype: str = "float32"
+) -> ModelProto:
+    """Return the predictor of a stack of regressions; see :meth:`confidently.AutoRegressor.to_onnx`.
+
+    The errors are those of :func:`stack_to_onnx`.
+    """
+    graph, means, deviations, seen = new_graph(dtype), [], [], dict[View | None, tuple[str, str | None]]()
+    weights = np.stack([mixture[WEIGHTS] for mixture in mixtures(stack.state)], axis=1)
+    for k, (member, weight) in enumerate(zip(stack.members, weights, strict=True)):
+        assert isinstance(member, Learner)  # naive Bayes is of classes
+        graph.rows, graph.unseen = _rows(graph, member, seen)
+        form = linear_form(member, "progressive")
+        mean, deviation = numbers(graph, form, scores_of(graph, form))
+        means.append(graph.add("Mul", mean, graph.constant(weight)))
+        if k < len(stack.members) - stack.rests:
+            deviations.append(graph.add("Mul", deviation, graph.constant(np.abs(weight))))
+    graph.add("Sum", *means, name="variable")
+    factors = stack.spread_factors()[None]
+    factor = stack.number_deviations(Prediction(np.zeros_like(factors), factors))
+    graph.add("Mul", graph.add("Sum", *deviations), graph.constant(factor), name="std")
+    return finished(graph, stack.n_features, outputs_of_numbers(graph, stack.n_classes), feature_names)
 
 
 def _limits(graph: Graph) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from ..stack.members import COUNTERS, ROWS, WEIGHTS, Members
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
-from ..stack.number_stack import PRODUCTS, NumberStack, number_weights
+from ..stack.number_stack import PRODUCTS, NumberStack, joined, mixtures, number_weights
 from ..stack.plan import Member
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
@@ -256,8 +256,16 @@ def _mixture(states: Sequence[State], base: State | None) -> State:
 
 
 def _number_mixture(states: Sequence[State], base: State | None) -> State:
-    """Return the mixture of stacks of regressions, whose rows are added."""
-    merged = _added(states, base, (ROWS, COUNTERS))
+    """Return the mixtures of stacks of regressions, one per number, whose rows are added."""
+    of_numbers = zip(*map(mixtures, states), strict=True)
+    before = [None for _ in mixtures(states[0])] if base is None else mixtures(base)
+    found = [_mixture_of_number(own, start) for own, start in zip(of_numbers, before, strict=True)]
+    return joined(found) | _added(states, base, (COUNTERS,))
+
+
+def _mixture_of_number(states: Sequence[State], base: State | None) -> State:
+    """Return the mixture for a number."""
+    merged = _added(states, base, (ROWS,))
     rows = np.array([state[ROWS][1:] for state in states])  # in the sums of each window
     total = rows.sum(axis=0)
     part = np.divide(rows.max(axis=0), total, out=np.zeros_like(total), where=total > 0)

@@ -37,7 +37,7 @@ class MixturePoint(NamedTuple):
 
 
 def mixture_of(learner: Any) -> MixturePoint | None:
-    """Return the mixture as it is; ``None`` of single learners, stacks of label sets, and without members."""
+    """Return the mixture as it is; ``None`` of single learners, stacks of several mixtures, and without members."""
     if not isinstance(learner, Members) or learner.moves is None or not learner.members:
         return None
     forget = [member.settings.forget if isinstance(member, Learner) else 0.0 for member in learner.members]

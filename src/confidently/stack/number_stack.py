@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 SHARE, PRODUCTS, CALIBRATION = "mixture.share", "mixture.products", "calibration"
+OF_MIXTURES = (WEIGHTS, SHARE, PRODUCTS, ROWS, CALIBRATION)  # arrays of which each number to predict has a part
 WINDOWS = _core.windows
 WEIGHT_OF_REST = 0.5  # before training, as in core/stack/number_mixture.hpp
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
@@ -54,15 +55,17 @@ class NumberStack(Members):
     the squared error of the weights in the rows before, and how uncertain the members are about this row, compared with
     their errors. Intervals are made of it and of the distribution of the standardized errors.
 
+    If there are several numbers per row, each has a mixture of its own over the same members, which learn all of them.
+
     The parameters and attributes are those of :class:`confidently.stack.members.Members`.
     """
 
     may_drop = False  # members that need many rows are missed later: errors of up to 6 % more
 
     def __init__(self, recipes: Any = (), choose: Any = None, n_classes: int = 1, **others: Any) -> None:
-        if n_classes != 1:
-            raise ValueError(f"a stack predicts one number per row, got {n_classes}; use one per number")
         super().__init__(recipes, choose, n_classes, **others)
+        if n_classes > 1:
+            self.moves = None  # numbers have mixtures of their own
 
     def _take(self, plans: Sequence[Plan]) -> None:
         rests = [plan.rest for plan in plans]
@@ -77,15 +80,16 @@ class NumberStack(Members):
 
     @staticmethod
     def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+        several = () if n_outputs == 1 else (n_outputs,)
         return {
-            WEIGHTS: ((members,), REAL), SHARE: ((1 + rests, WINDOWS), REAL),
-            PRODUCTS: ((WINDOWS, members, members), REAL), ROWS: ((1 + WINDOWS,), REAL), COUNTERS: ((1,), COUNT),
-            CALIBRATION: ((len(INITIAL_TARGET),), REAL),
+            WEIGHTS: ((*several, members), REAL), SHARE: ((*several, 1 + rests, WINDOWS), REAL),
+            PRODUCTS: ((*several, WINDOWS, members, members), REAL), ROWS: ((*several, 1 + WINDOWS), REAL),
+            COUNTERS: ((1,), COUNT), CALIBRATION: ((n_outputs * len(INITIAL_TARGET),), REAL),
         }  # fmt: skip
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
-        self.state[CALIBRATION][:] = INITIAL_TARGET
+        self.state[CALIBRATION][:] = INITIAL_TARGET * self.n_classes
         self.state[SHARE][:] = 1.0 / WINDOWS
         self.state[WEIGHTS][:] = np.where(np.arange(len(self.members)) < self._bases, 1.0 / self._bases, WEIGHT_OF_REST)
 
@@ -115,33 +119,45 @@ class NumberStack(Members):
         """Numbers have no mistakes."""
         return 0
 
+    @property
+    def member_weights(self) -> np.ndarray:
+        """The mean over the numbers of the members' weights, shape (members,)."""
+        mean: np.ndarray = np.mean([mixture[WEIGHTS] for mixture in mixtures(self.state)], axis=0)
+        return mean
+
     def weight_deviations(self) -> np.ndarray:
         """Return the standard deviations of the members' weights, shape (members,), given that their sum is 1.
 
-        They have the mean variance of the windows, by their shares.
+        They have the mean variance of the windows, by their shares. Of several numbers, they are those of a number's
+        weights around :attr:`member_weights`.
         """
+        found, mean = mixtures(self.state), self.member_weights
+        spread = [self._weight_variances(mixture) + (mixture[WEIGHTS] - mean) ** 2 for mixture in found]
+        deviations: np.ndarray = np.sqrt(np.mean(spread, axis=0))
+        return deviations
+
+    def _weight_variances(self, mixture: State) -> np.ndarray:
         counted = np.arange(len(self.members)) < self._bases  # in the sum
         variances = np.zeros(len(self.members))
-        for share, products, rows in zip(self.shares, self.state[PRODUCTS], self.state[ROWS][1:], strict=True):
+        for share, products, rows in zip(mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS][1:], strict=True):
             best = products.diagonal()[: self._bases].min()
             scale = rows / best if best > 0 else 0.0
             covariance = np.linalg.inv(scale * products + _core.weight_precision * np.eye(len(products)))
             along = covariance @ counted
             variances += share * np.maximum(covariance.diagonal() - along**2 / along[counted].sum(), 0.0)
-        deviations: np.ndarray = np.sqrt(variances)
-        return deviations
+        return variances
 
     @property
     def shares(self) -> np.ndarray:
         """The shares of the windows of the whole mixture; those before are of the mixtures before each rest."""
-        share: np.ndarray = self.state[SHARE][-1]
+        share: np.ndarray = self.state[SHARE][..., -1, :]
         return share
 
     # --- learning -------------------------------------------------------------------------------------------------
 
     @property
     def _outputs(self) -> int:
-        return 2  # prediction and variance
+        return 2 * self.n_classes  # prediction and variance of every number
 
     def _train_members(
         self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
@@ -159,40 +175,45 @@ class NumberStack(Members):
         return member.view if isinstance(member, Learner) else None
 
     def _left(self, outputs: np.ndarray, part: Examples) -> np.ndarray:
-        """Return what the mixture of the first members leaves of the targets, and learn its shares of windows."""
+        """Return what the mixtures of the first members leave of the targets, and learn their shares of windows."""
         assert part.targets is not None
-        n, state, predicted = len(outputs), self.state, np.zeros(len(part))
-        products, rows = np.ascontiguousarray(state[PRODUCTS][:, :n, :n]), state[ROWS].copy()
+        n, left = len(outputs), np.empty_like(part.targets)
         rests = n - self._bases
-        _core.number_mixture_learn(
-            np.zeros(n), state[SHARE][rests], products, rows, state[CALIBRATION].copy(), np.zeros(1, COUNT), rests,
-            outputs, *self._targets_in_order(part), True, predicted,
-        )  # fmt: skip
-        left = np.empty_like(part.targets)
-        left[part.order] = part.targets[part.order] - predicted[:, None]
+        for k, mixture in enumerate(mixtures(self.state)):
+            predicted, products = np.zeros(len(part)), np.ascontiguousarray(mixture[PRODUCTS][:, :n, :n])
+            rows, calibration = mixture[ROWS].copy(), mixture[CALIBRATION].copy()
+            _core.number_mixture_learn(
+                np.zeros(n), mixture[SHARE][rests], products, rows, calibration, np.zeros(1, COUNT), rests,
+                *self._of_number(k, outputs, part), True, predicted,
+            )  # fmt: skip
+            left[part.order, k] = part.targets[part.order, k] - predicted
         return left
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
-        state, seen, shares = self.state, self.n_seen, np.zeros((len(part), WINDOWS))
-        targets, weight = self._targets_in_order(part)
-        _core.number_mixture_learn(
-            state[WEIGHTS], self.shares, state[PRODUCTS], state[ROWS], state[CALIBRATION], state[COUNTERS], self.rests,
-            outputs, targets, weight, calibrate, None, shares,
-        )  # fmt: skip
-        if calibrate:
+        seen, shares = self.n_seen, None if self.moves is None else np.zeros((len(part), WINDOWS))
+        for k, mixture in enumerate(mixtures(self.state)):
+            counters = self.state[COUNTERS] if k == 0 else np.zeros(1, COUNT)
+            predictions, targets, weight = self._of_number(k, outputs, part)
+            _core.number_mixture_learn(
+                mixture[WEIGHTS], mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS], mixture[CALIBRATION], counters,
+                self.rests, predictions, targets, weight, calibrate, None, shares,
+            )  # fmt: skip
+        if calibrate and shares is not None:
             self._follow(shares, weight, seen)
 
-    def _targets_in_order(self, part: Examples) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return targets and weights of rows in the order of training."""
+    @staticmethod
+    def _of_number(k: int, outputs: np.ndarray, part: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Return members' predictions of a number, its targets and the rows' weights, in the order of training."""
         assert part.targets is not None
-        targets = np.ascontiguousarray(part.targets[part.order, 0])
-        return targets, weights_in_order(part, part.labels[part.order])
+        predictions = np.ascontiguousarray(outputs[:, :, 2 * k : 2 * k + 2])
+        targets = np.ascontiguousarray(part.targets[part.order, k])
+        return predictions, targets, weights_in_order(part, part.labels[part.order])
 
     # --- prediction -----------------------------------------------------------------------------------------------
 
     def predictions(self, X: _core.Matrix, uncertain: bool = True) -> tuple[np.ndarray, np.ndarray]:
-        """Return what the members predict, shape (members, n), and if ``uncertain`` the standard deviations."""
-        shape = len(self.members), X.shape[0]
+        """Return what the members predict, (numbers, members, n), and if ``uncertain`` the standard deviations."""
+        shape = self.n_classes, len(self.members), X.shape[0]
         means, deviations = np.zeros(shape), np.zeros(shape if uncertain else 0)
 
         def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
@@ -200,44 +221,69 @@ class NumberStack(Members):
             assert isinstance(learner, Learner)  # naive Bayes is of classes
             if uncertain:
                 found = learner.number_distribution_of(seen)
-                means[k, rows], deviations[k, rows] = found.mean[:, 0], learner.number_deviations(found)[:, 0]
+                means[:, k, rows], deviations[:, k, rows] = found.mean.T, learner.number_deviations(found).T
             else:
-                means[k, rows] = learner.numbers_of(seen)[:, 0]
+                means[:, k, rows] = learner.numbers_of(seen).T
 
         self._ask(X, fill)
         return means, deviations
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
-        """Return what the mixture predicts, shape (n, 1)."""
+        """Return what the mixture predicts, shape (n, numbers)."""
         means, _ = self.predictions(X, uncertain=False)
-        numbers: np.ndarray = self.state[WEIGHTS] @ means
-        return numbers[:, None]
+        return self._mixed(means)
+
+    def _mixed(self, means: np.ndarray) -> np.ndarray:
+        return np.stack([one[WEIGHTS] @ own for one, own in zip(mixtures(self.state), means, strict=True)], axis=1)
 
     def number_distribution(self, X: _core.Matrix) -> Prediction:
-        """Return the predictive distributions, each of shape (n, 1)."""
-        weights, (means, deviations) = self.state[WEIGHTS], self.predictions(X)
-        bases = slice(self._bases)
-        spread = (np.abs(weights[bases]) @ deviations[bases]) ** 2 * self._factor()
-        return Prediction((weights @ means)[:, None], np.maximum(spread, np.finfo(np.float64).tiny)[:, None])
+        """Return the predictive distributions, each of shape (n, numbers)."""
+        bases, (means, deviations) = slice(self._bases), self.predictions(X)
+        spread = [
+            (np.abs(mixture[WEIGHTS][bases]) @ own[bases]) ** 2
+            for mixture, own in zip(mixtures(self.state), deviations, strict=True)
+        ]
+        spreads = np.stack(spread, axis=1) * self.spread_factors()
+        return Prediction(self._mixed(means), np.maximum(spreads, np.finfo(np.float64).tiny))
 
-    def _factor(self) -> float:
-        """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2 without rests, 1 before the first error."""
-        weights, products = self.state[WEIGHTS], self.state[PRODUCTS][-1]
+    def spread_factors(self) -> np.ndarray:
+        """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2 without rests for each number, 1 before the first error."""
+        return np.array([self._spread_factor(mixture) for mixture in mixtures(self.state)])
+
+    def _spread_factor(self, mixture: State) -> float:
+        weights, products = mixture[WEIGHTS], mixture[PRODUCTS][-1]
         mean = (np.abs(weights) * np.sqrt(products.diagonal()))[: self._bases].sum()
         error = weights @ products @ weights
         return float(error / mean**2) if error > 0 and mean > 0 else 1.0
 
     def number_deviations(self, found: Prediction, calibrated: bool = True) -> np.ndarray:
-        """Return the standard deviation of targets around predictions, shape (n, 1); they are always calibrated."""
+        """Return the standard deviation of targets around predictions, (n, numbers); they are always calibrated."""
         return deviation(found, Targets.of(self.state[CALIBRATION]))
 
     def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
-        """Return the limits of central intervals around predictions, shape (n, 1, 2); they are always calibrated."""
+        """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated."""
         return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage)
 
 
+def mixtures(state: State) -> list[State]:
+    """Return the mixture of each number that a stack predicts, whose arrays are parts of the stack's."""
+    calibrations = state[CALIBRATION].reshape(-1, len(INITIAL_TARGET))
+    if len(calibrations) == 1:
+        return [state]
+    parts = state | {CALIBRATION: calibrations}
+    return [{name: parts[name][k] for name in OF_MIXTURES} for k in range(len(calibrations))]
+
+
+def joined(found: Sequence[State]) -> State:
+    """Return the arrays of a stack, of which these are the :func:`mixtures`."""
+    if len(found) == 1:
+        return found[0]
+    arrays = {name: np.stack([mixture[name] for mixture in found]) for name in OF_MIXTURES}
+    return arrays | {CALIBRATION: arrays[CALIBRATION].ravel()}
+
+
 def number_weights(mixture: State) -> np.ndarray:
-    """Return the weights of a mixture's members, which follow from its products of errors and its shares."""
+    """Return the weights of the members for a number, which follow from its products of errors and its shares."""
     share, products = mixture[SHARE], np.ascontiguousarray(mixture[PRODUCTS])
     members, rests = products.shape[1], len(share) - 1
     weights, none = np.zeros(members), np.zeros((members, 0, 2))

@@ -52,7 +52,7 @@ EXAMPLES = (
     metavar="TEXT",
     help="Explain this row, written as in the training data or as a JSON object; - reads it from standard input.",
 )
-@click.option("--class", "class_name", metavar="NAME", help="Show this class (label), or explain its margin.")
+@click.option("--class", "class_name", metavar="NAME", help="Show this class, label or output, or explain it.")
 @plot_option
 @json_option
 def inspect(
@@ -67,7 +67,8 @@ def inspect(
     it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members,
     their weights, and the most decisive weights of features in the three members with the largest weights, of one
     class if there are more than two (--class); with --row it shows the contribution of each member and of each feature.
-    Of a regression, positive weights add to the prediction, and --row shows the contribution of each feature to it.
+    Of a regression, positive weights add to the prediction, and --row shows the contribution of each feature to it. If
+    it predicts several numbers, --class is the number of one, from 0.
     """
     check_plot(plot)
     from ...models.model import Model
@@ -77,10 +78,10 @@ def inspect(
     learner = model.learner
     stack = weighted_members(learner) is not None
     kernel = not stack and learner.covariance.keeps_examples
-    if learner.task.regression and class_name is not None:
-        raise BadInput(f"{model_path} predicts numbers: --class is for classifiers; omit it")
-    if learner.task.regression and stack and row is not None and plot:
-        raise BadInput(f"{model_path} is a stack of regressions, of which a row is not drawn; omit --plot")
+    if learner.task.regression and learner.n_classes == 1 and class_name is not None:
+        raise BadInput(f"{model_path} predicts one number: --class is for several, and for classifiers; omit it")
+    if learner.task.regression and row is not None and class_name is None and (n := learner.n_classes) > 1:
+        raise click.UsageError(f"--row: the model predicts {n} numbers; use --class with one from 0 to {n - 1}")
     if kernel and (row is not None or plot):
         raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
     check_class(model, class_name)

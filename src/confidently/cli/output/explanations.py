@@ -25,16 +25,17 @@ def explained(model: Model, row: Batch, about: str | None) -> Explained:
     Raises
     ------
     ValueError
-        If the model predicts several numbers.
+        If the model predicts several numbers, and none of them is given.
     """
     if weighted_members(model.learner) is not None:
         from ...models.stack_explanation import explain_number_stack, explain_stack
 
-        return explain_number_stack(model, row) if model.learner.task.regression else explain_stack(model, row, about)
+        explain_one = explain_number_stack if model.learner.task.regression else explain_stack
+        return explain_one(model, row, about)
     if model.learner.task.regression:
         from ...models.explanation import explain_number
 
-        return explain_number(model, row)
+        return explain_number(model, row, about)
     from ...models.explanation import explain
 
     return explain(model, row, about)

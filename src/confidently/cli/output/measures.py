@@ -20,9 +20,9 @@ from ...evaluation.metrics import (
     RegressionMetrics,
     area_under_curve,
 )
-from ..inputs import open_for
+from ..inputs import BadInput, open_for
 from ..options.predictions import Requested
-from .predictions import ClassPredictions, one_number
+from .predictions import ClassPredictions
 from .reporter import reported_batches
 from .text import class_name
 
@@ -65,8 +65,15 @@ def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
     return {name: result[name] for name in ("rows", *task.measures)}
 
 
+def _one_number(model: Model) -> Any:
+    """Return the learner of a regression, which predicts one number per row, as rows of files have."""
+    if (n := model.learner.n_classes) > 1:
+        raise BadInput(f"the model predicts {n} numbers per row, and rows of files have one; evaluate it in Python")
+    return model.learner
+
+
 def _number_metrics(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> RegressionMetrics:
-    metrics, learner, answering = RegressionMetrics(COVERAGE), one_number(model), model.predictor()
+    metrics, learner, answering = RegressionMetrics(COVERAGE), _one_number(model), model.predictor()
     calibrated = model.calibration is not None
     with open_for(model, paths, **model.learner.task.reading, **opening) as stream:
         for batch in reported_batches(stream, quiet):

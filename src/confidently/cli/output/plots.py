@@ -12,6 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from ...data.sources.whole_files import new_file
+from ...models.stack_explanation import NumberStackExplanation, StackExplanation
 from ...plots.abstention import RiskCoverageDisplay
 from ...printable import printable
 from ...stack.number_stack import NumberStack
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ...models.explanation import Explanation, NumberExplanation
     from ...models.inspection import ClassView
     from ...models.model import Model
-    from ...models.stack_explanation import StackExplanation
     from ...topics.model import TopicModel
     from ...topics.views import TopicsOfClass, TopicView
 
@@ -81,10 +81,12 @@ def plot_explanation(model: Model, found: Any, top: int) -> Figure:
         counts = model.learner.settings.rule.counts
         of = f"log rate, exp({found.offset:.4g} + sum + variance/2)" if counts else f"prediction {found.predicted:.4g}"
         return _plot_contributions(found, top, "sum", f"Contributions to the {of}")
+    return _plot_contributions(found, top, "margin", f"Contributions to the {_margin(found)}")
+
+
+def _margin(found: Explanation | StackExplanation) -> str:
     against = "" if found.rival is None else f" (right) against {_class_name(found.rival)} (left)"
-    return _plot_contributions(
-        found, top, "margin", f"Contributions to the margin of {_class_name(found.supported)}{against}"
-    )
+    return f"margin of {_class_name(found.supported)}{against}"
 
 
 def _plot_contributions(found: Explanation | NumberExplanation, top: int, total: str, title: str) -> Figure:
@@ -114,24 +116,26 @@ def plot_members(stack: Stack | NumberStack) -> Figure:
     return figure
 
 
-def plot_stack_row(found: StackExplanation, top: int) -> Figure:
-    """Plot what each member and, below, each feature of a row adds to the margin, the largest on top."""
+def plot_stack_row(found: StackExplanation | NumberStackExplanation, top: int) -> Figure:
+    """Plot what each member and, below, each feature of a row adds to the margin or number, the largest on top."""
+    if isinstance(found, NumberStackExplanation):
+        total, std, about = ("prediction", found.predicted), found.std, f"prediction {found.predicted:.4g}"
+    else:
+        total, std, about = ("margin", found.mean), math.sqrt(max(found.variance, 0.0)), _margin(found)
     shown, rest = found.features[:top], found.features[top:]
     features = [(_shortened(_feature_name(part.feature)), part.mean) for part in shown]
     if rest:
         features.append((counted(len(rest), "other"), sum(part.mean for part in rest)))
     members = [(_shortened(part.name, MAX_MEMBER_NAME), part.mean) for part in found.members]
-    lists, margin = {"Members": members, "Features": features}, ("margin", found.mean)
+    lists = {"Members": members, "Features": features}
     bars = [1 + len(parts) for parts in lists.values()]
     figure = Figure(figsize=(7.5, 1.8 + 0.27 * sum(bars)), layout="constrained")
     for axes, (title, parts) in zip(figure.subplots(2, 1, sharex=True, height_ratios=bars), lists.items(), strict=True):
-        names, means = zip(*parts, margin, strict=True)
-        spread = 2.0 * math.sqrt(max(found.variance, 0.0))
-        _draw_bars(axes, list(names), list(means), [0.0] * len(parts) + [spread])
+        names, means = zip(*parts, total, strict=True)
+        _draw_bars(axes, list(names), list(means), [0.0] * len(parts) + [2.0 * std])
         axes.axhline(len(parts) - 0.5, color="0.7", linewidth=0.8)
         axes.set_title(title, loc="left", fontsize=10)
-    sides = f"{_class_name(found.supported)} (right) against {_class_name(found.rival)} (left)"
-    figure.suptitle(f"Contributions to the margin of {sides}", fontsize=12)
+    figure.suptitle(f"Contributions to the {about}", fontsize=12)
     return figure
 
 

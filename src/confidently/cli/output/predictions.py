@@ -10,7 +10,6 @@ import click
 import numpy as np
 
 from ...data.class_order import sorted_numbers
-from ..inputs import BadInput
 from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
 from .text import class_name
 
@@ -100,36 +99,31 @@ def predictions_of(model: Model, requested: Requested) -> Predictions:
     return (NumberPredictions if model.learner.task.regression else ClassPredictions)(model, requested)
 
 
-def one_number(model: Model) -> Any:
-    """Return the learner of a regression, which predicts one number per row."""
-    if (n := model.learner.n_classes) > 1:
-        raise BadInput(f"the model predicts {n} numbers per row, expected one; use it in Python")
-    return model.learner
-
-
 class NumberPredictions(Predictions):
-    """Predictions of a regression: the number, its standard deviation, and the limits of an interval."""
+    """Predictions of a regression: each number, its standard deviation, and the limits of an interval."""
 
     def __init__(self, model: Model, requested: Requested) -> None:
-        self.learner, self.answering = one_number(model), model.predictor()
+        self.learner, self.answering = model.learner, model.predictor()
+        self.outputs = [str(name) for name in model.classes] if len(model.classes) > 1 else [None]
         self.calibrated = model.calibration is not None
         super().__init__(model, requested)
 
     def _columns(self) -> Iterator[Column]:
         names = ["prediction", *(["std"] if "std" in self.requested.numbers else [])]
         names += ["lower", "upper"] if self.requested.interval is not None else []
-        return (Column(name, None, "number") for name in names)
+        return (Column(name, output, "number") for name in names for output in self.outputs)
 
     def _values(self, batch: Batch) -> list[Sequence[Any]]:
         requested, matrix = self.requested, self.answering.matrix(batch)
         if "std" not in requested.numbers and requested.interval is None:
-            return [self.learner.numbers(matrix)[:, 0]]
+            return list(self.learner.numbers(matrix).T)
         found = self.learner.number_distribution(matrix)
-        columns = [found.mean[:, 0]]
+        columns = [*found.mean.T]
         if "std" in requested.numbers:
-            columns.append(self.learner.number_deviations(found, self.calibrated)[:, 0])
+            columns += [*self.learner.number_deviations(found, self.calibrated).T]
         if requested.interval is not None:
-            columns += list(self.learner.intervals(found, requested.interval, self.calibrated)[:, 0].T)
+            lower, upper = self.learner.intervals(found, requested.interval, self.calibrated).T
+            columns += [*lower, *upper]
         return columns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .summaries import class_title, of_class
+from .summaries import MAX_CLASSES_SHOWN, class_title, of_class
 from .text import shown as named
 from .text import table as aligned
 
@@ -65,18 +65,19 @@ def member_views(model: Model, top: int, most: int) -> list[tuple[str, list[Clas
 
 def members_text(model: Model, top: int, class_name: str | None) -> list[str]:
     """Return tables of the weights of features in the most important members of a stack."""
-    if model.learner.n_classes > 2 and class_name is None:
+    task = model.learner.task
+    if model.learner.n_classes > 2 and class_name is None and not task.regression:
         return ["--class NAME shows the weights of features for a class; --row explains a prediction."]
     found = member_views(model, top, MEMBERS_SHOWN)
     if not found:
         return ["No member has weights of features; --row explains a prediction."]
-    named_class = not model.learner.task.regression
-    return [_member_text(name, view, named_class) for name, views in found for view in of_class(views, class_name)]
+    about = ", positive for {}" if not task.regression else ", for output {}" if model.learner.n_classes > 1 else ""
+    shown = ((name, view) for name, views in found for view in of_class(views, class_name)[:MAX_CLASSES_SHOWN])
+    return [_member_text(name, view, about.format(named(view.name))) for name, view in shown]
 
 
-def _member_text(name: str, view: ClassView, named_class: bool) -> str:
+def _member_text(name: str, view: ClassView, about: str) -> str:
     if not view.decisive:
         return f"{name}: nothing learned yet"
     rows = [["feature", "mean", "std", "|mean|/std"], *(_cells(weight) for weight in view.decisive)]
-    favored = f", positive for {named(view.name)}" if named_class else ""
-    return f"{name}: the most decisive of {view.updated:,} weights of what it sees{favored}\n{aligned(rows)}"
+    return f"{name}: the most decisive of {view.updated:,} weights of what it sees{about}\n{aligned(rows)}"
