@@ -1022,6 +1022,13 @@ def number_mixture_learn(
     mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
     shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
 ) -> None: ...
+def score_row(
+    views: Sequence[tuple[str, bool, int]],
+    members: Sequence[tuple[LearnerSettings, dict[str, Any]]],
+    matrix: Matrix,
+    numbers: Sequence[int],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+) -> bool: ...
 def build() -> dict[str, Any]:
     """
     Return how the module was built, which instruction sets the processor has, and which of the paths for them is taken.

@@ -207,6 +207,10 @@ class Covariance:
         """Return the compiled learner, which trains row by row."""
         raise self._undefined("compiled")
 
+    def row_scorer(self, state: State) -> _core.Learner:
+        """Return the compiled learner that scores a single row; one without variances if those are of a matrix."""
+        return self.compiled()
+
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         progressive: Progressive, progress: Callable[[int], None] | None,

@@ -282,6 +282,9 @@ class Dense(WeightCovariance):
         rows, _, columns = state["weights"].shape
         return device is None and self._is_small(rows, columns)
 
+    def row_scorer(self, state: State) -> _core.Learner:
+        return self.compiled() if self.is_row_by_row(state, None) else self._scorer
+
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         progressive: Progressive, progress: Callable[[int], None] | None,

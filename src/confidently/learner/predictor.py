@@ -183,6 +183,11 @@ class Predictor(Posterior):
         decision, moderated = map(task.by_output, self._moderated(X))
         return decision, task.probabilities(moderated, state)
 
+    @property
+    def scores_rows(self) -> bool:
+        """Whether the core can compute :meth:`logits_of` a single row, its view included."""
+        return self.task.moderates and not self.covariance.keeps_examples
+
     def logits_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the scores of rows as the learner sees them on the scale of log-odds, before the correction.
 

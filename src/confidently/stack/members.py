@@ -344,14 +344,18 @@ class Members(Racing):
 
     # --- predicting -----------------------------------------------------------------------------------------------
 
-    def _ask(self, X: _core.Matrix, answer: Callable[[int, _core.Matrix, slice], None]) -> None:
+    def _ask(
+        self, X: _core.Matrix, answer: Callable[[int, _core.Matrix, slice], None],
+        at_once: Callable[[View | None, list[int]], bool],
+    ) -> None:  # fmt: skip
         """Call a function with the number of every member, the rows that it sees, and where these are in X.
 
-        Members with the same view are asked together, so that its rows are made once.
+        Members with the same view are asked together, so that its rows are made once. ``at_once`` returns whether it
+        has done all that for a view and the numbers of the members that have it.
         """
         if not is_checked(X, self.dtype):
             check_rows(X, self.dtype)
-        groups = [group for _, group in self._groups()]
+        groups = [group for view, group in self._groups() if not at_once(view, group)]
 
         def ask(group: list[int]) -> None:
             first = 0

@@ -225,7 +225,7 @@ class NumberStack(Members):
             else:
                 means[:, k, rows] = learner.numbers_of(seen).T
 
-        self._ask(X, fill)
+        self._ask(X, fill, lambda *_: False)
         return means, deviations
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
