@@ -50,7 +50,9 @@ class SeenRow {
 template <class Real>
 double variance_of(const Dict& state, const Row& row, std::size_t d) {
     const auto sigma = entry<Real, 3>(state, "covariance"), pending = entry<Real, 3>(state, "pending");
-    const std::int64_t waiting = data<std::int64_t>(state, "pending_rows")[0];
+    const auto pending_rows = entry<std::int64_t, 1>(state, "pending_rows");
+    require(pending_rows.size() == 1, "there must be one number of pending rows");
+    const std::int64_t waiting = pending_rows.data()[0];
     require(sigma.shape(0) == 1 && sigma.shape(1) == d && sigma.shape(2) == d && pending.shape(0) == 1 &&
                 pending.shape(2) == d && waiting >= 0 && waiting <= std::int64_t(pending.shape(1)),
             "the matrices do not fit the weights");
