@@ -1,4 +1,5 @@
-// The calibrated scores of members of a stack for a single row: there, calls take longer than what they compute.
+// The scores of members of a stack for a single row, calibrated, or numbers: there, calls take longer than what they
+// compute.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -99,9 +100,16 @@ bool score_row(const std::vector<Step>& views, const std::vector<Member>& member
         double* scores = out.data() + numbers[m] * std::size_t(columns);
         const std::int64_t n_seen = data<std::int64_t>(state, "counters")[0];
         std::vector<double> plain(static_cast<std::size_t>(columns));
+        double* calibration = data<double>(state, "calibration");
+        RowBuffer buffer;
+        const Row row = seen.rows().at(0, learner->intercept, buffer);
+        if (task.targets) {
+            learner->prediction(row, n_seen, scores, plain.data());
+            for (int k = 0; k < columns; ++k)
+                scores[k] += TargetStatistics{calibration + k * TargetStatistics::size}.mean();
+            continue;
+        }
         if (state.contains("pending") && settings->covariance == covariance_number("identity")) {
-            RowBuffer buffer;
-            const Row row = seen.rows().at(0, learner->intercept, buffer);
             learner->prediction(row, n_seen, scores, plain.data());
             const auto d = std::size_t(learner->n_features);
             const bool single = nb::cast<nb::ndarray<nb::ro>>(state["weights"]).dtype() == nb::dtype<float>();
@@ -112,7 +120,7 @@ bool score_row(const std::vector<Step>& views, const std::vector<Member>& member
             learner->moderated({seen.rows(), 0.0, HUGE_VAL}, n_seen, settings->prior_variance, task.several,
                                settings->independent, plain.data(), scores);
         }
-        calibrate(task, data<double>(state, "calibration"), columns, scores);
+        calibrate(task, calibration, columns, scores);
     }
     return true;
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from confidently import AutoClassifier, OnlineClassifier
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from tests.estimators.test_auto_classifier import words
@@ -60,6 +60,27 @@ def test_a_row_has_the_scores_that_it_has_among_others(data, dtype):
     for view, group in stack._groups():
         learners = all(isinstance(stack.members[k], Learner) for k in group)
         assert stack._score_row(row, view, group, found) == learners  # naive Bayes is scored as many rows are
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_a_row_has_the_numbers_that_it_has_among_others(targets):
+    X, _ = table(2)
+    Y = np.column_stack([X[:, 0] + X[:, 2] * X[:, 3], 5 + X[:, 1]])[:, :targets]
+    stack = AutoRegressor().partial_fit(X[:N], Y[:N]).learner_
+    together, _ = stack.predictions(as_matrix(X[N:]), uncertain=False)
+    alone = [stack.predictions(as_matrix(X[i : i + 1]), uncertain=False)[0] for i in range(N, N + 20)]
+    np.testing.assert_array_equal(np.concatenate(alone, axis=2), together)
+    row, found = as_matrix(X[:1]), np.zeros((len(stack.members), 1, targets))
+    assert all(stack._score_row(row, view, group, found) for view, group in stack._groups())
+
+
+def test_counts_are_predicted_as_those_of_many_rows():
+    X, _ = table(2)
+    counts = np.random.default_rng(0).poisson(np.exp(X[:, :1]))
+    stack = AutoRegressor([OnlineRegressor("poisson"), OnlineRegressor()]).partial_fit(X[:N], counts[:N]).learner_
+    together, _ = stack.predictions(as_matrix(X[N:]), uncertain=False)
+    alone = [stack.predictions(as_matrix(X[i : i + 1]), uncertain=False)[0] for i in range(N, N + 20)]
+    np.testing.assert_allclose(np.concatenate(alone, axis=2), together, rtol=1e-12)
 
 
 def test_products_that_training_did_not_have_are_scored_as_those_of_many_rows():

@@ -346,16 +346,17 @@ class Members(Racing):
 
     def _ask(
         self, X: _core.Matrix, answer: Callable[[int, _core.Matrix, slice], None],
-        at_once: Callable[[View | None, list[int]], bool],
+        scores: np.ndarray | None = None,
     ) -> None:  # fmt: skip
         """Call a function with the number of every member, the rows that it sees, and where these are in X.
 
-        Members with the same view are asked together, so that its rows are made once. ``at_once`` returns whether it
-        has done all that for a view and the numbers of the members that have it.
+        Members with the same view are asked together, so that its rows are made once. If only ``scores`` are asked for,
+        shape (members, n, columns), the core writes those of a single row where it can.
         """
         if not is_checked(X, self.dtype):
             check_rows(X, self.dtype)
-        groups = [group for view, group in self._groups() if not at_once(view, group)]
+        one = scores if X.shape[0] == 1 else None
+        groups = [group for view, group in self._groups() if one is None or not self._score_row(X, view, group, one)]
 
         def ask(group: list[int]) -> None:
             first = 0
@@ -369,6 +370,16 @@ class Members(Racing):
 
         with threads_for(len(groups), X.shape[0]) as threads:
             run(ask, groups, threads)
+
+    def _score_row(self, X: _core.Matrix, view: View | None, group: list[int], scores: np.ndarray) -> bool:
+        """Write the scores of members with the same view, if the core can score a single row for them."""
+        members = [self.members[k] for k in group]
+        learners = [one for one in members if isinstance(one, Learner) and one.scores_rows]
+        if len(learners) < len(members):
+            return False
+        learners[0].check_width(X)
+        cores = [(one.covariance.row_scorer(one.state), one.state) for one in learners]
+        return _core.score_row([] if view is None else view.steps, cores, X, group, scores)
 
     # --- counts ---------------------------------------------------------------------------------------------------
 

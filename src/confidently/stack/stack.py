@@ -8,12 +8,10 @@ from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
-from ..learner.learner import Learner
 from ..rules.ranges import Range
 from ..tasks.calibration import sigmoid, softmax
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
-from ..views.view import View
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
@@ -113,19 +111,8 @@ class Stack(Members):
             if uncertain:
                 deviations[k, rows] = self.members[k].logit_deviations_of(seen)
 
-        one = X.shape[0] == 1 and not uncertain
-        self._ask(X, fill, lambda view, group: one and self._score_row(X, view, group, logits))
+        self._ask(X, fill, None if uncertain else logits)
         return np.minimum(np.maximum(logits, -_core.max_logit), _core.max_logit), deviations
-
-    def _score_row(self, X: _core.Matrix, view: View | None, group: list[int], logits: np.ndarray) -> bool:
-        """Write the calibrated scores of members with the same view, if the core can score a single row for them."""
-        members = [self.members[k] for k in group]
-        learners = [one for one in members if isinstance(one, Learner) and one.scores_rows]
-        if len(learners) < len(members):
-            return False
-        learners[0].check_width(X)
-        cores = [(one.covariance.row_scorer(one.state), one.state) for one in learners]
-        return _core.score_row([] if view is None else view.steps, cores, X, group, logits)
 
     def _mixed(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum over the members: for two classes, shape (n,), otherwise (n, n_classes)."""
