@@ -323,19 +323,30 @@ def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
     assert np.linalg.eigvalsh(found).min() > 0
 
 
-def test_an_error_after_blocks_have_ended_leaves_the_covariance():
-    """The core copies a matrix where it changes; nothing else keeps what it was."""
+@pytest.mark.parametrize("numbers", [False, True])
+def test_an_error_after_blocks_have_ended_leaves_the_matrices(numbers):
+    """The core copies a covariance where it changes, and normal equations are replaced: nothing else keeps them."""
     X, y, _, _ = load("usps", 200, 10)
-    y = (y > y.mean()).astype(np.int32)
-    learner = Learner(Settings("arow", "full"), 2, X.shape[1])
-    learner.learn(as_matrix(X[:80]), y[:80])
+    settings = Settings("ridge", "full", "regression") if numbers else Settings("arow", "full")
+    learner = Learner(settings, 1 if numbers else 2, X.shape[1])
+    labels = np.zeros(len(y), np.int32) if numbers else (y > y.mean()).astype(np.int32)
+    targets = y[:, None].astype(np.float64) if numbers else None
+
+    def learn(part, progress=None):
+        own = None if targets is None else targets[part]
+        learner.learn(as_matrix(X[part]), labels[part], targets=own, progress=progress)
+
+    learn(slice(80))
     assert learner.state["pending_rows"] > 0
     before = {name: array.copy() for name, array in learner.state.items()}
 
     def interrupt(done):
-        raise KeyboardInterrupt
+        if done == 120:
+            raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        learner.learn(as_matrix(X[80:]), y[80:], progress=interrupt)
+        learn(slice(80, None), interrupt)
     for name, array in before.items():
         np.testing.assert_array_equal(learner.state[name], array, err_msg=name)
+    learn(slice(80, None))
+    assert not np.array_equal(learner.state["covariance"], before["covariance"])

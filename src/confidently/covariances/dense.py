@@ -189,7 +189,7 @@ class Dense(WeightCovariance):
         rows, _, columns = state["weights"].shape
         used = rows_in_use(state, rows)
         if normal_equations.applies(self.settings):
-            normal_equations.add_held(state, used)
+            normal_equations.add_held(state, used, in_place=True)
         if state["pending_rows"][0]:
             pending = state["pending"][:, : state["pending_rows"][0]]
             self._subtract(state, used, leading_rows(pending, rows, used))
@@ -273,7 +273,7 @@ class Dense(WeightCovariance):
         rows, _, columns = state["weights"].shape
         all_used = rows_in_use(state, rows) == rows
         if all_used and not self._is_small(rows, columns) and self.core_multiplies(rows, columns, device):
-            replaced = (*replaced, "covariance")
+            replaced = (*replaced, "covariance", *normal_equations.SUMS)
         return {name: array for name, array in state.items() if not name.startswith(replaced)}
 
     # --- training -----------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class Dense(WeightCovariance):
         """Count more features as used, which ends the block."""
         before, columns = rows_in_use(state, used), state["weights"].shape[2]
         if normal_equations.applies(self.settings):
-            normal_equations.add_held(state, before)
+            normal_equations.add_held(state, before, in_place=True)
         state.update(open_block.closed(used, self.settings.dtype))
         dtype = self._stored_type(used, columns)
         state["covariance"] = state["covariance"].astype(dtype, copy=False)
@@ -360,7 +360,7 @@ class Dense(WeightCovariance):
         progress: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
         used, _, columns = state["weights"].shape
-        first, n = 0, len(examples)
+        first, n, in_place = 0, len(examples), not self.core_multiplies(used, columns, device)
         while first < n:
             rows_until_due = normal_equations.rows_until_due(state)
             due, last = int(state["counters"][0]) + rows_until_due, min(first + rows_until_due, n)
@@ -368,9 +368,9 @@ class Dense(WeightCovariance):
             own = replace(progressive.block(first, last), evidence=evidence)
             self._learn_blocks(state, part, device, calibrate, own, None)
             with crew() as threads:
-                normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads))
+                normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads), in_place)
             if state["counters"][0] == due:
-                normal_equations.add_held(state, used)
+                normal_equations.add_held(state, used, in_place)
                 self.solve(state)
             first = last
             if progress is not None:
@@ -403,9 +403,12 @@ class Dense(WeightCovariance):
         if work["pending"] is not state["pending"]:
             into = leading_rows(state["pending"], rows, used)
             into[:] = work["pending"].reshape(into.shape)
-        if used < rows and normal_equations.applies(self.settings):
-            state["precision"][:used, :used] = work["precision"]
-        replaced = (open_block.PREFIX, normal_equations.PREFIX, "pending_rows")
+        replaced: tuple[str, ...] = (open_block.PREFIX, normal_equations.PREFIX, "pending_rows")
+        if normal_equations.applies(self.settings):
+            if used == rows:
+                replaced = (*replaced, *normal_equations.SUMS)
+            else:
+                state["precision"][:used, :used], state["shift"][:used] = work["precision"], work["shift"]
         state.update({name: array for name, array in work.items() if name.startswith(replaced)})
 
     def solve(self, state: State) -> None:
