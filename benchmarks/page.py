@@ -98,7 +98,8 @@ def _machines(found: dict[str, dict[str, Any]]) -> str:
     machines = sorted({result["machine"] for result in found.values()})
     return (
         "Medians of runs that take turns with the peer's. A ratio is the peer's time divided by ours, so more than 1\n"
-        f"means that `confidently` is faster. Measured on: {'; and on: '.join(machines)}.\n"
+        "means that `confidently` is faster; it is a single learner, AROW or another, unless a row says otherwise\n"
+        f"(`train --rule arow`). Measured on: {'; and on: '.join(machines)}.\n"
         "`make bench` measures again and writes these sections; `python benchmarks/page.py --only dicts fit`\n"
         "measures parts of it, and `--quick` repeats little, on smaller files."
         + (quick and f"\n\nMeasured with `--quick`: {quick}.")

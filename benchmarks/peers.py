@@ -20,7 +20,7 @@ from processes import BLOCK_ROWS, CONFIDENTLY, block, in_turns, medians, quotien
 
 SMALL, LARGE = 200_000, 1_000_000
 VW = [sys.executable, "-m", "vowpalwabbit", "--binary", "--loss_function", "hinge", "--quiet"]
-TRAIN = [*CONFIDENTLY, "train", "-q", "--json"]
+TRAIN = [*CONFIDENTLY, "train", "--rule", "arow", "-q", "--json"]
 
 SKLEARN_TEXT = """
 import gzip, itertools, json, joblib, sys

@@ -69,7 +69,7 @@ def errors(path: Path, n_classes: int) -> list[float]:
         if average is None:
             raise SystemExit(f"{' '.join(command)} reports no average loss")
         found.append(100 * float(average[1]))
-    for options in ([], ["--auto"]):
+    for options in (["--rule", "arow"], ["--auto"]):
         output = subprocess.run([*TRAIN, str(path), *options], capture_output=True, text=True, check=True).stdout
         found.append(100 * json.loads(output.splitlines()[-1])["error"])
     return found

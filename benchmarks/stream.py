@@ -23,6 +23,7 @@ VALUES: dict[str, Callable[[float], str]] = {
     "ones": lambda x: "1",
     "values of 17 digits": repr,
 }
+ONE = ("--rule", "arow")  # a single learner
 
 
 def repeated(arguments: Sequence[str], repetitions: int) -> dict[str, float]:
@@ -38,7 +39,7 @@ def throughput(folder: Path, megabytes: int, repetitions: int) -> dict[str, Any]
         for suffix in (".svm", ".svm.gz") if name == "values of 4 digits" else (".svm",):
             path = folder / f"data{suffix}"
             size = write(path, text, -(-megabytes * 1_000_000 // len(text))) / 1e6
-            found = repeated(["train", str(path), "-q", "--json", "-o", str(folder / "model.cw")], repetitions)
+            found = repeated(["train", str(path), *ONE, "-q", "--json", "-o", str(folder / "model.cw")], repetitions)
             found |= {
                 "text_mb": size,
                 "mb_per_s": size / found["seconds"],
@@ -63,7 +64,7 @@ def starts(folder: Path, repetitions: int) -> dict[str, Any]:
     runs = {
         "python -c pass": None,
         "confidently --help": ["--help"],
-        "confidently train, 1,000 rows": ["train", str(path), "-q", "-o", str(folder / "model.cw")],
+        "confidently train --rule arow, 1,000 rows": ["train", str(path), *ONE, "-q", "-o", str(folder / "model.cw")],
     }
     results = {"import confidently": _python("import confidently", repetitions)}
     for name, command in runs.items():

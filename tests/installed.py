@@ -17,7 +17,7 @@ def train_and_predict(folder: Path) -> None:
     rows = folder / "rows.svm"
     rows.write_text("1 1:1 2:0.5\n-1 2:1\n1 1:0.9\n-1 2:0.8 3:1\n" * 50)
     command = [sys.executable, "-m", "confidently"]
-    subprocess.run([*command, "train", rows, "-q", "-o", folder / "model.cw"], check=True)
+    subprocess.run([*command, "train", rows, "--rule=arow", "-q", "-o", folder / "model.cw"], check=True)
     done = subprocess.run([*command, "predict", folder / "model.cw", rows], check=True, capture_output=True, text=True)
     assert done.stdout.split()[:4] == ["1", "-1", "1", "-1"], done.stdout
 

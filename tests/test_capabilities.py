@@ -98,7 +98,7 @@ class Subject:
     def trained(self):
         """A model file of the command line, with the options of this estimator."""
         path, kinds = self.folder / "trained.cw", {
-            "OnlineClassifier": ["train"], "OnlineRegressor": ["train", "--regression"],
+            "OnlineClassifier": ["train", "--rule", "arow"], "OnlineRegressor": ["train", "--rule", "ridge"],
             "AutoClassifier": ["train", "--auto"], "AutoRegressor": ["train", "--auto", "--regression"],
             TOPICS: ["topics", "train", "--topics", "2"],
         }  # fmt: skip

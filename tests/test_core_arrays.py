@@ -24,6 +24,7 @@ from confidently.covariances.settings import Settings
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
+from confidently.tasks.conformal import untrained
 from confidently.tasks.targets import INITIAL_TARGET
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import VIEWS, make_view
@@ -235,12 +236,12 @@ def mixture() -> Call:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "own": np.ones((3, 2))}
         arrays |= {"hessian": np.stack([np.eye(2)] * 3), "rows": np.zeros(1), "counters": i64(0, 0)}
         labels = {"labels": i32(1, 2), "weight": np.ones(2), "log_loss": np.zeros(1)}
-        return arrays | labels | {"scores": np.zeros((2, 2, 3))}
+        return arrays | labels | {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3)}
 
     def run(a: Arrays) -> None:
         _core.mixture_learn(
             a["weights_of_members"], a["share"], a["own"], a["hessian"], a["rows"], a["counters"], a["scores"],
-            a["labels"], a["weight"], a["log_loss"],
+            a["labels"], a["weight"], a["log_loss"], None, a["conformal"],
         )  # fmt: skip
 
     return Call(make, run)
@@ -251,12 +252,13 @@ def label_mixtures() -> Call:
         arrays = {"weights_of_members": np.ones((3, 2)), "share": np.ones((3, 3)), "own": np.ones((3, 3, 2))}
         arrays |= {"hessian": np.zeros((3, 3, 2, 2)), "rows": np.zeros(3), "counts": np.zeros((3, 2))}
         examples = {"scores": np.zeros((2, 2, 3)), "labels": i32(0, 2), "start": i64(0, 1, 2)}
-        return arrays | examples | {"counters": i64(0, 0), "weight": np.ones(2), "log_loss": np.zeros(1)}
+        counted = {"counters": i64(0, 0), "weight": np.ones(2), "log_loss": np.zeros(1), "conformal": untrained(3)}
+        return arrays | examples | counted
 
     def run(a: Arrays) -> None:
         _core.label_mixtures_learn(
             a["weights_of_members"], a["share"], a["own"], a["hessian"], a["rows"], a["counts"], a["counters"],
-            a["scores"], a["labels"], a["start"], a["weight"], a["log_loss"],
+            a["scores"], a["labels"], a["start"], a["weight"], a["log_loss"], a["conformal"],
         )  # fmt: skip
 
     return Call(make, run)
@@ -511,6 +513,17 @@ CALLS = {
     "binary_probabilities": Call(
         lambda: {"scores": np.array([1.0, -1.0]), "calibration": np.array(INITIAL_SIGMOID), "out": np.zeros((2, 2))},
         lambda a: _core.binary_probabilities(a["scores"], a["calibration"], a["out"]),
+    ),
+    "conformal_begin": Call(
+        lambda: {"conformal": untrained(3)}, lambda a: _core.conformal_begin(a["conformal"], 3)
+    ),
+    "conformal_learn": Call(
+        lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},
+        lambda a: _core.conformal_learn(a["conformal"], 3, a["scores"], a["labels"]),
+    ),
+    "conformal_p_values": Call(
+        lambda: {"conformal": untrained(3), "scores": np.full((2, 3), 0.5), "out": np.zeros((2, 3))},
+        lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, a["out"]),
     ),
     "class_probabilities": Call(
         lambda: {"scores": np.zeros((2, 3)), "calibration": np.array(INITIAL_TEMPERATURE), "out": np.zeros((2, 3))},

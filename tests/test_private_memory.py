@@ -18,7 +18,7 @@ def test_no_file_is_mapped():
 
 def test_a_model_file_that_changes_while_it_is_read_changes_nothing(ok, data, tmp_path, monkeypatch):
     model = tmp_path / "m.cw"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     expected, content = ok("predict", model, data), model.read_bytes()
     real = safetensors.deserialize
 

@@ -61,7 +61,8 @@ def test_no_cell_is_computed_wherever_a_spreadsheet_cuts(text, separator):
 def folder(tmp_path):
     rows = [{"label": ("=A1", "-1")[k > 14], "@text": FORMULAS[k % 5], "n": -1.5 * k} for k in range(30)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert run(["train", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "a.cw"), "-q", "--category", "@text"]) == 0
+    data, model = str(tmp_path / "rows.jsonl"), str(tmp_path / "a.cw")
+    assert run(["train", data, "--rule=arow", "-o", model, "-q", "--category", "@text"]) == 0
     return tmp_path
 
 

@@ -41,11 +41,13 @@ class BoundLearner {
           task_(any_task(settings.task)), rule_(settings.rule), prior_(settings.prior_variance),
           independent_(settings.independent), calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")),
           updates_(data<std::int64_t>(state, "updates")), calibration_(data<double>(state, "calibration")),
-          scratch_(std::size_t(learner_->columns)) {
+          conformal_(data<double>(state, "conformal")), scratch_(std::size_t(learner_->columns)) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
             const auto own = nb::cast<std::string>(name);
-            if (own == "weights" || own == "precision" || own == "shift") continue;
+            // What sets of classes are made of changes when nothing can fail any more, except between labels of a row.
+            if (own == "weights" || own == "precision" || own == "shift" || (own == "conformal" && !kind_.lists))
+                continue;
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
             const bool without_bins = kind_.targets && own == "calibration" && columns() == 1;
@@ -86,7 +88,8 @@ class BoundLearner {
                              {counters_[0], counters_[1], counters_[2], updates_},
                              independent_,
                              inspector,
-                             kind_.targets ? calibration_ : nullptr});
+                             kind_.targets ? calibration_ : nullptr,
+                             calibrate_ ? conformal_ : nullptr});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");
@@ -204,7 +207,7 @@ class BoundLearner {
     double prior_;
     bool independent_, calibrate_;
     std::int64_t *counters_, *updates_;
-    double* calibration_;
+    double *calibration_, *conformal_;
     std::vector<double> scratch_;
     double *precision_ = nullptr, *shift_ = nullptr;  // normal equations, where the state has them
     std::optional<Center> center_;

@@ -64,7 +64,7 @@ struct Learner : LearnerSettings {
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* statistics = data<double>(state, "calibration");
-        double* calibration = rows.calibrate ? statistics : nullptr;
+        double *calibration = rows.calibrate ? statistics : nullptr, *conformal = rows.conformal(state);
         const Batch batch = rows.batch(*matrix.rows);
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
@@ -74,9 +74,9 @@ struct Learner : LearnerSettings {
             const Progressive progressive = rows.progressive(facts(), learner->columns);
             AnyTask kind = any_task(task);
             const ReleasedLock released(matrix.stored > kManyEntries);
-            learner->learn(
-                kind, rule,
-                {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics});
+            learner->learn(kind, rule,
+                           {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics,
+                            conformal});
         } catch (const InvalidRow& invalid) {
             return as_tuple(invalid.fault);
         }

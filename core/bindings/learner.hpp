@@ -115,6 +115,11 @@ struct TrainingRows {
         check(task, columns, n);
     }
 
+    // The numbers that make sets of classes conformal, if they are learned: not where scores are only recorded.
+    double* conformal(const nb::dict& state) const {
+        return calibrate && !logits ? data<double>(state, "conformal") : nullptr;
+    }
+
     // What is to be recorded, for a number of columns.
     Progressive progressive(const TaskFacts& task, int columns) const {
         const std::int64_t n = to - from;
@@ -150,6 +155,8 @@ inline void require_counts(const nb::dict& state, const TaskFacts& task, int col
     require(entry<std::int64_t, 1>(state, "counters").size() == 3, "there must be three counters");
     require(int(entry<double, 1>(state, "calibration").size()) == task.calibration_size(columns),
             "the calibration does not match the weights");
+    require(int(entry<double, 1>(state, "conformal").size()) == task.conformal_size(columns),
+            "the conformal scores do not match the weights");
 }
 
 }  // namespace confidently::python

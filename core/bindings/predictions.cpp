@@ -1,10 +1,13 @@
 // What scores say: classes and their probabilities.
+#include <nanobind/stl/vector.h>
+
 #include <algorithm>
 #include <vector>
 
 #include "bindings/arrays.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "tasks/calibration.hpp"
+#include "tasks/conformal.hpp"
 
 namespace confidently::python {
 
@@ -47,6 +50,40 @@ void class_probabilities(Input<double, 2> scores, Input<double, 1> calibration, 
                                               out.data() + i * columns, out.data() + i * columns);
 }
 
+// Whether an array is that of sets of so many classes.
+void require_conformal(std::size_t size, std::size_t classes) {
+    require(classes < (std::size_t(1) << 24) && size == std::size_t(ConformalSets::size(int(classes))),
+            "the conformal scores do not match the classes");
+}
+
+void conformal_begin(Array<double, 1> state, std::size_t classes) {
+    require_conformal(state.shape(0), classes);
+    ConformalSets::begin(state.data(), int(classes));
+}
+
+void conformal_learn(Array<double, 1> state, std::size_t classes, Input<double, 1> scores,
+                     Input<std::int32_t, 1> labels) {
+    require_conformal(state.shape(0), classes);
+    require(scores.shape(0) == labels.shape(0), "scores do not match the labels");
+    require_below(labels.data(), std::int64_t(labels.shape(0)), std::int64_t(classes), "labels out of range");
+    const ConformalSets sets{state.data()};
+    for (std::size_t i = 0; i < labels.shape(0); ++i) sets.learn(scores.data()[i], labels.data()[i]);
+}
+
+// p-values of classes by their probabilities.
+void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, Array<double, 2> out) {
+    const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
+    require_conformal(state.shape(0), classes);
+    require(out.shape(0) == n && out.shape(1) == classes, "out does not have the shape of the probabilities");
+    const ConformalSets sets{const_cast<double*>(state.data())};
+    const ReleasedLock released(n * classes > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < classes; ++k) {
+            const auto [of_all, of_own] = sets.p_values(log_odds(probabilities.data()[i * classes + k]), int(k));
+            out.data()[i * classes + k] = by_class ? of_own : of_all;
+        }
+}
+
 }  // namespace
 
 void bind_predictions(nb::module_& m) {
@@ -55,6 +92,19 @@ void bind_predictions(nb::module_& m) {
     m.def("label_probabilities", &label_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(),
           "out"_a.noconvert());
     m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(),
+          "out"_a.noconvert());
+    m.def("conformal_errors", [] { return std::vector<double>(Levels::error.begin(), Levels::error.end()); });
+    m.attr("conformal_experts") = int(Levels::experts);
+    m.attr("conformal_bins") = ConformalSets::bins;
+    m.attr("conformal_answer_width") = ConformalSets::answer_width;
+    m.def("conformal_places", [] {
+        return std::vector<int>{ConformalSets::at_scores,   ConformalSets::at_martingale, ConformalSets::at_answers,
+                                ConformalSets::at_mistakes, ConformalSets::at_own_levels, ConformalSets::at_classes};
+    });
+    m.def("conformal_begin", &conformal_begin, "state"_a.noconvert(), "classes"_a);
+    m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),
+          "labels"_a.noconvert());
+    m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
           "out"_a.noconvert());
 }
 

@@ -89,12 +89,21 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
     }
 }
 
+// The logarithm of the odds of class k by mixed logits: one for two classes, otherwise one per class.
+double log_odds_of(const double* mixed, int columns, int k) {
+    if (columns == 1) return k == 1 ? mixed[0] : -mixed[0];
+    double others = 0.0;
+    for (int j = 0; j < columns; ++j)
+        if (j != k) others += std::exp(mixed[j] - mixed[k]);
+    return -std::log(others);
+}
+
 // Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
 // mistakes. shares: those of the windows after each row that was learned, (rows, windows).
 void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 2> own, Array<double, 3> hessian,
                    Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits,
                    Input<std::int32_t, 1> labels, Optional<double> weight, std::optional<Array<double, 1>> log_loss,
-                   std::optional<Array<double, 2>> shares) {
+                   std::optional<Array<double, 2>> shares, std::optional<Array<double, 1>> conformal) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && own.shape(1) == members && hessian.shape(1) == members &&
@@ -109,8 +118,10 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
     require(!shares || (shares->shape(0) == n && shares->shape(1) == windows),
             "shares do not match the rows and windows");
-    require_below(labels.data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(columns, 2)),
-                  "labels out of range");
+    const std::size_t classes = std::max<std::size_t>(columns, 2);
+    require(!conformal || int(conformal->shape(0)) == ConformalSets::size(int(classes)),
+            "the conformal scores do not match the classes");
+    require_below(labels.data(), std::int64_t(n), std::int64_t(classes), "labels out of range");
     nb::gil_scoped_release release;
     Mixture mixture(int(members), weights.data(), share.data(), own.data(), hessian.data(), rows.data());
     std::vector<double> mixed(columns);
@@ -124,6 +135,12 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
         const TopTwo top(mixed.data(), int(columns));
         counters.data()[1] += columns == 1 ? (label == 1 ? mixed[0] : -mixed[0]) <= 0.0
                                            : mixed[label] <= mixed[top.first == label ? top.second : top.first];
+        if (conformal) {
+            const ConformalSets sets{conformal->data()};
+            const int best = columns == 1 ? mixed[0] > 0.0 : top.first;
+            sets.learn(log_odds_of(mixed.data(), int(columns), label), label);
+            sets.answer(log_odds_of(mixed.data(), int(columns), best), best != label);
+        }
         const double p = mixture.learn(l, mixed.data(), label, w);
         if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
         if (shares) std::copy_n(share.data(), windows, shares->data() + i * windows);
@@ -138,7 +155,7 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
                           Array<double, 4> hessian, Array<double, 1> rows, Array<double, 2> counts,
                           Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
                           Input<std::int64_t, 1> start, Optional<double> weight,
-                          std::optional<Array<double, 1>> log_loss) {
+                          std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 1>> conformal) {
     const std::size_t members = logits.shape(0), n = logits.shape(1), k = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && weights.shape(1) == members && own.shape(2) == members &&
@@ -150,6 +167,8 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
                 hessian.shape(0) == k && rows.shape(0) == k && counts.shape(0) == k && counts.shape(1) == 2,
             "the arrays do not match the labels");
     require(counters.shape(0) == 2, "there must be two counters");
+    require(!conformal || int(conformal->shape(0)) == ConformalSets::size(int(k)),
+            "the conformal scores do not match the labels");
     require(start.shape(0) == n + 1 && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
     for (std::size_t i = 0; i < n; ++i)
@@ -185,6 +204,7 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
             LabelCalibration::count(counts.data() + 2 * j, sigmoid(mixed[j]) > threshold, relevant[j], w);
             const double p = mixtures[j].learn(of_label(j), &mixed[j], relevant[j], w);
             if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
+            if (conformal && relevant[j]) ConformalSets{conformal->data()}.learn(log_odds(p), int(j));
         }
     }
 }
@@ -246,11 +266,13 @@ void bind_stack(nb::module_& m) {
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
           "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
-          "log_loss"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none());
+          "log_loss"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
+          "conformal"_a.noconvert().none() = nb::none());
     m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),
-          "weight"_a.noconvert().none(), "log_loss"_a.noconvert().none());
+          "weight"_a.noconvert().none(), "log_loss"_a.noconvert().none(),
+          "conformal"_a.noconvert().none() = nb::none());
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
           "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,

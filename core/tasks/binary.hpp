@@ -21,7 +21,7 @@ class Binary {
         const Pair pair{positive - 1, -int(positive)};  // 0 and kNone, or kNone and 0
         const auto margin = update(pair, [&] { predict(prior_variance); });
         const int mistakes = calibrate();
-        before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits};
+        before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits, e.conformal};
         return mistakes + (!e.calibration && margin.mean <= 0.0);
     }
 
@@ -36,8 +36,8 @@ class Binary {
         double mean, variance;
         bool positive;
         double weight;
-        double *calibration, *log_loss, *logits;  // nullptr: not wanted, as in Example
-        SigmoidCalibration::Seen seen{};          // once it is known, as is the probability of the positive class
+        double *calibration, *log_loss, *logits, *conformal;  // nullptr: not wanted, as in Example
+        SigmoidCalibration::Seen seen{};  // once it is known, as is the probability of the positive class
         double probability = 0.0;
     };
 
@@ -56,6 +56,11 @@ class Binary {
             before_.logits ? calibration.learn_line(before_.seen, before_.positive, before_.weight, before_.probability)
                            : calibration.learn(before_.seen, before_.positive, before_.weight, before_.probability);
         if (before_.log_loss) *before_.log_loss += log_loss(p);
+        if (before_.conformal) {
+            const ConformalSets sets{before_.conformal};
+            sets.learn(kSign[before_.positive] * before_.seen.logit, before_.positive);
+            sets.answer(std::fabs(before_.seen.logit), p <= 0.5);
+        }
         before_.calibration = nullptr;
         return p <= 0.5;
     }

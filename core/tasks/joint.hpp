@@ -1,6 +1,7 @@
 // One of several classes, learned jointly.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "tasks/task.hpp"
@@ -29,6 +30,11 @@ struct Multiclass {
             e.logits ? calibration.learn_line(scores.data(), n, *e.label, e.weight, e.logits, probabilities.data())
                      : calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data());
         e.add_loss(p);
+        if (!e.conformal) return;
+        const double top = *std::max_element(probabilities.begin(), probabilities.end());
+        const ConformalSets sets{e.conformal};
+        sets.learn(log_odds(p), *e.label);
+        sets.answer(log_odds(top), p < top);
     }
 };
 

@@ -43,9 +43,7 @@ struct Multilabel {
             update(Pair{threshold, best});
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns - 1) : 0.0;
         for (int k = 1; e.calibration && k < columns; ++k)
-            e.add_loss(LabelCalibration::learn(e.calibration + (k - 1) * LabelCalibration::size,
-                                               scores[k] - scores[threshold], relevant[k], e.weight, likely,
-                                               e.logits ? e.logits + k - 1 : nullptr));
+            e.calibrate_label(k - 1, scores[k] - scores[threshold], relevant[k], likely);
         return mistake;
     }
 
@@ -77,9 +75,7 @@ struct MultilabelOneVsRest {
             const double score = relevant[k] ? margin.mean : -margin.mean;
             (relevant[k] ? worst : best) = relevant[k] ? std::min(worst, score) : std::max(best, score);
             if (e.calibration)
-                e.add_loss(LabelCalibration::learn(e.calibration + k * LabelCalibration::size,
-                                                   score * moderation(margin.variance, prior_variance), relevant[k],
-                                                   e.weight, likely, e.logits ? e.logits + k : nullptr));
+                e.calibrate_label(k, score * moderation(margin.variance, prior_variance), relevant[k], likely);
         }
         return worst <= best;
     }

@@ -11,6 +11,7 @@
 #include "covariances/weights.hpp"
 #include "rows.hpp"
 #include "tasks/calibration.hpp"
+#include "tasks/conformal.hpp"
 
 namespace confidently {
 
@@ -33,6 +34,7 @@ struct TaskFacts {
     constexpr int calibration_size(int columns) const {
         return each_output ? calibration * outputs(columns) : calibration;
     }
+    constexpr int conformal_size(int columns) const { return targets ? 0 : ConformalSets::size(outputs(columns)); }
 };
 
 // Labels of rows: one class number per row, or lists of them (start has one entry more than there are rows). Rows of a
@@ -58,10 +60,19 @@ struct Example {
                      // mixture
     double* statistics;  // of targets; nullptr: labels are classes
     double* evidence;    // nullptr: not wanted
+    double* conformal;   // nullptr: not wanted
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {
         if (log_loss) *log_loss += confidently::log_loss(p);
+    }
+
+    // Learns from a label's score. threshold: the probability above which labels are predicted
+    void calibrate_label(int k, double score, bool relevant, double threshold) const {
+        const double p = LabelCalibration::learn(calibration + k * LabelCalibration::size, score, relevant, weight,
+                                                 threshold, logits ? logits + k : nullptr);
+        add_loss(p);
+        if (conformal && relevant) ConformalSets{conformal}.learn(log_odds(p), k);
     }
 };
 

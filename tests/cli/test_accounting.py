@@ -13,7 +13,7 @@ from tests.command_line import rows
 
 
 def events(ok, *arguments):
-    *progress, result = [json.loads(line) for line in ok("train", *arguments, "--json").splitlines()]
+    *progress, result = [json.loads(line) for line in ok("train", *arguments, "--rule=arow", "--json").splitlines()]
     return [event for event in progress if event["event"] == "progress"], result
 
 
@@ -117,7 +117,7 @@ def test_the_counts_of_training_are_those_of_counting(ok, curve, tmp_path):
     for n in (1, 2, 3, 10, 99, 350, 700):
         head = tmp_path / "head.svm"
         head.write_text("".join(lines[:n]))
-        result = json.loads(ok("train", head, "-q", "--json", "--classes", "-1,1"))
+        result = json.loads(ok("train", head, "--rule=arow", "-q", "--json", "--classes", "-1,1"))
         assert (result["rows"], result["mistakes"]) == (n, wrong[n])
         assert result["log_loss"] == pytest.approx(loss[n] / n, rel=1e-9)
 
@@ -140,7 +140,7 @@ def test_a_grid_has_the_default_of_each_rule_and_reports_it(ok, data):
 
 
 def test_sizes_are_those_of_the_files(ok, data, tmp_path):
-    for command in (["train", data, "-q"], ["cache", data], ["convert", data, "--to", "jsonl"]):
+    for command in (["train", data, "--rule=arow", "-q"], ["cache", data], ["convert", data, "--to", "jsonl"]):
         path = tmp_path / "file"
         path.unlink(missing_ok=True)
         result = json.loads(ok(*command, "-o", path, "--json"))
@@ -150,7 +150,7 @@ def test_sizes_are_those_of_the_files(ok, data, tmp_path):
         assert f"{found:,} bytes" in ok(*command, "-o", path)
 
 
-@pytest.mark.parametrize("options", [[], ["--auto"]])
+@pytest.mark.parametrize("options", [["--rule=arow"], []])
 def test_bytes_do_not_run_ahead_of_training(ok, tmp_path, options):
     """Rows that are parsed in one go, or together choose the members of a stack, count as they are trained on."""
     path = tmp_path / "data.svm"

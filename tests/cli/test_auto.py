@@ -25,7 +25,7 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     assert "rule" not in result
     assert result["error"] < 0.15
     assert (result["rows"], result["features"], result["classes"]) == (1500, 5, ["no", "yes"])
-    single = json.loads(ok("train", table, "--label", "label", "--json", "-q"))
+    single = json.loads(ok("train", table, "--label", "label", "--rule=arow", "--json", "-q"))
     assert single["error"] > 0.4
     evaluated = json.loads(ok("evaluate", model, table, "--json"))
     assert evaluated["error"] < 0.1
@@ -230,7 +230,7 @@ def test_what_does_not_move_has_no_drift(ok, call, table):
     assert all(event["event"] == "progress" for event in events)
     _, out, err = call("train", table, "--label", "label", "--auto")
     assert "memories" not in out + err
-    *events, result = map(json.loads, ok("train", table, "--label", "label", "--json").splitlines())
+    *events, result = map(json.loads, ok("train", table, "--label", "label", "--rule=arow", "--json").splitlines())
     assert "drift" not in result
     assert all("shares" not in event for event in events)
 

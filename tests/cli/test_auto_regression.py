@@ -35,7 +35,7 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, numbers, tmp_path):
     assert [member["name"] for member in result["members"]][:2] == ["ridge on rows", "ridge on products"]
     of_targets = [member["weight"] for member in result["members"] if "of the rest" not in member["name"]]
     assert sum(of_targets) == pytest.approx(1.0)
-    single = json.loads(ok("train", numbers, "--label", "y", "--regression", "--json", "-q"))
+    single = json.loads(ok("train", numbers, "--label", "y", "--rule=ridge", "--json", "-q"))
     assert result["rmse"] < 0.8 * single["rmse"]
     assert "noise_std" in single and "noise_std" not in result
     evaluated = json.loads(ok("evaluate", model, numbers, "--json"))

@@ -116,14 +116,14 @@ def interrupted(arguments, number, begun="        1,000"):
 def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
     data, model, whole = (tmp_path / name for name in ("data.svm", "m.cw", "whole.cw"))
     data.write_text(rows(4000, d=50) * 10)
-    found, said = interrupted(["train", data, "-o", model, "--passes", 20], number)
+    found, said = interrupted(["train", data, "--rule=arow", "-o", model, "--passes", 20], number)
     assert found == code
     assert re.fullmatch(r"confidently: interrupted after [0-9,]+ rows of pass [0-9]+", said[-2])
-    command = f"confidently train {data} -o {model} --passes 20"
+    command = f"confidently train {data} --rule=arow -o {model} --passes 20"
     assert said[-1] == f"{model}.checkpoint is saved; resume with: {command} --resume"
     assert not model.exists() and Model.load(f"{model}.checkpoint").training["position"]["now"]["rows"] % 1 == 0
-    ok("train", data, "-o", model, "--passes", 20, "--resume", "-q")
-    ok("train", data, "-o", whole, "--passes", 20, "-q")
+    ok("train", data, "--rule=arow", "-o", model, "--passes", 20, "--resume", "-q")
+    ok("train", data, "--rule=arow", "-o", whole, "--passes", 20, "-q")
     assert model.read_bytes() == whole.read_bytes()
     assert {path.name for path in tmp_path.iterdir()} == {"data.svm", "m.cw", "whole.cw"}
 
@@ -131,7 +131,7 @@ def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
 def test_without_an_output_nothing_is_left(tmp_path):
     data = tmp_path / "data.svm"
     data.write_text(rows(4000, d=50) * 10)
-    code, said = interrupted(["train", data, "--passes", 20], signal.SIGINT)
+    code, said = interrupted(["train", data, "--rule=arow", "--passes", 20], signal.SIGINT)
     assert code == 130 and said[-1] == "nothing is saved; use -o MODEL to save checkpoints"
     assert list(tmp_path.iterdir()) == [data]
 
@@ -141,7 +141,8 @@ def stopped(stopped_after, data, tmp_path):
     """A training of several passes that ended at an error in the middle of the second, after checkpoints."""
 
     def run(after, *more, data=data):
-        arguments = ["train", data, "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100]
+        rule = [] if "--auto" in more else ["--rule=arow"]
+        arguments = ["train", data, *rule, "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100]
         stopped_after([*arguments, *more], after)
         return arguments
 
@@ -157,14 +158,14 @@ def stopped(stopped_after, data, tmp_path):
 def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, after, more):
     arguments = stopped(after, *more)
     ok(*arguments, *more, "--resume")
-    ok("train", data, "-q", "-o", tmp_path / "whole.cw", "--passes", 3, *more)
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "whole.cw", "--passes", 3, *more)
     assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
-    "command", [("train",), ("topics", "train"), ("topics", "train", "--stream", "--classes", "1,-1")]
+    "command", [("train", "--rule=arow"), ("topics", "train"), ("topics", "train", "--stream", "--classes", "1,-1")]
 )
 @pytest.mark.parametrize(("after", "before", "now"), [(2, 1, 2), (2, 3, 5), (5, 2, 4), (6, 3, 2), (8, 3, 7)])
 def test_a_training_resumes_with_another_number_of_passes(
@@ -178,7 +179,7 @@ def test_a_training_resumes_with_another_number_of_passes(
 
 
 @pytest.mark.parametrize(
-    "more", [("--holdout", "0.2", "--early-stop", "--patience", "9"), ("--covariance", "full"), ("--auto",)]
+    "more", [("--rule=arow", "--holdout=.2", "--early-stop", "--patience=9"), ("--covariance", "full"), ("--auto",)]
 )
 def test_more_passes_with_other_learners(ok, data, tmp_path, stopped, more):
     stopped(7, *more)
@@ -209,7 +210,7 @@ def test_a_checkpoint_is_a_model(ok, data, tmp_path, stopped):
     stopped(2)
     head = tmp_path / "head.svm"
     head.write_text("".join(data.read_text().splitlines(keepends=True)[:200]))
-    ok("train", head, "-q", "-o", tmp_path / "head.cw")
+    ok("train", head, "--rule=arow", "-q", "-o", tmp_path / "head.cw")
     assert ok("predict", tmp_path / "m.cw.checkpoint", data, "--proba") == ok(
         "predict", tmp_path / "head.cw", data, "--proba"
     )
@@ -220,18 +221,18 @@ def test_resuming_reports_where_it_goes_on_and_the_whole(ok, call, data, tmp_pat
     arguments.remove("-q")
     *events, result = [json.loads(line) for line in ok(*arguments).splitlines()]
     assert events[0] == {"event": "resume", "pass": 2, "rows": 100}
-    whole = json.loads(ok("train", data, "-q", "--json", "--passes", 3, "-o", tmp_path / "whole.cw"))
+    whole = json.loads(ok("train", data, "--rule=arow", "-q", "--json", "--passes", 3, "-o", tmp_path / "whole.cw"))
     for name in ("rows", "mistakes", "error", "log_loss", "updates", "rows_seen", "passes"):
         assert result[name] == whole[name]
 
 
 def test_resume_without_a_checkpoint_begins(ok, data, tmp_path):
-    ok("train", data, "-q", "-o", tmp_path / "a.cw")
-    ok("train", data, "-q", "-o", tmp_path / "b.cw", "--resume")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "a.cw")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "b.cw", "--resume")
     assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
 
 
-@pytest.mark.parametrize("command", [("train",), ("topics", "train")])
+@pytest.mark.parametrize("command", [("train", "--rule=arow"), ("topics", "train")])
 def test_resume_does_not_train_over_a_finished_model(ok, call, data, tmp_path, command):
     model = tmp_path / "a.cw"
     ok(*command, data, "-q", "-o", model)
@@ -280,7 +281,7 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
 def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
     text, model, whole = rows(3000), tmp_path / "m.cw", tmp_path / "whole.cw"
     listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    command = [*COMMAND, "train", "-", "-o", model]
+    command = [*COMMAND, "train", "-", "--rule=arow", "-o", model]
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
     with subprocess.Popen(command, preexec_fn=listening, **pipes) as training:
         training.stdin.write(text.encode())
@@ -290,7 +291,9 @@ def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
         training.send_signal(signal.SIGINT)
         assert training.wait() == 130
     for more, path in ((["--resume"], model), (["--passes", "2"], whole), ([], whole)):
-        subprocess.run([*COMMAND, "train", "-", "-q", "-o", path, *more], input=text, text=True, check=True)
+        subprocess.run(
+            [*COMMAND, "train", "-", "--rule=arow", "-q", "-o", path, *more], input=text, text=True, check=True
+        )
     assert model.read_bytes() == whole.read_bytes()
 
 
@@ -305,16 +308,18 @@ def test_features_with_names(ok, tmp_path, stopped, options):
     data.write_text("".join(lines))
     models = [tmp_path / f"{name}.cw" for name in ("whole", "cached", "m")]
     ok("cache", data, *options, "-o", tmp_path / "data.cache")
-    ok("train", data, *options, "-q", "--passes", 3, "-o", models[0])
-    ok("train", tmp_path / "data.cache", "-q", "--passes", 3, "-o", models[1])
+    ok("train", data, "--rule=arow", *options, "-q", "--passes", 3, "-o", models[0])
+    ok("train", tmp_path / "data.cache", "--rule=arow", "-q", "--passes", 3, "-o", models[1])
     ok(*stopped(5, *options, data=data), *options, "--resume")
     assert len({model.read_bytes() for model in models}) == 1
     shuffle = ("--shuffle", "--shuffle-buffer", 50, *options)
-    ok("train", data, *shuffle, "-q", "--passes", 3, "-o", models[0])
+    ok("train", data, "--rule=arow", *shuffle, "-q", "--passes", 3, "-o", models[0])
     ok(*stopped(5, *shuffle, data=data), *shuffle, "--resume")
     assert models[2].read_bytes() == models[0].read_bytes() != models[1].read_bytes()
     data.write_text("".join(lines[::-1]))
-    ok("train", data, *options, "-q", "-o", models[0])  # whose features have other columns than the cache's
+    ok(
+        "train", data, "--rule=arow", *options, "-q", "-o", models[0]
+    )  # whose features have other columns than the cache's
     data.write_text("".join(lines))
     for command in (["predict", models[0], "--proba"], ["evaluate", models[0]]):
         assert ok(*command, data) == ok(*command, tmp_path / "data.cache")
@@ -324,7 +329,7 @@ def test_features_not_met_when_a_third_class_comes_weigh_zero_without_a_sign(ok,
     # a feature of a later row is there already if the rows are read together, and not if a checkpoint came between
     data, model = tmp_path / "data.svm", tmp_path / "m.cw"
     data.write_text(rows(500, ("-1", "+1", "x", "y"), d=200))
-    ok("train", data, "-o", model, "-q")
+    ok("train", data, "--rule=arow", "-o", model, "-q")
     weights = Model.load(model).learner.state["weights"]
     assert (weights == 0).any()
     assert not np.signbit(weights[weights == 0]).any()
@@ -337,7 +342,7 @@ def test_interrupted_before_the_first_row_saves_nothing(call, data, tmp_path, mo
         raise Interrupted(signal.SIGINT)
 
     monkeypatch.setattr(LearnerTraining, "open_pass", interrupted)
-    code, out, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
+    code, out, err = call("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     assert (code, out) == (130, "") and "interrupted before the first row; nothing is saved" in err
     assert not list(tmp_path.glob("m.cw*"))
 

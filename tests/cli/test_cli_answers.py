@@ -16,7 +16,7 @@ from tests.data_sets import shared_data
 def test_columns_and_json_say_the_same(ok, tmp_path, labels):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(200, labels))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     heading, *lines = ok("predict", model, path, "--proba", "--margin", "--variance").splitlines()
     names = sorted(str(name) for name in Model.load(model).classes)
     each = [""] if len(names) == 2 else [f":{name}" for name in names]
@@ -38,7 +38,7 @@ def test_columns_and_json_say_the_same(ok, tmp_path, labels):
 
 def test_rows_to_predict_need_no_labels(ok, data, tmp_path):
     model, unlabelled = tmp_path / "m.cw", tmp_path / "unlabelled.svm"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     lines = data.read_text().splitlines()
     unlabelled.write_text("\n".join(" " + line.split(" ", 1)[1] for line in lines) + "\n")
     assert ok("predict", model, unlabelled) == ok("predict", model, data)
@@ -57,7 +57,7 @@ def test_models_of_the_classifier_are_understood(ok, data, tmp_path):
     classifier = OnlineClassifier("arow").fit(X, y.astype(int))
     classifier.save(tmp_path / "m.cw")
     assert [int(p) for p in ok("predict", tmp_path / "m.cw", data).split()] == classifier.predict(X).tolist()
-    ok("train", data, "-q", "-o", tmp_path / "n.cw")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "n.cw")
     np.testing.assert_array_equal(load_classifier(tmp_path / "n.cw").coef_, classifier.coef_)
 
 
@@ -67,7 +67,7 @@ def test_evaluation_of_two_classes_agrees_with_scikit_learn(ok, tmp_path):
     path, model, test = tmp_path / "data.svm", tmp_path / "m.cw", tmp_path / "test.svm"
     path.write_text(rows(60, d=4))
     test.write_text(rows(200, seed=3, d=4).replace("1:", "3:"))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     result = json.loads(ok("evaluate", model, test, "--json"))
     found = [json.loads(line) for line in ok("predict", model, test, "--proba", "--margin", "--json").splitlines()]
     truth = [int(line.split()[0]) for line in test.read_text().splitlines()]
@@ -83,7 +83,7 @@ def test_evaluation_of_sets_agrees_with_scikit_learn(ok, tmp_path):
 
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(200, ("1,2", "2", "", "3,1"), d=6))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     result = json.loads(ok("evaluate", model, path, "--json"))
     found = [json.loads(line) for line in ok("predict", model, path, "--margin", "--json").splitlines()]
     names = sorted(Model.load(model).classes)
@@ -107,7 +107,7 @@ def test_many_classes_are_summarized(ok, tmp_path):
     lines = [line.split(" ", 1)[1] for line in rows(1500, names, d=60).splitlines()]
     labels = [f"c{int(line.split(':')[0]) % 40:02}" if noise.random() < 0.7 else noise.choice(names) for line in lines]
     path.write_text("".join(f"{label} {line}\n" for label, line in zip(labels, lines, strict=True)))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     result = json.loads(ok("evaluate", model, path, "--json"))
     truth = [line.split(" ")[0] for line in path.read_text().splitlines()]
     predicted = ok("predict", model, path).splitlines()
@@ -129,7 +129,7 @@ def test_many_classes_are_summarized(ok, tmp_path):
 def test_unknown_labels_are_named(ok, tmp_path):
     path, more, model = tmp_path / "data.svm", tmp_path / "more.svm", tmp_path / "m.cw"
     path.write_text(rows(200, ("1,2", "2", "3,1"), d=6))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     more.write_text(path.read_text() + "1,7 1:1\n8,7 1:1\n")
     found = json.loads(ok("evaluate", model, more, "--json"))
     assert found["unknown_classes"] == [{"name": "7", "rows": 2}, {"name": "8", "rows": 1}]
@@ -139,7 +139,7 @@ def test_unknown_labels_are_named(ok, tmp_path):
 
 def test_classes_the_model_does_not_know_are_errors(ok, data, tmp_path):
     model, test = tmp_path / "m.cw", tmp_path / "test.svm"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     test.write_text("7 1:1\n" + data.read_text())
     result = json.loads(ok("evaluate", model, test, "--json"))
     plain = json.loads(ok("evaluate", model, data, "--json"))
@@ -153,7 +153,7 @@ def test_abstaining_is_measured_as_predict_abstains(ok, tmp_path, labels):
     path, model, test = tmp_path / "data.svm", tmp_path / "m.cw", tmp_path / "test.svm"
     path.write_text(rows(60, labels, d=4))
     test.write_text("stranger 1:1\n" * 9 + rows(200, labels, seed=3, d=4).replace("1:", "3:"))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     found = [json.loads(line) for line in ok("predict", model, test, "--proba", "--json").splitlines()]
     certain = np.array([entry["proba"][str(entry["class"])] for entry in found])
     truth = [line.split()[0].lstrip("+") for line in test.read_text().splitlines()]
@@ -184,7 +184,7 @@ def test_abstaining_is_measured_as_predict_abstains(ok, tmp_path, labels):
 
 def test_the_curve_of_abstaining_is_plotted(ok, call, data, tmp_path):
     model, plot = tmp_path / "m.cw", tmp_path / "curve.png"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     assert f"Plot: {plot}" in ok("evaluate", model, data, "--risk-coverage", "--plot", plot)
     assert plot.read_bytes().startswith(b"\x89PNG")
     code, _, err = call("evaluate", model, data, "--plot", plot)
@@ -195,14 +195,14 @@ def test_the_curve_of_abstaining_is_plotted(ok, call, data, tmp_path):
 def test_multilabel_models_do_not_abstain(ok, call, tmp_path, option):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(50, ("1,2", "2", "3,1")))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     code, _, err = call("evaluate", model, path, *option)
     assert code == 2 and f"{option[0]} needs a model of one class per row; this model is multilabel" in err
 
 
 def test_real_data(ok, tmp_path):
     folder = shared_data("a9a")
-    ok("train", folder / "train.svm.gz", "-q", "-o", tmp_path / "m.cw")
+    ok("train", folder / "train.svm.gz", "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     result = json.loads(ok("evaluate", tmp_path / "m.cw", folder / "test.svm.gz", "--json"))
     assert result["rows"] == 16281 and result["error"] < 0.16 and result["log_loss"] < 0.34 and result["auc"] > 0.89
 
@@ -221,7 +221,7 @@ def test_rules_are_listed(ok, call):
 def test_the_row_to_explain_is_no_file(ok, call, tmp_path):
     table, model = tmp_path / "rows.csv", tmp_path / "m.cw"
     table.write_text("a,b,label\n" + "1,2,x\n2,1,y\n" * 20)
-    ok("train", table, "-q", "-o", model)
+    ok("train", table, "--rule=arow", "-q", "-o", model)
     code, _, err = call("inspect", model, "--row", table)
     assert code == 2 and err.count("\n") == 1
     assert f"--row: {table} is a file, expected the row itself" in err and f"--row - < {table}" in err
@@ -242,7 +242,7 @@ def test_a_row_of_a_table_may_be_a_json_object(ok, tmp_path, suffix):
     pd.DataFrame(rows).to_csv(tmp_path / "data.tsv", index=False, sep="\t")
     pd.DataFrame(rows).to_parquet(tmp_path / "data.parquet")
     (tmp_path / "data.jsonl").write_text((tmp_path / "rows.jsonl").read_text())
-    ok("train", path, "--category", "code", "--dates", "day", "-q", "-o", model)
+    ok("train", path, "--rule=arow", "--category", "code", "--dates", "day", "-q", "-o", model)
     del rows[5]["label"]
     found = json.loads(ok("inspect", model, "--row", json.dumps(rows[5]), "--json", "--top", 9))
     decision = next(load(model).predict_stream(path, method="decision_function"))[5]

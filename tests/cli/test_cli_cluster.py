@@ -12,7 +12,7 @@ pytest.importorskip("distributed")
 
 
 def refused(*arguments):
-    done = confidently("train", *arguments)
+    done = confidently("train", *arguments, "--rule=arow")
     assert done.returncode == 2 and done.stdout == ""
     return done.stderr
 
@@ -26,7 +26,7 @@ def texts(tmp_path):
 
 def test_workers_of_its_own(texts, tmp_path):
     first, model = tmp_path / "first.cw", tmp_path / "m.cw"
-    assert here("train", texts, "-q", "-o", first).returncode == 0
+    assert here("train", texts, "--rule=arow", "-q", "-o", first).returncode == 0
     done = confidently(
         "train", texts, "--workers", 1, "--partitions", 3, "--rounds", 2, "--passes", 2, "--init-model", first,
         "-o", model, "--json",

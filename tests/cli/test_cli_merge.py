@@ -90,7 +90,7 @@ def test_errors_are_one_line_and_write_nothing(here, capsys, arguments, message)
     (here / "lines.txt").write_text(SPAM)
     command("train", "1.svm", "-q", "-o", "r1.cw", "--rule", "arow", "--r", "1")
     command("train", "1.svm", "-q", "-o", "on.cw", "--init-model", "0.cw")
-    command("train", "lines.txt", "-q", "-o", "text.cw")
+    command("train", "lines.txt", "--rule=arow", "-q", "-o", "text.cw")
     capsys.readouterr()
     assert command("merge", *arguments, "-o", "all.cw") == 2
     error = capsys.readouterr().err
@@ -119,7 +119,7 @@ def test_labels_that_appear_in_another_order(here):
     for name in ("same", "met"):
         for part in ("a", "b", "c"):
             announced = ["--classes", "spam,ham"] if name == "same" or part == "c" else []
-            assert command("train", f"{part}.txt", "-q", "-o", f"{part}-{name}.cw", *announced) == 0
+            assert command("train", f"{part}.txt", "--rule=arow", "-q", "-o", f"{part}-{name}.cw", *announced) == 0
         if name == "met":  # as earlier versions saved it
             one = Model.load("c-met.cw")
             replace(one, classes=["spam", None], source=one.source | {"closed": False}).save("c-met.cw")
@@ -183,7 +183,7 @@ def test_long_lists_that_differ_are_cut(here, capsys):
     (here / "rows.csv").write_text(",".join([*columns, "label"]) + "\n" + "".join(f"{'1,' * 42}{y}\n" for y in "xyxy"))
     for name, dropped in (("few", columns[:2]), ("many", columns[:40])):
         drop = [text for column in dropped for text in ("--drop", column)]
-        assert command("train", "rows.csv", "-q", "-o", f"{name}.cw", *drop) == 0
+        assert command("train", "rows.csv", "--rule=arow", "-q", "-o", f"{name}.cw", *drop) == 0
     capsys.readouterr()
     assert command("merge", "few.cw", "many.cw", "-o", "all.cw") == 2
     error = capsys.readouterr().err

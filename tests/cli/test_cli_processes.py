@@ -21,14 +21,14 @@ from tests.command_line import COMMAND, process, rows, shown_on
 
 WRONG = [
     (["train"], "Missing argument"),
-    (["train", "{data}", "--nonsense"], "No such option"),
+    (["train", "{data}", "--rule=arow", "--nonsense"], "No such option"),
     (["nonsense"], "No such command"),
-    (["train", "{tmp}/missing.svm"], "missing.svm: No such file or directory"),
-    (["train", "{folder}"], "has no data files"),
-    (["train", "{bad}"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),
-    (["train", "{empty}"], "empty.svm is empty"),
-    (["train", "{truncated}"], "truncated gzip"),
-    (["train", "{data}", "--passes", "0"], "--passes"),
+    (["train", "{tmp}/missing.svm", "--rule=arow"], "missing.svm: No such file or directory"),
+    (["train", "{folder}", "--rule=arow"], "has no data files"),
+    (["train", "{bad}", "--rule=arow"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),
+    (["train", "{empty}", "--rule=arow"], "empty.svm is empty"),
+    (["train", "{truncated}", "--rule=arow"], "truncated gzip"),
+    (["train", "{data}", "--rule=arow", "--passes", "0"], "--passes"),
     (["train", "{data}", "--rule", "nonsense"], "unknown rule 'nonsense'; expected one of perceptron, pa"),
     (["train", "{data}", "--eta", "0.9"], "AROW: unknown parameter 'eta'; expected r"),
     (["train", "{data}", "--rule", "cw_var", "--eta", "0.5"], "eta must be in (0.5, 1), got 0.5"),
@@ -39,21 +39,21 @@ WRONG = [
     (["train", "{data}", "--prior-variance", "0"], "prior_variance must be in ["),
     (["train", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest"], "couples the classes"),
     (["train", "{data}", "--multiclass", "softmax"], "which the rule 'arow' does not have; use rule="),
-    (["train", "{data}", "--classes", "a"], "--classes: expected two or more"),
-    (["train", "{data}", "--classes", "a,a"], "--classes: expected two or more"),
-    (["train", "{data}", "-o", "{data}"], "is also an input"),
-    (["train", "{data}", "-o", "{tmp}"], "is a directory"),
-    (["train", "{data}", "-o", ""], "expected the name of a file, got ''"),
-    (["train", "{data}", "--passes", "9223372036854775808"], "9223372036854775808 is too large"),
+    (["train", "{data}", "--rule=arow", "--classes", "a"], "--classes: expected two or more"),
+    (["train", "{data}", "--rule=arow", "--classes", "a,a"], "--classes: expected two or more"),
+    (["train", "{data}", "--rule=arow", "-o", "{data}"], "is also an input"),
+    (["train", "{data}", "--rule=arow", "-o", "{tmp}"], "is a directory"),
+    (["train", "{data}", "--rule=arow", "-o", ""], "expected the name of a file, got ''"),
+    (["train", "{data}", "--rule=arow", "--passes", "9223372036854775808"], "9223372036854775808 is too large"),
     (["predict", "{data}", "{data}", "--abstain", "nan"], "nan is not a finite number"),
     (["topics", "train", "{data}", "--c", "inf"], "inf is not a finite number"),
     (["demo", "--out", "{tmp}/demo", "--seed", "-1"], "-1 is not in the range x>=0"),
     (["train", ""], "expected the name of a file, got ''"),
-    (["train", "{data}", "-o", "{tmp}/no/m.cw"], "no does not exist"),
-    (["train", "{data}", "-o", "/dev/null"], "is not a regular file"),
+    (["train", "{data}", "--rule=arow", "-o", "{tmp}/no/m.cw"], "no does not exist"),
+    (["train", "{data}", "--rule=arow", "-o", "/dev/null"], "is not a regular file"),
     (["train", "{data}", "--init-model", "{model}", "--rule", "pa", "--zero-based"], "omit --rule, --zero-based"),
     (["train", "{data}", "--init-model", "{tmp}/missing.cw"], "missing.cw: No such file"),
-    (["train", "{data}", "--dtype", "float16"], "float16"),
+    (["train", "{data}", "--rule=arow", "--dtype", "float16"], "float16"),
     (["predict", "{data}", "{data}"], "data.svm: not a model file"),
     (["predict", "{damaged}", "{data}"], "damaged"),
     (["predict", "{model}", "{bad}"], "bad.svm, line 2"),
@@ -66,7 +66,7 @@ def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem)
     files = {name: tmp_path / f"{name}.svm" for name in ("bad", "empty", "truncated", "sets")}
     files |= {"data": data, "tmp": tmp_path, "model": tmp_path / "model.cw", "damaged": tmp_path / "damaged.cw"}
     files["folder"] = tmp_path / "folder"
-    ok("train", data, "-q", "-o", files["model"])
+    ok("train", data, "--rule=arow", "-q", "-o", files["model"])
     files["bad"].write_text("1 1:1\n1   2:x\n")
     files["empty"].write_text("")
     files["truncated"].write_bytes(gzip.compress(rows(1000).encode())[:-20])
@@ -82,11 +82,11 @@ def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem)
 
 def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data, tmp_path):
     model, out = tmp_path / "m.cw", tmp_path / "out.txt"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     before = model.read_bytes()
     bad = tmp_path / "bad.svm"
     bad.write_text(rows(100_000) + "1 1:x\n")
-    for arguments in (["train", bad, "-q", "-o", model], ["predict", model, bad, "-o", out]):
+    for arguments in (["train", bad, "--rule=arow", "-q", "-o", model], ["predict", model, bad, "-o", out]):
         assert call(*arguments)[0] == 2
         assert model.read_bytes() == before and not out.exists()
         assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
@@ -95,15 +95,16 @@ def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["train", "{data}", "-q", "-o", "{new}"], ["predict", "{model}", "{data}", "-o", "{new}"],
-        ["cache", "{data}", "-o", "{new}"], ["train", "{data}", "-q", "--cache", "{new}", "-o", "{model}"],
+        ["train", "{data}", "--rule=arow", "-q", "-o", "{new}"], ["predict", "{model}", "{data}", "-o", "{new}"],
+        ["cache", "{data}", "-o", "{new}"],
+        ["train", "{data}", "--rule=arow", "-q", "--cache", "{new}", "-o", "{model}"],
     ],
 )  # fmt: skip
 def test_a_file_without_room_is_named(ok, tmp_path, arguments):
     """Of a file that must not grow beyond some size the system says no more than of a full disk: not its name."""
     files = {"data": tmp_path / "data.svm", "model": tmp_path / "m.cw", "new": tmp_path / "new"}
     files["data"].write_text(rows(50_000))
-    ok("train", files["data"], "-q", "-o", files["model"])
+    ok("train", files["data"], "--rule=arow", "-q", "-o", files["model"])
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (500, 500))
     done = process(*(a.format(**files) for a in arguments), preexec_fn=limit)
@@ -114,7 +115,7 @@ def test_a_file_without_room_is_named(ok, tmp_path, arguments):
 def test_standard_input_plain_and_gzip(data, tmp_path):
     for content in (data.read_bytes(), gzip.compress(data.read_bytes())):
         done = subprocess.run(
-            [*COMMAND, "train", "-", "-q", "--json", "-o", tmp_path / "m.cw"],
+            [*COMMAND, "train", "-", "--rule=arow", "-q", "--json", "-o", tmp_path / "m.cw"],
             input=content,
             capture_output=True,
             check=True,
@@ -127,7 +128,7 @@ def test_standard_input_plain_and_gzip(data, tmp_path):
 @pytest.mark.parametrize(("kind", "header"), [("tsv", False), ("csv", True), ("jsonl", False)])
 def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
     """Whoever reads them sees that of a row before the next row is sent."""
-    process("train", data, "-q", "-o", tmp_path / "m.cw")
+    process("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     command = [*COMMAND, "predict", tmp_path / "m.cw", "-", "--output-format", kind]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as asked:
         for number, line in enumerate(data.read_text().splitlines()[:3]):
@@ -142,7 +143,7 @@ def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
 def test_a_reader_that_has_gone_is_no_error(tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(50_000))
-    process("train", path, "-q", "-o", tmp_path / "m.cw")
+    process("train", path, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     with subprocess.Popen(
         [*COMMAND, "predict", tmp_path / "m.cw", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as asked:
@@ -156,7 +157,9 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
     model = tmp_path / "m.cw"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a background job ignores Ctrl-C
-    with subprocess.Popen([*COMMAND, "train", "-", "-o", model], **pipes, preexec_fn=listening) as training:
+    with subprocess.Popen(
+        [*COMMAND, "train", "-", "--rule=arow", "-o", model], **pipes, preexec_fn=listening
+    ) as training:
         text = rows(2000).encode()
         training.stdin.write(text)
         training.stdin.flush()
@@ -167,7 +170,7 @@ def test_interrupted_training_leaves_a_checkpoint(tmp_path, waiting):
         assert training.wait() == 130
         found = training.stderr.read().decode().splitlines()
     assert re.fullmatch(r"confidently: interrupted after [1-9][0-9,]* rows of pass 1", found[-2])
-    assert found[-1] == f"{model}.checkpoint is saved; resume with: confidently train - -o {model} --resume"
+    assert found[-1] == f"{model}.checkpoint is saved; resume with: confidently train - --rule=arow -o {model} --resume"
     assert list(tmp_path.iterdir()) == [tmp_path / "m.cw.checkpoint"]
 
 
@@ -213,9 +216,9 @@ def inputs(tmp_path_factory):
     files["some"].write_text("".join(words[:5]))  # not all words
     files["table"].write_text("label,x,town\n" + "a,1.5,Rome\nb,-2.5,Bonn\n" * 300)
     files["several"].write_text(rows(labels=tuple("abcdef")))
-    for arguments in (["train", files["data"], "-q", "-o", files["model"]],
+    for arguments in (["train", files["data"], "--rule=arow", "-q", "-o", files["model"]],
                       ["cache", files["data"], "-q", "-o", files["cache"]],
-                      ["train", files["some"], "--text", "text", "-q", "-o", files["named"]]):  # fmt: skip
+                      ["train", files["some"], "--rule=arow", "--text=text", "-q", "-o", files["named"]]):  # fmt: skip
         assert run([str(argument) for argument in arguments]) == 0
     return files
 
@@ -230,13 +233,13 @@ def inputs(tmp_path_factory):
             ["predict", "{model}", "{data}", "--proba"],
             ["predict", "{named}", "{words}", "--proba", "--json", "--keep", "label"],
             *([name, "--help"] for name in COMMANDS),
-            ["train", "{data}", "-q", "-o", "{tmp}/m.cw"],
-            ["train", "{words}", "-q", "-o", "{tmp}/m.cw", "--text", "text", "--ngrams", "2", "--bits", "18"],
+            ["train", "{data}", "--rule=arow", "-q", "-o", "{tmp}/m.cw"],
+            ["train", "{words}", "--rule=arow", "-q", "-o", "{tmp}/m.cw", "--text=text", "--ngrams=2", "--bits=18"],
             ["train", "{vw}", "-q", "-o", "{tmp}/m.cw", "--rule", "pa1", "--dtype", "float32"],
-            ["train", "{cache}", "-q", "-o", "{tmp}/m.cw"],
-            ["train", "{several}", "-q", "-o", "{tmp}/m.cw"],
+            ["train", "{cache}", "--rule=arow", "-q", "-o", "{tmp}/m.cw"],
+            ["train", "{several}", "--rule=arow", "-q", "-o", "{tmp}/m.cw"],
         ],
-        [["train", "{table}", "-q", "-o", "{tmp}/m.cw", "--label", "label"]],
+        [["train", "{table}", "--rule=arow", "-q", "-o", "{tmp}/m.cw", "--label", "label"]],
     ],
     ids=["the first help", "all but tables", "tables"],
 )
@@ -274,7 +277,10 @@ def test_a_terminal_sees_a_live_bar(data, tmp_path):
     path = tmp_path / "big.svm"
     path.write_text(rows(60_000))
     done = subprocess.Popen(
-        [*COMMAND, "train", path], stdout=subprocess.PIPE, stderr=terminal, env={**os.environ, "TERM": "xterm"}
+        [*COMMAND, "train", path, "--rule=arow"],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env={**os.environ, "TERM": "xterm"},
     )
     os.close(terminal)
     shown = shown_on(controller)
@@ -320,7 +326,7 @@ def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, m
         real(thread)
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    code, _, err = call("train", data, "-q", "-o", tmp_path / "m.cw")
+    code, _, err = call("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     assert (code, err) == (2, "confidently: error: not enough memory: can't start new thread\n")
     assert not any(thread.is_alive() for thread in started) and list(tmp_path.iterdir()) == [data]
 
@@ -328,7 +334,7 @@ def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, m
 @pytest.mark.parametrize(
     ("redirected", "code", "said"),
     [
-        ("train - -o {model} <&-", 2, "confidently: error: standard input is empty\n"),
+        ("train - --rule=arow -o {model} <&-", 2, "confidently: error: standard input is empty\n"),
         ("rules >&-", 2, "confidently: error: standard output is closed; use >/dev/null to ignore it\n"),
         ("rules >/dev/full", 2, "confidently: error: No space left on device\n"),
         ("train missing.svm 2>&-", 2, ""),

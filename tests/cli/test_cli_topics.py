@@ -266,7 +266,7 @@ def test_bad_input_of_training(call, tmp_path, content, options, message):
 
 
 def test_models_of_another_kind_say_what_to_do(call, ok, data, tmp_path):
-    ok("train", data, "-q", "-o", tmp_path / "linear")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "linear")
     ok("topics", "train", data, "--topics", 3, "-q", "-o", tmp_path / "topics")
     for command in ("predict", "evaluate", "inspect"):
         code, _, err = call(command, tmp_path / "topics", *([] if command == "inspect" else [data]))
@@ -310,7 +310,7 @@ def test_weights_are_the_estimator_s(ok, tmp_path):
 
 def test_scaled_caches_are_refused(call, ok, tmp_path):
     written(tmp_path / "x.jsonl")
-    ok("cache", tmp_path / "x.jsonl", "--text", "text", "-o", tmp_path / "scaled")
+    ok("cache", tmp_path / "x.jsonl", "--text", "text", "--normalize", "l2", "-o", tmp_path / "scaled")
     code, _, err = call("topics", "train", tmp_path / "scaled", "-q")
     assert code == 2 and "rows scaled to unit L2 norm" in err
     ok(

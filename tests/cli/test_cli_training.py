@@ -30,31 +30,31 @@ def test_train_predict_evaluate(ok, data, tmp_path):
 
 
 def test_the_summary_is_for_people(ok, data, tmp_path):
-    out = ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    out = ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     assert (
         "classes    2 (-1, 1)" in out
         and "arow(r=0.1)" in out
         and "progressive validation error" in out
         and "m.cw" in out
     )
-    assert "not saved" in ok("train", data, "-q")
+    assert "not saved" in ok("train", data, "--rule=arow", "-q")
 
 
 def test_json_is_all_there_is_on_standard_output(call, data):
-    code, out, err = call("train", data, "--json")
+    code, out, err = call("train", data, "--rule=arow", "--json")
     *events, result = [json.loads(line) for line in out.splitlines()]
     assert code == 0 and err == ""
     assert [event["event"] for event in events] == ["progress"] and "event" not in result
     for name in ("rows", "error", "log_loss", "updates"):
         assert events[-1][name] == result[name]
-    code, out, err = call("train", data, "--json", "-q")
+    code, out, err = call("train", data, "--rule=arow", "--json", "-q")
     assert code == 0 and isinstance(json.loads(out), dict) and out.count("\n") == 1 and err == ""
 
 
 def test_progress_comes_at_doubling_counts(call, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(5000))
-    _, _, err = call("train", path)
+    _, _, err = call("train", path, "--rule=arow")
     lines = [line.split() for line in err.splitlines()[2:]]
     assert [line[0] for line in lines] == ["1,000", "2,000", "4,000", "5,000"]
     first, second = lines[0], lines[1]
@@ -90,12 +90,12 @@ def test_c_and_capital_c_are_different(call, data):
 
 
 def test_passes_read_the_data_again(ok, data, tmp_path):
-    result = json.loads(ok("train", data, "--passes", 3, "--json", "-q", "-o", tmp_path / "m.cw"))
+    result = json.loads(ok("train", data, "--rule=arow", "--passes", 3, "--json", "-q", "-o", tmp_path / "m.cw"))
     assert result["rows"] == 300 and result["rows_seen"] == 900
-    once = json.loads(ok("train", data, "--json", "-q"))
+    once = json.loads(ok("train", data, "--rule=arow", "--json", "-q"))
     assert result["error"] == once["error"]
     one_pass = Model.load(tmp_path / "m.cw").learner.state["calibration"]
-    ok("train", data, "-q", "-o", tmp_path / "once.cw")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "once.cw")
     np.testing.assert_array_equal(Model.load(tmp_path / "once.cw").learner.state["calibration"], one_pass)
 
 
@@ -105,8 +105,8 @@ def test_a_model_continues_as_if_it_had_never_stopped(ok, tmp_path, labels, opti
     first, second = tmp_path / "first.svm", tmp_path / "second.svm"
     first.write_text(rows(90, labels[:2] if len(labels[0]) < 2 else labels))
     second.write_text(rows(200, labels, seed=1, d=50))
-    ok("train", first, second, "-q", "-o", tmp_path / "whole.cw", *options)
-    ok("train", first, "-q", "-o", tmp_path / "part.cw", *options)
+    ok("train", first, second, "--rule=arow", "-q", "-o", tmp_path / "whole.cw", *options)
+    ok("train", first, "--rule=arow", "-q", "-o", tmp_path / "part.cw", *options)
     ok("train", second, "-q", "--init-model", tmp_path / "part.cw", "-o", tmp_path / "both.cw")
     whole, both = Model.load(tmp_path / "whole.cw"), Model.load(tmp_path / "both.cw")
     assert whole.header() == both.header()
@@ -117,9 +117,9 @@ def test_a_model_continues_as_if_it_had_never_stopped(ok, tmp_path, labels, opti
 def test_classes_in_a_given_order(ok, call, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(labels=("x", "y", "+3")))
-    ok("train", path, "-q", "--classes", "y,3.0,x", "-o", tmp_path / "m.cw")
+    ok("train", path, "--rule=arow", "-q", "--classes", "y,3.0,x", "-o", tmp_path / "m.cw")
     assert Model.load(tmp_path / "m.cw").classes == ["y", 3, "x"]
-    code, _, err = call("train", path, "-q", "--classes", "x,y", "-o", tmp_path / "n.cw")
+    code, _, err = call("train", path, "--rule=arow", "-q", "--classes", "x,y", "-o", tmp_path / "n.cw")
     assert code == 2 and "the label '3' is not one of the classes (x, y)" in err
     assert not (tmp_path / "n.cw").exists()
 
@@ -191,7 +191,7 @@ def test_other_covariances_say_nothing_of_their_cost(options, call, tmp_path):
     classes = 2 if "full" in options else 3
     path = tmp_path / "rows.svm"
     path.write_text("".join(f"{k % classes} 1:{k % 7} 2:{k % 5}\n" for k in range(60)))
-    code, _, err = call("train", path, *options)
+    code, _, err = call("train", path, "--rule=arow", *options)
     assert code == 0 and "covariance" not in err
 
 
@@ -202,10 +202,10 @@ def test_a_step_out_of_range_in_the_middle_of_a_batch_leaves_the_last_checkpoint
     good.write_text("\n".join(lines[:400]) + "\n")
     data.write_text("\n".join([*lines[:450], "+1 3000:1", *lines[451:]]) + "\n")
     options = ["--rule", "iellip", "--gamma", "1.2e110", "--no-intercept", "-q"]
-    ok("train", good, "-o", model, *options)
+    ok("train", good, "--rule=arow", "-o", model, *options)
     before = model.read_bytes()
     for resume in ([], ["--resume"]):
-        code, out, err = call("train", data, "-o", model, "--checkpoint-every", 100, *options, *resume)
+        code, out, err = call("train", data, "--rule=arow", "-o", model, "--checkpoint-every", 100, *options, *resume)
         assert (code, out) == (BAD_INPUT, "") and err.count("\n") == 1
         assert "data.svm, line 1, or soon after it: the rows take the model out of the range of float64" in err
         assert model.read_bytes() == before
@@ -219,9 +219,9 @@ def test_an_invalid_row_in_the_middle_of_a_batch_saves_nothing(call, ok, tmp_pat
     lines = rows(600).splitlines()
     data, model = tmp_path / "data.svm", tmp_path / "m.cw"
     data.write_text("\n".join(lines) + "\n")
-    ok("train", data, "-o", model, "-q")
+    ok("train", data, "--rule=arow", "-o", model, "-q")
     before = model.read_bytes()
     data.write_text("\n".join([*lines[:450], "+1 3000:x", *lines[451:]]) + "\n")
-    code, out, err = call("train", data, "-o", model, "--checkpoint-every", 100, "-q")
+    code, out, err = call("train", data, "--rule=arow", "-o", model, "--checkpoint-every", 100, "-q")
     assert (code, out) == (BAD_INPUT, "") and err.count("\n") == 1 and "line 451, column 4: feature '3000:x'" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "m.cw"] and model.read_bytes() == before

@@ -75,7 +75,7 @@ def contents(folder):
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     (folder / "data.svm").write_text(rows(50))
-    assert run(["train", str(folder / "data.svm"), "-q", "-o", str(folder / "model.cw")]) == 0
+    assert run(["train", str(folder / "data.svm"), "--rule=arow", "-q", "-o", str(folder / "model.cw")]) == 0
     return folder
 
 
@@ -195,9 +195,9 @@ def test_files_beside_an_output_are_no_inputs_and_no_outputs(call, folder, name,
 
 
 def test_a_cache_is_not_overwritten_by_its_model(call, ok, folder):
-    ok("train", "data.svm", "-q", "--cache", "rows.cache", "-o", "model.cw")
+    ok("train", "data.svm", "--rule=arow", "-q", "--cache", "rows.cache", "-o", "model.cw")
     before = contents(folder)
-    code, _, err = call("train", "data.svm", "-q", "--cache", "rows.cache", "-o", "rows.cache")
+    code, _, err = call("train", "data.svm", "--rule=arow", "-q", "--cache", "rows.cache", "-o", "rows.cache")
     assert code == 2 and "rows.cache is also written by" in err and contents(folder) == before
 
 
@@ -209,7 +209,7 @@ def test_files_of_a_folder_a_glob_a_uri_and_standard_input_are_inputs(call, fold
         code, _, err = call("convert", given, "-o", "many/a.svm")
         assert code == 2 and "many/a.svm is also an input" in err, given
     with open("many/a.svm") as file:
-        command = [*COMMAND, "train", "-", "-q", "-o", "many/a.svm"]
+        command = [*COMMAND, "train", "-", "--rule=arow", "-q", "-o", "many/a.svm"]
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "many/a.svm is also an input" in done.stderr
     assert contents(folder) == before
@@ -251,11 +251,11 @@ def test_a_file_without_permission_is_found_before_any_work(call, folder):
     Path("kept.cw").write_bytes(b"")
     Path("kept.cw").chmod(0o400)
     for path, problem in (("closed/m.cw", "directory closed is not writable"), ("kept.cw", "kept.cw is read-only")):
-        code, _, err = call("train", "missing.svm", "-o", path)
+        code, _, err = call("train", "missing.svm", "--rule=arow", "-o", path)
         assert code == 2 and problem in err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no device without room")
 def test_a_full_or_read_only_folder_is_found_before_any_work(call, folder):
-    code, _, err = call("train", "missing.svm", "-o", "/proc/m.cw")
+    code, _, err = call("train", "missing.svm", "--rule=arow", "-o", "/proc/m.cw")
     assert code == 2 and err.startswith("confidently: error: /proc/m.cw cannot be written")

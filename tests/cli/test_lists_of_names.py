@@ -46,11 +46,11 @@ def test_lists_of_names_are_those_names_one_by_one(suffix, call, tmp_path):
     ways = [["--drop", 'rating,id,"a,b"'], ["--drop", "rating", "--drop", 'id, "a,b"']]
     models = [tmp_path / f"{k}.cw" for k in range(len(ways))]
     for way, model in zip(ways, models, strict=True):
-        code, _, err = call("train", path, "-q", "-o", model, *way)
+        code, _, err = call("train", path, "--rule=arow", "-q", "-o", model, *way)
         assert code == 0, err
         assert columns_of(model) == {"x"} | notes
     assert models[0].read_bytes() == models[1].read_bytes()
-    code, _, err = call("train", path, "-q", "-o", models[0], "--only", 'x,"a,b"')
+    code, _, err = call("train", path, "--rule=arow", "-q", "-o", models[0], "--only", 'x,"a,b"')
     assert code == 0 and columns_of(models[0]) == {"x", "a,b"}, err
 
 
@@ -59,7 +59,9 @@ def test_lists_of_names_are_those_names_one_by_one(suffix, call, tmp_path):
 def test_a_name_that_is_not_there_is_an_error(suffix, option, call, tmp_path):
     if suffix == "vw" and option not in ("--drop", "--only"):
         return
-    code, _, err = call("train", write(tmp_path / f"rows.{suffix}"), "-q", "-o", tmp_path / "m.cw", option, "x,ratings")
+    code, _, err = call(
+        "train", write(tmp_path / f"rows.{suffix}"), "--rule=arow", "-q", "-o", tmp_path / "m.cw", option, "x,ratings"
+    )
     assert code == 2 and "'ratings'" in err and "did you mean 'rating'?" in err and err.count("\n") == 1
     assert not (tmp_path / "m.cw").exists()
 
@@ -67,7 +69,7 @@ def test_a_name_that_is_not_there_is_an_error(suffix, option, call, tmp_path):
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
 def test_lists_of_names_to_keep(suffix, call, tmp_path):
     path, model = write(tmp_path / f"rows.{suffix}"), tmp_path / "m.cw"
-    assert call("train", path, "-q", "-o", model, "--drop", "rating")[0] == 0
+    assert call("train", path, "--rule=arow", "-q", "-o", model, "--drop", "rating")[0] == 0
     code, out, err = call("predict", model, path, "-q", "--keep", 'id,"a,b"')
     assert code == 0, err
     assert [line.split("\t")[:2] for line in out.splitlines()[:3]] == [["id", "a,b"], ["0", "0"], ["1", "1"]]
@@ -78,19 +80,21 @@ def test_lists_of_names_to_keep(suffix, call, tmp_path):
 def test_lists_of_names_for_a_cache(call, tmp_path):
     path, cache, model = write(tmp_path / "rows.jsonl"), tmp_path / "rows.cache", tmp_path / "m.cw"
     assert call("cache", path, "-q", "-o", cache, "--drop", "rating,id", "--keep", 'id,"a,b"')[0] == 0
-    assert call("train", cache, "-q", "-o", model)[0] == 0
+    assert call("train", cache, "--rule=arow", "-q", "-o", model)[0] == 0
     assert columns_of(model) == {"x", "a,b", "note"}
     assert call("predict", model, cache, "-q", "--keep", '"a,b",id')[0] == 0
 
 
 @pytest.mark.parametrize("names", ['"id', '"i"d,x', 'x,"id'])
 def test_a_list_with_a_quote_that_is_wrong(names, call, tmp_path):
-    code, _, err = call("train", write(tmp_path / "rows.csv"), "-q", "--drop", names)
+    code, _, err = call("train", write(tmp_path / "rows.csv"), "--rule=arow", "-q", "--drop", names)
     assert code == 2 and "--drop" in err and "expected names separated by commas" in err
 
 
 def test_columns_of_a_file_without_a_header_may_have_commas(call, tmp_path):
     path, model = tmp_path / "rows.csv", tmp_path / "m.cw"
     path.write_text("yes,1,2\nno,2,1\n" * 5)
-    assert call("train", path, "-q", "--columns", 'label,"a,b",c', "--drop", '"a,b"', "-o", model)[0] == 0
+    assert (
+        call("train", path, "--rule=arow", "-q", "--columns", 'label,"a,b",c', "--drop", '"a,b"', "-o", model)[0] == 0
+    )
     assert columns_of(model) == {"c"}

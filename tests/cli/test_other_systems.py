@@ -65,8 +65,8 @@ def test_the_same_bytes_everywhere(ok, data, tmp_path, request):
         folder.mkdir()
         model, cache = folder / "model.cw", tmp_path / "cache"
         ok("cache", data, "-o", cache)
-        ok("train", data, "-q", "--passes", 2, "--holdout", "0.1", "-o", folder / "held.cw")
-        ok("train", data, "-q", "--cache", cache, "--passes", 2, "-o", model)
+        ok("train", data, "--rule=arow", "-q", "--passes", 2, "--holdout", "0.1", "-o", folder / "held.cw")
+        ok("train", data, "--rule=arow", "-q", "--cache", cache, "--passes", 2, "-o", model)
         ok("train", cache, "-q", "--init-model", model, "-o", folder / "more.cw")
         ok("predict", model, cache, "--proba", "-o", folder / "answers.csv")
         ok("convert", data, "-o", folder / "rows.vw")
@@ -81,8 +81,8 @@ def test_the_same_bytes_everywhere(ok, data, tmp_path, request):
 
 
 def test_a_stopped_training_goes_on(ok, stopped_after, like_windows, data, tmp_path):
-    arguments = ["train", data, "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100, "--early-stop",
-                 "--holdout", "0.2"]  # fmt: skip
+    arguments = ["train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw", "--passes", 3, "--checkpoint-every", 100,
+                 "--early-stop", "--holdout", "0.2"]  # fmt: skip
     stopped_after(arguments, 4)
     ok(*arguments, "--resume")
     assert {file.name for file in tmp_path.iterdir()} == {"data.svm", "m.cw"}

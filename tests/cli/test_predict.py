@@ -25,7 +25,7 @@ EVERYTHING = ("--proba", "--margin", "--std", "--variance", "--ranking")
 def trained(request, ok, tmp_path):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(200, request.param, d=6))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     return path, model
 
 
@@ -126,7 +126,7 @@ def test_abstaining_below_a_probability(ok, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(300, ("x", "y", "z"), d=4))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     found = [json.loads(line) for line in ok("predict", model, path, "--proba", "--json").splitlines()]
     certain = [entry["proba"][entry["class"]] for entry in found]
     limit = float(np.median(certain))
@@ -195,7 +195,7 @@ def test_what_is_kept_comes_first_and_whole(trained, tmp_path, kind):
 )
 def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem):
     model = tmp_path / "m.cw"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     code, out, err = call("predict", model, data, *(a.format(data=data, model=model) for a in arguments))
     assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
@@ -205,7 +205,7 @@ def test_what_is_wrong_is_one_line(ok, call, data, tmp_path, arguments, problem)
 def test_multilabel_models_do_not_abstain(ok, call, tmp_path):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(50, LABELS[2]))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     code, _, err = call("predict", model, path, "--abstain", "0.9")
     assert code == 2 and "--abstain needs a model of one class per row" in err
 
@@ -213,7 +213,7 @@ def test_multilabel_models_do_not_abstain(ok, call, tmp_path):
 @pytest.mark.parametrize("kind", ["tsv", "parquet"])
 def test_input_that_breaks_off_leaves_no_output(ok, call, data, tmp_path, kind):
     pytest.importorskip("pyarrow")
-    ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     (tmp_path / "bad.svm").write_text(rows(50) + "1 1:x\n")
     code, _, err = call("predict", tmp_path / "m.cw", tmp_path / "bad.svm", "-o", tmp_path / f"out.{kind}")
     assert code == 2 and "bad.svm, line 51" in err
@@ -233,7 +233,7 @@ def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
 
 
 def test_text_formats_do_not_import_pyarrow(ok, data, tmp_path):
-    ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     code = (
         "import sys; from confidently.cli import run; "
         "assert run(['predict', *sys.argv[1:], '--proba', '--json']) == 0; assert 'pyarrow' not in sys.modules"
@@ -244,7 +244,7 @@ def test_text_formats_do_not_import_pyarrow(ok, data, tmp_path):
 def test_a_reader_that_has_gone_ends_json_too(data, tmp_path):
     path = tmp_path / "long.svm"
     path.write_text(rows(30_000))
-    process("train", data, "-q", "-o", tmp_path / "m.cw")
+    process("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     with subprocess.Popen(
         [*COMMAND, "predict", tmp_path / "m.cw", path, "--json", "--proba"],
         stdout=subprocess.PIPE,

@@ -21,8 +21,8 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def models(folder, ok):
-    ok("train", folder / "rows.svm", "-q", "-o", folder / "classes.cw")
-    ok("train", folder / "numbers.svm", "--regression", "-q", "-o", folder / "regression.cw")
+    ok("train", folder / "rows.svm", "--rule=arow", "-q", "-o", folder / "classes.cw")
+    ok("train", folder / "numbers.svm", "--covariance=auto", "--regression", "-q", "-o", folder / "regression.cw")
     ok("topics", "train", folder / "rows.svm", "-q", "--topics", "2", "-o", folder / "topics.cw")
     return folder
 

@@ -33,12 +33,12 @@ def refused(call, folder, arguments):
             ["compare", "{data}", "--covariance", "shared", "--multiclass", "one-vs-rest", "--classes", "-1,+1,2"],
             'use multiclass="joint"',
         ),
-        (["train", "{data}", "--classes", "1"], "--classes: expected two or more different names"),
-        (["train", "{data}", "--classes", "1,+1"], "--classes: expected two or more different names"),
+        (["train", "{data}", "--rule=arow", "--classes", "1"], "--classes: expected two or more different names"),
+        (["train", "{data}", "--rule=arow", "--classes", "1,+1"], "--classes: expected two or more different names"),
         (["train", "{data}", "--rule-param", "c"], "--rule-param: expected NAME=VALUE with a number"),
         (["train", "{data}", "--rule-param", "c=1", "--rule-param", "c=2"], "each name once, got 'c=2'"),
         (["train", "{data}", "--rule-param", "c=x"], "--rule-param: expected NAME=VALUE with a number"),
-        (["train", "{data}", "{folder}/rows.vw"], "the files of a stream must have one format"),
+        (["train", "{data}", "{folder}/rows.vw", "--rule=arow"], "the files of a stream must have one format"),
         (
             ["topics", "train", "{folder}/empty.svm", "--stream", "--classes", "1,2", "--on-error", "skip", "-q"],
             "empty.svm: no documents",
@@ -53,7 +53,7 @@ def test_a_file_that_may_not_be_written(call, folder, monkeypatch):
     (folder / "m.cw").touch()
     monkeypatch.setattr(os, "access", lambda path, mode: False)  # permissions do not bind an administrator
     assert "m.cw is read-only; pass another file name to -o" in refused(
-        call, folder, ["train", "{data}", "-o", "{folder}/m.cw"]
+        call, folder, ["train", "{data}", "--rule=arow", "-o", "{folder}/m.cw"]
     )
 
 
@@ -69,7 +69,7 @@ def test_pictures_without_matplotlib(call, folder, monkeypatch, module, argument
 
 
 def test_parquet_without_pyarrow(call, ok, folder, monkeypatch):
-    ok("train", folder / "data.svm", "-q", "-o", folder / "m.cw")
+    ok("train", folder / "data.svm", "--rule=arow", "-q", "-o", folder / "m.cw")
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     arguments = ["predict", "{folder}/m.cw", "{data}", "--output-format", "parquet", "-o", "{folder}/p.parquet"]
     assert "pyarrow is not installed; run pip install pyarrow" in refused(call, folder, arguments)
@@ -91,7 +91,7 @@ def test_a_cluster_that_fails(call, folder, monkeypatch, error, problem):
         raise error or scheduler.KilledWorker("learn-1-0", SimpleNamespace(address="tcp://127.0.0.1:2"), 3)
 
     monkeypatch.setattr(cluster, "connected", connected)
-    assert problem in refused(call, folder, ["train", "{data}", "-q", "--workers", "2"])
+    assert problem in refused(call, folder, ["train", "{data}", "--rule=arow", "-q", "--workers", "2"])
 
 
 def test_a_cluster_without_dask(call, folder, monkeypatch):
@@ -99,32 +99,34 @@ def test_a_cluster_without_dask(call, folder, monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda name, *more: None if name == "distributed" else find(name, *more))
-    err = refused(call, folder, ["train", "{data}", "-q", "--workers", "2"])
+    err = refused(call, folder, ["train", "{data}", "--rule=arow", "-q", "--workers", "2"])
     assert "pip install '.[dask]'" in err
 
 
 def test_a_kept_column_that_json_needs(call, ok, folder):
-    ok("train", folder / "rows.csv", "--label", "y", "-q", "-o", folder / "m.cw")
+    ok("train", folder / "rows.csv", "--rule=arow", "--label", "y", "-q", "-o", folder / "m.cw")
     arguments = ["predict", "{folder}/m.cw", "{folder}/rows.csv", "--keep", "proba", "--proba", "--json"]
     assert "--keep: 'proba' is also a column of predictions" in refused(call, folder, arguments)
     assert ok("predict", folder / "m.cw", folder / "rows.csv", "--keep", "proba", "--proba").startswith("proba\tclass")
 
 
 def test_a_row_that_the_encoding_of_the_model_lacks(call, ok, folder):
-    ok("train", folder / "rows.vw", "--encoding", "latin-1", "-q", "-o", folder / "m.cw")
+    ok("train", folder / "rows.vw", "--rule=arow", "--encoding", "latin-1", "-q", "-o", folder / "m.cw")
     err = refused(call, folder, ["inspect", "{folder}/m.cw", "--row", "|a €"])
     assert "--row: '|a €' is not iso8859-1 text, which the model was trained on" in err
 
 
 def test_a_model_in_the_place_of_a_checkpoint(call, ok, folder):
-    ok("train", folder / "data.svm", "-q", "-o", folder / "m.cw")
+    ok("train", folder / "data.svm", "--rule=arow", "-q", "-o", folder / "m.cw")
     os.rename(folder / "m.cw", folder / "m.cw.checkpoint")
-    err = refused(call, folder, ["train", "{data}", "-q", "-o", "{folder}/m.cw", "--resume"])
+    err = refused(call, folder, ["train", "{data}", "--rule=arow", "-q", "-o", "{folder}/m.cw", "--resume"])
     assert "m.cw.checkpoint is a model, not a checkpoint; move it, or omit --resume" in err
 
 
 def test_a_checkpoint_without_its_best_model(call, folder, stopped_after):
-    arguments = ["train", folder / "data.svm", "-q", "-o", folder / "m.cw", "--passes", 3, "--holdout", "0.2"]
+    arguments = [
+        "train", folder / "data.svm", "--rule=arow", "-q", "-o", folder / "m.cw", "--passes", 3, "--holdout", "0.2",
+    ]  # fmt: skip
     arguments += ["--early-stop", "--checkpoint-every", 100]
     stopped_after(arguments, 4)
     os.remove(folder / "m.cw.checkpoint.best")
@@ -145,7 +147,7 @@ def test_errors_that_are_not_the_user_s_stay_as_they_are(monkeypatch):
 def test_a_model_behind_its_data_is_named(ok, call, tmp_path, command):
     data, model = tmp_path / "rows.csv", tmp_path / "m.cw"
     data.write_text("label,x\n" + "a,1\nb,3\n" * 5)
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     code, out, err = call(command, data, model)
     assert (code, out) == (2, "")
     assert err == f"confidently: error: {model} is a model and {data} is not; put the model first: {model} {data}\n"

@@ -32,7 +32,9 @@ def data(tmp_path):
 
 
 def train(ok, data, *options, model="m.cw"):
-    found = json.loads(ok("train", data, "--label", "y", "-q", "--json", "-o", data.parent / model, *options))
+    found = json.loads(
+        ok("train", data, "--covariance=auto", "--label", "y", "-q", "--json", "-o", data.parent / model, *options)
+    )
     return found, data.parent / model
 
 
@@ -91,8 +93,8 @@ def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
         data.write_text(table(slice(0, 2000), np.arange(4000) % n))
         with warnings.catch_warnings():
             warnings.simplefilter("always")
-            code, out, err = call("train", data, "--label", "y", "-q")
-            silent = call("train", data, "--label", "y", "-q", "--classification")[2]
+            code, out, err = call("train", data, "--average", "--label", "y", "-q")
+            silent = call("train", data, "--average", "--label", "y", "-q", "--classification")[2]
         assert code == 0 and f"{n} (0, 1, 2" in out
         text = f"warning: labels are {n} different integers in the first 1,000 rows, read as classes; use --regression "
         assert (text in err) == mentioned and text not in silent
@@ -119,9 +121,13 @@ def test_an_interrupted_training_resumes_to_the_same_bytes(ok, call, data, optio
     monkeypatch.setattr(TrainingLoop, "_save_checkpoint", interrupted)
     path = data.parent / "m.cw"
     for _ in range(2):
-        code, _, err = call("train", data, "--label", "y", "-q", "-o", path, *arguments, "--resume")
+        code, _, err = call(
+            "train", data, "--covariance=auto", "--label", "y", "-q", "-o", path, *arguments, "--resume"
+        )
         assert code == 130 and "resume with" in err
-    result = json.loads(ok("train", data, "--label", "y", "-q", "--json", "-o", path, *arguments, "--resume"))
+    result = json.loads(
+        ok("train", data, "--covariance=auto", "--label", "y", "-q", "--json", "-o", path, *arguments, "--resume")
+    )
     assert path.read_bytes() == whole.read_bytes()
     assert result["rows"] == 3000 and result["rmse"] is not None
 
@@ -142,10 +148,10 @@ def test_a_cache_of_numbers_trains_the_same_model(ok, data):
     cache = data.parent / "rows.cache"
     _, direct = train(ok, data, "--regression")
     _, by_the_way = train(ok, data, "--regression", "--cache", cache, model="2.cw")
-    ok("train", cache, "-q", "-o", data.parent / "3.cw")  # which shows that its labels are numbers
+    ok("train", cache, "--covariance=auto", "-q", "-o", data.parent / "3.cw")  # which shows that its labels are numbers
     assert direct.read_bytes() == by_the_way.read_bytes() == (data.parent / "3.cw").read_bytes()
     ok("cache", data, "--label", "y", "--regression", "-o", data.parent / "2.cache")
-    ok("train", data.parent / "2.cache", "-q", "-o", data.parent / "4.cw")
+    ok("train", data.parent / "2.cache", "--covariance=auto", "-q", "-o", data.parent / "4.cw")
     assert (data.parent / "4.cw").read_bytes() == direct.read_bytes()
 
 
@@ -234,7 +240,7 @@ def test_a_ridge_regression_on_a_cluster_is_that_of_one_pass(ok, call, data):
         rows = zip(Y[part].tolist(), X[part].tolist(), strict=True)
         path.write_text("".join(json.dumps({"y": y} | dict(zip("abc", x, strict=True))) + "\n" for y, x in rows))
     arguments = ("--label", "y", "--workers", 1, "--partitions", 3, "--rounds", 4)
-    code, out, err = call("train", data, *arguments, "-o", data.parent / "parts.cw")
+    code, out, err = call("train", data, "--covariance=auto", *arguments, "-o", data.parent / "parts.cw")
     assert code == 0 and "cluster    3 partitions on 1 worker, 4 rounds" in out
     assert "labels are numbers, such as" in err and "RMSE" in err
     result, whole = train(ok, data, "--regression")
@@ -296,7 +302,7 @@ def test_what_does_not_fit_is_one_sentence(call, ok, data, command, problem):
     _, model = train(ok, data, "--regression")
     classes = data.parent / "classes.csv"
     classes.write_text("y,a,b,c\nx,1,2,3\nz,2,3,4\n")
-    ok("train", classes, "--label", "y", "-q", "-o", data.parent / "c.cw")
+    ok("train", classes, "--rule=arow", "--label", "y", "-q", "-o", data.parent / "c.cw")
     names = {"data": data, "model": model, "classes": classes, "classifier": data.parent / "c.cw"}
     arguments = [argument.format(**names) for argument in command]
     code, _, err = call(*arguments, *(("--label", "y") if command[0] in ("train", "compare") and "--init-model" not in

@@ -28,22 +28,27 @@ NUMBER = re.compile(r"(?<![\w.])[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
 SIZE = re.compile(r'[0-9,]+(?= bytes)|(?<=bytes": )[0-9]+')  # of files, which have the folder's name in them
 DIGITS = 1e-4  # relative, and absolute below 1
 
-TRAIN = ["train two.svm -o m.cw", "train two.svm --json", "train two.svm -q --rule pa --covariance full"]
+TRAIN = [
+    "train two.svm --rule arow -o m.cw", "train two.svm --rule arow --json",
+    "train two.svm -q --rule pa --covariance full",
+]  # fmt: skip
 COMMAND_LINES = {
     "train": [
         *TRAIN,
+        "train two.svm -o stack.cw",
+        "train numbers.csv",
         "train three.svm --multiclass one-vs-rest --rule cw_stdev --average -o three.cw",
         "train three.svm --rule logistic --calibration none -o soft.cw",
-        "train sets.svm --multilabel -o sets.cw",
-        "train two.svm three.svm --passes 3 --holdout 0.2 --early-stop --checkpoint-every 300",
-        "train two.svm -q --json --passes 3 --validation few.svm --early-stop --patience 2",
-        "train bad.svm --on-error skip --classes -1,1",
-        "train bad.svm --on-error skip --json -q",
+        "train sets.svm --rule arow --multilabel -o sets.cw",
+        "train two.svm three.svm --rule arow --passes 3 --holdout 0.2 --early-stop --checkpoint-every 300",
+        "train two.svm -q --rule arow --json --passes 3 --validation few.svm --early-stop --patience 2",
+        "train bad.svm --rule arow --on-error skip --classes -1,1",
+        "train bad.svm --rule arow --on-error skip --json -q",
         "train two.svm -q --init-model m.cw",
         "train bad.svm",
         "train two.svm --resume -o m.cw",
         "train two.svm -q --rule cellip --gamma 5 --a 1",
-        "train numbers.csv -o numbers.cw",
+        "train numbers.csv --covariance auto -o numbers.cw",
         "train numbers.csv --rule arow_eps --holdout 0.1 --json",
     ],
     "predict": [
@@ -115,10 +120,11 @@ def write_files():
     texts |= {"numbers.csv": "label,a,b\n" + "".join(numbers), "fewnumbers.csv": "a,b\n1,2\n6,0\n"}
     for name, text in texts.items():
         Path(name).write_text(text)
-    made = ["train many.svm -o many.cw", "train words.txt -o words.cw", "train three.svm -o n3.cw"]
-    made += ["train two.svm -o m.cw", "train few.svm -o n.cw", *(f"train few.svm -o part{k}.cw" for k in range(23))]
-    made += ["train three.svm --multiclass one-vs-rest -o three.cw", "train sets.svm --multilabel -o sets.cw"]
-    made += [f"train numbers.csv -o {name}.numbers.cw" for name in ("n", "n2")]
+    one = "train --rule arow"
+    made = [f"{one} many.svm -o many.cw", f"{one} words.txt -o words.cw", f"{one} three.svm -o n3.cw"]
+    made += [f"{one} two.svm -o m.cw", f"{one} few.svm -o n.cw", *(f"{one} few.svm -o part{k}.cw" for k in range(23))]
+    made += ["train three.svm --multiclass one-vs-rest -o three.cw", f"{one} sets.svm --multilabel -o sets.cw"]
+    made += [f"train numbers.csv --covariance auto -o {name}.numbers.cw" for name in ("n", "n2")]
     made += ["topics train words.txt --topics 2 -o t.topics"]
     for line in made:
         assert run([*line.split(), "-q"]) == 0

@@ -64,7 +64,7 @@ def ok(call, *arguments):
 
 
 def learned(call, model, *arguments):
-    ok(call, "train", *arguments, "-q", "-o", model)
+    ok(call, "train", *arguments, "--rule=arow", "-q", "-o", model)
     found = Model.load(str(model))
     return found.source, [array.tobytes() for array in found.arrays().values()]
 
@@ -72,11 +72,11 @@ def learned(call, model, *arguments):
 def test_a_german_table_says_what_to_do(files):
     from tests.command_line import process
 
-    err = process("train", files / "german.csv", "-q", "-o", files / "m.cw").stderr
+    err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
     assert "column 'price' (" in err and "use --decimal , --thousands . to read them as numbers" in err
     assert "columns 'share' (" in err and "use --decimal , --thousands . --units share,way to read them" in err
     assert "column 'day' (" in err and "use --date-format '%d/%m/%Y'" in err
-    err = process("train", files / "german.csv", "-q", "-o", files / "m.cw", *OPTIONS).stderr
+    err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
     assert err.count("\n") == 1 and "dates and times, read as" in err
 
 
@@ -101,16 +101,16 @@ def test_caches_checkpoints_and_conversions_read_it_alike(call, files):
     ok(call, "cache", files / "german.csv", "-q", "-o", files / "g.cache", "--normalize", "none", "--zeros", *OPTIONS)
     assert learned(call, files / "c.cw", files / "g.cache", "--view", "standard")[1] == expected
     assert learned(call, files / "t.cw", files / "german.csv", "--cache", files / "own", *OPTIONS)[1] == expected
-    code, _, err = call("train", files / "g.cache", "--decimal", ",")
+    code, _, err = call("train", files / "g.cache", "--rule=arow", "--decimal", ",")
     assert code == 2 and "a cache stores how its rows were read; omit --decimal" in err
     first = learned(call, files / "1.cw", files / "german.csv", "--decimal", ",", "--cache", files / "own")[1]
     assert first != expected  # the cache of other options is not used
     for name, options in (("german", OPTIONS), ("plain", [])):
         ok(call, "convert", files / f"{name}.csv", "-o", files / f"{name}.svm", *options)
     assert (files / "german.svm").read_bytes() == (files / "plain.svm").read_bytes()
-    ok(call, "train", files / "german.csv", "-q", "-o", files / "i.cw", *OPTIONS)
+    ok(call, "train", files / "german.csv", "--rule=arow", "-q", "-o", files / "i.cw", *OPTIONS)
     ok(call, "train", files / "german.csv", "-q", "-o", files / "i2.cw", "--init-model", files / "i.cw")
-    ok(call, "train", files / "plain.csv", "-q", "-o", files / "j.cw")
+    ok(call, "train", files / "plain.csv", "--rule=arow", "-q", "-o", files / "j.cw")
     ok(call, "train", files / "plain.csv", "-q", "-o", files / "j2.cw", "--init-model", files / "j.cw")
     models = [[a.tobytes() for a in Model.load(str(files / f"{m}.cw")).arrays().values()] for m in ("i2", "j2")]
     assert models[0] == models[1]
@@ -126,7 +126,8 @@ def test_targets_with_a_unit(call, files):
         (files / f"{name}.csv").write_text(
             "\n".join((";" if name == "german" else ",").join(row) for row in kept) + "\n"
         )
-        ok(call, "train", files / f"{name}.csv", "-q", "-o", files / f"{name}.cw", "--label", "price", *options)
+        model = files / f"{name}.cw"
+        ok(call, "train", files / f"{name}.csv", "--rule=ridge", "-q", "-o", model, "--label", "price", *options)
     models = [
         Model.load(str(files / f"{name}.cw")) if False else (files / f"{name}.cw") for name in ("german", "plain")
     ]
@@ -151,13 +152,18 @@ def test_rows_without_a_label(call, files):
     text = (files / "plain.csv").read_text().splitlines()
     text[7] = text[7][text[7].index(",") :]
     (files / "gap.csv").write_text("\n".join(text) + "\n")
-    code, _, err = call("train", files / "gap.csv", "-q")
+    code, _, err = call("train", files / "gap.csv", "--rule=arow", "-q")
     assert code == 2 and "gap.csv, line 8: the row has no label" in err and "--missing-label skip" in err
     del text[7]
     (files / "without.csv").write_text("\n".join(text) + "\n")
     source, model = learned(call, files / "m.cw", files / "gap.csv", "--missing-label", "skip")
     assert model == learned(call, files / "n.cw", files / "without.csv")[1] and source["missing_label"] == "skip"
-    assert json.loads(ok(call, "train", files / "gap.csv", "-q", "--json", "--missing-label", "skip"))["skipped"] == 1
+    assert (
+        json.loads(ok(call, "train", files / "gap.csv", "--rule=arow", "-q", "--json", "--missing-label", "skip"))[
+            "skipped"
+        ]
+        == 1
+    )
     code, _, err = call("evaluate", files / "n.cw", files / "gap.csv", "-q")
     assert code == 2 and "--missing-label skip" in err
     found = ok(call, "evaluate", files / "n.cw", files / "gap.csv", "-q", "--json", "--missing-label", "skip")
@@ -171,5 +177,5 @@ def test_rows_without_a_label(call, files):
     (["--units", "price", "--category", "price"], "column 'price' is passed to --units and --category; use one"),
 ])  # fmt: skip
 def test_options_that_do_not_fit(call, files, options, problem):
-    code, _, err = call("train", files / "plain.csv", "-q", *options)
+    code, _, err = call("train", files / "plain.csv", "--rule=arow", "-q", *options)
     assert code == 2 and problem in err and err.count("\n") == 1

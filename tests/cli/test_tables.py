@@ -48,14 +48,16 @@ def repr_of(cell):
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "feather"])
 def test_tables_of_numbers_are_standardized(suffix, call, tmp_path):
     path, models = write(tmp_path / f"rows.{suffix}", objects()), [tmp_path / f"{k}.cw" for k in range(3)]
-    code, out, err = call("train", path, "-o", models[0])
+    code, out, err = call("train", path, "--rule=arow", "-o", models[0])
     assert code == 0 and ", view standard, " in out and err.startswith(STANDARDIZED + "\n")
     code, _, err = call("train", path, "--view", "standard", "-o", models[1])
     assert code == 0 and STANDARDIZED not in err
     assert models[0].read_bytes() == models[1].read_bytes()
     code, raw, err = call("train", path, "--view", "none", "-o", models[2])
     assert code == 0 and STANDARDIZED not in err and "view" not in raw
-    found = [json.loads(call("train", path, "-q", "--json", *view)[1]) for view in ([], ["--view", "none"])]
+    found = [
+        json.loads(call("train", path, "--rule=arow", "-q", "--json", *view)[1]) for view in ([], ["--view", "none"])
+    ]
     assert found[0]["error"] < 0.015 and found[1]["error"] > 0.1
     code, out, _ = call("evaluate", models[0], path, "--json")
     assert json.loads(out)["error"] < 0.005
@@ -81,7 +83,7 @@ def test_other_rows_are_as_they_were(name, call, tmp_path):
         path.write_text("\n".join(LINES[name]) + "\n")
     options = ["--normalize", "l2"] if name == "l2.csv" else []
     models = [tmp_path / "m.cw", tmp_path / "none.cw"]
-    code, out, err = call("train", path, *options, "-o", models[0])
+    code, out, err = call("train", path, "--rule=arow", *options, "-o", models[0])
     assert code == 0 and "view" not in out and STANDARDIZED not in err
     call("train", path, *options, "--view", "none", "-o", models[1])
     assert models[0].read_bytes() == models[1].read_bytes()
@@ -90,14 +92,14 @@ def test_other_rows_are_as_they_were(name, call, tmp_path):
 def test_labels_and_weights_are_no_columns_of_numbers(ok, tmp_path):
     rows = [{"label": k % 2, "weight": 1.0 + k % 3, "code": k % 4, "town": f"t{k % 7}"} for k in range(ROWS)]
     path = write(tmp_path / "rows.csv", rows)
-    assert "view" not in ok("train", path, "-q", "--weight", "weight", "--category", "code")
-    assert "view standard" in ok("train", path, "-q", "--weight", "weight")
+    assert "view" not in ok("train", path, "--rule=arow", "-q", "--weight", "weight", "--category", "code")
+    assert "view standard" in ok("train", path, "--rule=arow", "-q", "--weight", "weight")
 
 
 def test_text_beside_numbers_is_read(call, tmp_path):
     rows = [row | {"note": "good news" if row["label"] == "yes" else "bad news"} for row in objects()]
     path, model = write(tmp_path / "rows.csv", [row | {"score": 1.0} for row in rows]), tmp_path / "m.cw"
-    code, _, err = call("train", path, "--text", "note", "--vocabulary", "-o", model)
+    code, _, err = call("train", path, "--rule=arow", "--text", "note", "--vocabulary", "-o", model)
     assert (
         code == 0
         and err.startswith(STANDARDIZED)
@@ -109,8 +111,8 @@ def test_text_beside_numbers_is_read(call, tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
     path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"
-    ok("train", path, "-q", "-o", model)
-    done = process("train", "-", "--format", suffix, "-o", tmp_path / "pipe.cw", input=path.read_text())
+    ok("train", path, "--rule=arow", "-q", "-o", model)
+    done = process("train", "-", "--rule=arow", "--format", suffix, "-o", tmp_path / "pipe.cw", input=path.read_text())
     assert done.returncode == 0 and STANDARDIZED in done.stderr
     assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
 
@@ -119,16 +121,16 @@ def test_a_cache_of_a_table_trains_the_same(ok, tmp_path):
     path = write(tmp_path / "rows.csv", objects())
     ok("cache", path, "-o", tmp_path / "rows.cache")
     for data, model in ((path, "a.cw"), (tmp_path / "rows.cache", "b.cw")):
-        ok("train", data, "-q", "-o", tmp_path / model)
+        ok("train", data, "--rule=arow", "-q", "-o", tmp_path / model)
     assert (tmp_path / "a.cw").read_bytes() == (tmp_path / "b.cw").read_bytes()
     ok("cache", path, "--normalize", "l2", "-o", tmp_path / "scaled.cache")
-    assert "view" not in ok("train", tmp_path / "scaled.cache", "-q")
+    assert "view" not in ok("train", tmp_path / "scaled.cache", "--rule=arow", "-q")
 
 
 @pytest.mark.parametrize(("view", "seen"), [([], "standard"), (["--view", "none"], None)])
 def test_training_continues_with_the_view_of_the_model(view, seen, ok, tmp_path):
     path = write(tmp_path / "rows.csv", objects())
-    ok("train", path, *view, "-q", "-o", tmp_path / "m.cw")
+    ok("train", path, "--rule=arow", *view, "-q", "-o", tmp_path / "m.cw")
     ok("train", path, "-q", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "more.cw")
     found = load(tmp_path / "more.cw")
     assert found.n_seen_ == 2 * ROWS
@@ -157,7 +159,7 @@ def test_no_factor_and_no_shift_of_a_column_changes_a_decision(factor, shift, ok
     found = []
     for name, rows in (("a", objects()), ("b", objects(factor, shift))):
         path, model = write(tmp_path / f"{name}.csv", rows), tmp_path / f"{name}.cw"
-        ok("train", path, "-q", "-o", model)
+        ok("train", path, "--rule=arow", "-q", "-o", model)
         lines = ok("predict", model, path, "--margin").splitlines()[1:]
         found.append([line.split("\t") for line in lines])
     margins = [np.array([float(margin) for _, margin in lines]) for lines in found]

@@ -161,7 +161,7 @@ def test_bad_usage(ok, call, tmp_path, options, message):
     data, names = tmp_path / "x.jsonl", {"m": tmp_path / "m", "linear": tmp_path / "linear"}
     written(data, CLASSES)
     ok(*command(data, "-o", names["m"]))
-    ok("train", data, "--text", "text", "-q", "-o", names["linear"])
+    ok("train", data, "--rule=arow", "--text", "text", "-q", "-o", names["linear"])
     written(data, ("food", "sport"))
     code, out, err = call("topics", "train", data, *(option.format(**names) for option in options))
     assert code == 2 and not out and message in err and err.count("\n") == 1

@@ -45,8 +45,10 @@ def test_rows_held_out_are_validated_and_not_learned(ok, noisy, tmp_path):
     learned.write_text("".join(line for i, line in enumerate(lines) if i % 10 != 9))
     held.write_text("".join(lines[9::10]))
     one, two = tmp_path / "one.cw", tmp_path / "two.cw"
-    events, result = validated(ok("train", noisy, "--holdout", "0.1", "--passes", 3, "-o", one, "--json"))
-    others, _ = validated(ok("train", learned, "--validation", held, "--passes", 3, "-o", two, "--json"))
+    events, result = validated(
+        ok("train", noisy, "--rule=arow", "--holdout", "0.1", "--passes", 3, "-o", one, "--json")
+    )
+    others, _ = validated(ok("train", learned, "--rule=arow", "--validation", held, "--passes", 3, "-o", two, "--json"))
     assert events == others and [event["pass"] for event in events] == [1, 2, 3]
     assert (result["rows"], result["rows_learned"]) == (600, 540)
     one, two = Model.load(one), Model.load(two)
@@ -62,8 +64,10 @@ def test_validation_leaves_the_training_as_it_is(ok, tmp_path, labels):
     data, more, plain, validated = (tmp_path / name for name in ("d.svm", "more.svm", "plain.cw", "validated.cw"))
     data.write_text(rows(200, labels))
     more.write_text(rows(50, labels, d=300))  # with features the training does not have
-    ok("train", data, "-q", "--passes", 2, "-o", plain)
-    result = json.loads(ok("train", data, "-q", "--passes", 2, "-o", validated, "--validation", more, "--json"))
+    ok("train", data, "--rule=arow", "-q", "--passes", 2, "-o", plain)
+    result = json.loads(
+        ok("train", data, "--rule=arow", "-q", "--passes", 2, "-o", validated, "--validation", more, "--json")
+    )
     assert plain.read_bytes() == validated.read_bytes()
     assert result["validation"]["rows"] == 50 and 0 < result["validation"]["log_loss"] < 3
 
@@ -72,13 +76,13 @@ def test_validation_leaves_the_training_as_it_is(ok, tmp_path, labels):
 def test_early_stop_keeps_the_best_model(ok, noisy, tmp_path, patience):
     options = ["--holdout", "0.2", "--rule", "pa", "--json"]
     stopped = ["--early-stop", "--patience", patience, "-o", tmp_path / "stopped.cw"]
-    events, result = validated(ok("train", noisy, *options, "--passes", 40, *stopped))
+    events, result = validated(ok("train", noisy, "--rule=arow", *options, "--passes", 40, *stopped))
     losses = [event["log_loss"] for event in events]
     best = int(np.argmin(losses)) + 1
     assert result["stopped_early"] and len(losses) == best + patience
     assert [event["best"] for event in events] == [i == np.argmin(losses[: i + 1]) for i in range(len(losses))]
     assert result["validation"] == {name: events[best - 1][name] for name in ("pass", "rows", "error", "log_loss")}
-    ok("train", noisy, *options, "-q", "--passes", best, "-o", tmp_path / "best.cw")
+    ok("train", noisy, "--rule=arow", *options, "-q", "--passes", best, "-o", tmp_path / "best.cw")
     assert (tmp_path / "stopped.cw").read_bytes() == (tmp_path / "best.cw").read_bytes()
 
 
@@ -92,18 +96,24 @@ def test_invalid_rows_are_skipped(ok, call, data, tmp_path):
     lines = data.read_text().splitlines(keepends=True)
     bad = tmp_path / "bad.svm"
     bad.write_text("".join([*lines[:100], "1 1:x\n", *lines[100:], "1 2:nan\n"]))
-    ok("train", data, "-q", "-o", tmp_path / "good.cw", "--passes", 2)
-    out = ok("train", bad, "-q", "-o", tmp_path / "m.cw", "--on-error", "skip", "--passes", 2)
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "good.cw", "--passes", 2)
+    out = ok("train", bad, "--rule=arow", "-q", "-o", tmp_path / "m.cw", "--on-error", "skip", "--passes", 2)
     assert "skipped    2 invalid rows:" in out and "bad.svm, line 101, column 3: feature '1:x'" in out
     assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "good.cw").read_bytes()
-    result = json.loads(ok("train", bad, "-q", "--json", "--on-error", "limit=2"))
+    result = json.loads(ok("train", bad, "--rule=arow", "-q", "--json", "--on-error", "limit=2"))
     assert result["rows"] == 300 and result["skipped"] == 2 and "line 302" in result["skipped_examples"][1]
-    code, _, err = call("train", bad, "-q", "--on-error", "limit=1")
+    code, _, err = call("train", bad, "--rule=arow", "-q", "--on-error", "limit=1")
     assert code == 2 and "more than 1 invalid row;" in err
     cache = tmp_path / "cache"
-    assert json.loads(ok("train", bad, "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"] == 2
-    assert json.loads(ok("train", bad, "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"] == 2
-    assert call("train", bad, "-q", "--cache", cache)[0] == 2  # the cache does not hide what is wrong
+    assert (
+        json.loads(ok("train", bad, "--rule=arow", "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"]
+        == 2
+    )
+    assert (
+        json.loads(ok("train", bad, "--rule=arow", "-q", "--json", "--on-error", "skip", "--cache", cache))["skipped"]
+        == 2
+    )
+    assert call("train", bad, "--rule=arow", "-q", "--cache", cache)[0] == 2  # the cache does not hide what is wrong
 
 
 WRONG = [
@@ -134,7 +144,7 @@ WRONG = [
 @pytest.mark.parametrize(("options", "problem"), WRONG)
 def test_options_that_make_no_sense_are_refused(ok, call, data, tmp_path, options, problem):
     model = tmp_path / "m.cw"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     code, out, err = call("train", data, "-q", *(o.format(data=data, model=model) for o in options))
     assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
     assert problem in err
@@ -142,7 +152,9 @@ def test_options_that_make_no_sense_are_refused(ok, call, data, tmp_path, option
 
 def test_standard_input_is_passed_over_several_times(data, tmp_path):
     for source, text in (("-", data.read_text()), (data, None)):
-        done = process("train", source, "-q", "--passes", 3, "-o", tmp_path / f"{text is None}.cw", input=text)
+        done = process(
+            "train", source, "--rule=arow", "-q", "--passes", 3, "-o", tmp_path / f"{text is None}.cw", input=text
+        )
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()
     assert len(list(tmp_path.iterdir())) == 3
@@ -152,5 +164,5 @@ def test_standard_input_is_passed_over_several_times(data, tmp_path):
 def test_a_validation_that_measures_nothing_is_refused(call, data, tmp_path, more):
     other = tmp_path / "other.svm"
     other.write_text(rows(50, ("x", "y")))
-    code, _, err = call("train", data, "-q", "--validation", other, *more)
+    code, _, err = call("train", data, "--rule=arow", "-q", "--validation", other, *more)
     assert code == 2 and "no validation row has a class that training has seen" in err

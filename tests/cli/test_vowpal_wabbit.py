@@ -58,12 +58,12 @@ def test_typing_an_option_says_what_to_do_instead(call, tmp_path, option):
 def test_initials_of_namespaces_are_not_taken_for_files(call, ok, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rows.vw").write_text("1 |a x |b y\n-1 |a z |b y\n" * 5)
-    code, _, err = call("train", "-q", "ab", "rows.vw")
+    code, _, err = call("train", "--rule=arow", "-q", "ab", "rows.vw")
     assert code == 2 and "-q is --quiet; for -q ab of Vowpal Wabbit, use --pairs A,B" in err
     (tmp_path / "rows.vw").rename("ab")
-    ok("train", "-q", "ab", "--format", "vw")
+    ok("train", "--rule=arow", "-q", "ab", "--format", "vw")
 
 
 def test_unknown_options_are_still_unknown(call):
-    code, _, err = call("train", "--learning", "1")
+    code, _, err = call("train", "--rule=arow", "--learning", "1")
     assert code == 2 and "No such option" in err and "Vowpal" not in err

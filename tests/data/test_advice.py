@@ -143,16 +143,16 @@ def test_the_command_line_warns_in_a_line_and_goes_on(call, tmp_path):
     file, model = write(tmp_path / "a.csv", {"label": [k % 2 for k in range(200)], "text": TEXTS}), tmp_path / "m.cw"
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        code, out, err = call("train", file, "-q", "-o", model)
+        code, out, err = call("train", file, "--rule=arow", "-q", "-o", model)
         assert code == 0 and out.startswith("rows       200\n")
         assert err.startswith("confidently: warning: column 'text' has 200 ") and err.count("\n") == 1
-        code, out, err = call("train", file, "-q", "-o", model, "--text", "text", "--passes", 2)
+        code, out, err = call("train", file, "--rule=arow", "-q", "-o", model, "--text", "text", "--passes", 2)
         assert code == 0 and err == ""
 
 
 def test_several_keeps_are_all_kept(ok, call, tmp_path):
     file, model = write_rows(tmp_path, [{"label": k % 2, "x": k, "id": f"i{k}"} for k in range(12)], False), "m.cw"
-    ok("train", file, "-q", "--drop", "id", "-o", tmp_path / model)
+    ok("train", file, "--rule=arow", "-q", "--drop", "id", "-o", tmp_path / model)
     lines = ok("predict", tmp_path / model, file, "--keep", "id", "--keep", "label, x").splitlines()
     assert lines[0] == "id\tlabel\tx\tclass" and lines[3].startswith("i2\t0\t2\t")
     code, out, err = call("predict", tmp_path / model, file, "--keep", "id,,x")
@@ -164,7 +164,7 @@ def test_several_keeps_are_all_kept(ok, call, tmp_path):
 def test_a_column_called_like_a_column_of_answers_is_not_kept(name, form, ok, call, tmp_path):
     file, model = tmp_path / "rows.csv", tmp_path / "m.cw"
     file.write_text(f"label,{name},x\n" + "a,1,2\nb,3,4\n" * 5)
-    ok("train", file, "-q", "-o", model)
+    ok("train", file, "--rule=arow", "-q", "-o", model)
     asked = ("predict", model, file, "--proba", "--std", *form)
     assert ok(*asked, "--keep", "x")
     code, out, err = call(*asked, "--keep", name)
@@ -226,7 +226,7 @@ def test_rows_of_which_the_model_knows_nothing(ok, call, tmp_path):
     file, other, model = tmp_path / "rows.csv", tmp_path / "other.csv", tmp_path / "m.cw"
     file.write_text("label,x,town\n" + "a,1,Delft\nb,3,Lund\n" * 10)
     other.write_text("label,y\n" + "a,1\nb,3\n" * 10)
-    ok("train", file, "-q", "-o", model)
+    ok("train", file, "--rule=arow", "-q", "-o", model)
     for command in ("predict", "evaluate"):
         with warnings.catch_warnings():
             warnings.simplefilter("always")
@@ -240,8 +240,8 @@ def test_rows_of_which_the_model_knows_nothing(ok, call, tmp_path):
 def test_a_model_is_no_data(suffix, ok, call, tmp_path):
     file, model = tmp_path / "rows.csv", tmp_path / f"m.{suffix}"
     file.write_text("label,x\n" + "a,1\nb,3\n" * 5)
-    ok("train", file, "-q", "-o", model)
-    for command in (["train", model], ["predict", model, model], ["evaluate", model, model]):
+    ok("train", file, "--rule=arow", "-q", "-o", model)
+    for command in (["train", model, "--rule=arow"], ["predict", model, model], ["evaluate", model, model]):
         code, out, err = call(*command)
         assert code == 2 and out == "" and err.count("\n") == 1
         assert f"{model} is a model, expected data" in err

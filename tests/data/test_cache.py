@@ -477,8 +477,8 @@ def test_the_command(ok, call, data, tmp_path):
     cache, one, two = tmp_path / "data.cache", tmp_path / "one.cw", tmp_path / "two.cw"
     result = json.loads(ok("cache", data, "-o", cache, "--json"))
     assert result["rows"] == 300 and result["bytes"] == cache.stat().st_size and is_cache(cache)
-    ok("train", data, "-q", "-o", one)
-    ok("train", cache, "-q", "-o", two)
+    ok("train", data, "--rule=arow", "-q", "-o", one)
+    ok("train", cache, "--rule=arow", "-q", "-o", two)
     assert one.read_bytes() == two.read_bytes()
     for command in (["predict", one, "--proba"], ["evaluate", one]):
         assert ok(*command, data) == ok(*command, cache)
@@ -487,9 +487,9 @@ def test_the_command(ok, call, data, tmp_path):
         (["cache", data], "Missing option '-o'"),
         (["cache", data, "-o", data], "is also an input"),
         (["cache", cache, "--zero-based", "-o", one], "omit --zero-based"),
-        (["train", cache, "--format", "svmlight"], "omit --format"),
-        (["train", data, "--cache", one], "one.cw exists and is not a cache"),
-        (["train", data, "--cache", data], "is also an input"),
+        (["train", cache, "--rule=arow", "--format", "svmlight"], "omit --format"),
+        (["train", data, "--rule=arow", "--cache", one], "one.cw exists and is not a cache"),
+        (["train", data, "--rule=arow", "--cache", data], "is also an input"),
     ):
         code, out, err = call(*arguments)
         assert code == 2 and out == "" and problem in err and err.count("\n") == 1
@@ -497,18 +497,18 @@ def test_the_command(ok, call, data, tmp_path):
 
 def test_a_cache_is_built_again_when_the_data_have_changed(ok, call, data, tmp_path):
     cache, model = tmp_path / "data.cache", tmp_path / "m.cw"
-    ok("train", data, "-q", "--cache", cache)
+    ok("train", data, "--rule=arow", "-q", "--cache", cache)
     before = cache.stat()
-    ok("train", data, "-q", "--cache", cache)
+    ok("train", data, "--rule=arow", "-q", "--cache", cache)
     assert cache.stat() == before or cache.stat().st_ino == before.st_ino
-    ok("train", data, "-q", "--cache", cache, "--zero-based")
+    ok("train", data, "--rule=arow", "-q", "--cache", cache, "--zero-based")
     assert cache.stat().st_ino != before.st_ino
     data.write_text(data.read_text() + "-1 1:1\n")
-    result = json.loads(ok("train", data, "-q", "--cache", cache, "--json", "--passes", 2, "-o", model))
+    result = json.loads(ok("train", data, "--rule=arow", "-q", "--cache", cache, "--json", "--passes", 2, "-o", model))
     assert result["rows"] == 301
     assert {path.name for path in tmp_path.iterdir()} == {"data.svm", "data.cache", "m.cw"}
     content = bytearray(cache.read_bytes())
     content[len(content) // 2] ^= 1
     cache.write_bytes(content)
-    code, _, err = call("train", data, "-q", "--cache", cache)
+    code, _, err = call("train", data, "--rule=arow", "-q", "--cache", cache)
     assert code == 2 and "damaged cache file" in err and err.count("\n") == 1

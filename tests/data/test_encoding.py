@@ -152,12 +152,12 @@ def test_a_model_is_asked_in_the_encoding_of_its_training(ok, tmp_path):
     for encoding, path in files.items():
         path.write_text(rows, encoding=encoding)
         model = tmp_path / f"{encoding}.cw"
-        ok("train", path, "--encoding", encoding, "-q", "--passes", 2, "-o", model)
+        ok("train", path, "--rule=arow", "--encoding", encoding, "-q", "--passes", 2, "-o", model)
         answers.append(
             ok("predict", model, path, "--proba") + ok("inspect", model, "--row", "x\tété").replace(encoding, "")
         )
         ok("cache", path, "--encoding", encoding, "-o", tmp_path / f"{encoding}.cache")
-        ok("train", tmp_path / f"{encoding}.cache", "-q", "-o", model)
+        ok("train", tmp_path / f"{encoding}.cache", "--rule=arow", "-q", "-o", model)
         answers[-1] += ok("predict", model, path)
     assert answers[0] == answers[1]
 
@@ -179,7 +179,7 @@ def test_predictions_may_read_another_encoding_than_training(ok, call, tmp_path)
     train, test, model = tmp_path / "train.csv", tmp_path / "test.csv", tmp_path / "m.cw"
     train.write_text("label,town\n" + "a,Köln\nb,Malmö\n" * 20, encoding="utf-8")
     test.write_text("label,town\na,Köln\nb,Malmö\n", encoding="latin-1")
-    ok("train", train, "-q", "-o", model)
+    ok("train", train, "--rule=arow", "-q", "-o", model)
     assert ok("predict", model, test, "--encoding", "latin-1").split() == ["a", "b"]
     assert "error     0.00 %" in ok("evaluate", model, test, "--encoding", "latin-1")
     code, _, err = call("predict", model, test)

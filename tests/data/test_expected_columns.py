@@ -195,7 +195,7 @@ def test_the_command_line(tmp_path):
         write(tmp_path / "test.csv", renamed(amount="Amount", town="Town")),
     )
     model, other = tmp_path / "m.cw", write(tmp_path / "other.csv", renamed(town="Town"))
-    assert here("train", train, "-q", "-o", model).returncode == 0
+    assert here("train", train, "--rule=arow", "-q", "-o", model).returncode == 0
     for command in ("predict", "evaluate"):
         found = here(command, model, test)
         assert found.returncode == 2 and found.stdout == ""
@@ -212,7 +212,7 @@ def test_the_command_line(tmp_path):
     assert found.returncode == 2 and "wider.cache: 1 new column: 'id'; omit --strict" in found.stderr
     numbered = tmp_path / "rows.svm"
     numbered.write_text("1 1:1\n-1 2:1\n")
-    here("train", numbered, "-q", "-o", model)
+    here("train", numbered, "--rule=arow", "-q", "-o", model)
     found = here("predict", model, numbered, "--strict")
     assert found.returncode == 2 and "--strict is for formats with named columns; svmlight has none" in found.stderr
 

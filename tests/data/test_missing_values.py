@@ -53,7 +53,7 @@ def test_they_are_missing_in_later_rows_too_and_said_once(tmp_path):
         "are; use --category x to read every value as a category"
     )
     assert said(file) == [text]
-    out = here("train", file, "-o", tmp_path / "m.cw")
+    out = here("train", file, "--rule=arow", "-o", tmp_path / "m.cw")
     assert out.stderr.count("missing values") == 1
 
 
@@ -104,14 +104,14 @@ def test_dates_one_after_the_other_are_no_ids(tmp_path):
 
     first = datetime.date(2020, 1, 1)
     lines = [f"{'ab'[k % 2]},{first + datetime.timedelta(days=k)},{k % 7}" for k in range(400)]
-    out = here("train", written(tmp_path, "label,when,n\n" + "\n".join(lines)), "-o", tmp_path / "m.cw")
+    out = here("train", written(tmp_path, "label,when,n\n" + "\n".join(lines)), "--rule=arow", "-o", tmp_path / "m.cw")
     assert "an id" not in out.stderr and out.stderr.count("dates and times") == 1
 
 
 def test_a_number_that_looks_like_a_timestamp_can_be_read_as_a_date(tmp_path):
     lines = [f"{'ab'[k % 2]},{1_700_000_000 + 977 * k},{k % 7}" for k in range(400)]
     file = written(tmp_path, "label,when,n\n" + "\n".join(lines))
-    out = here("train", file, "-o", tmp_path / "m.cw")
+    out = here("train", file, "--rule=arow", "-o", tmp_path / "m.cw")
     assert "leave it out with --drop, or read it as dates with --dates" in out.stderr
-    out = here("train", file, "-o", tmp_path / "m.cw", "--dates", "when", "--json")
+    out = here("train", file, "--rule=arow", "-o", tmp_path / "m.cw", "--dates", "when", "--json")
     assert "timestamp" not in out.stderr and '"features": 4' in out.stdout

@@ -295,7 +295,7 @@ def test_what_a_warning_tells_to_type_is_understood(tmp_path, name, form):
         options = shlex.split(remedy)
         with warnings.catch_warnings(record=True) as now:
             warnings.simplefilter("always")
-            assert run(["train", str(path), *options, "-q", "-o", str(model)]) == 0, remedy
+            assert run(["train", str(path), "--rule=arow", *options, "-q", "-o", str(model)]) == 0, remedy
         assert text not in [str(one.message) for one in now]
 
 

@@ -151,8 +151,8 @@ def test_a_model_is_predicted_with_the_namespaces_that_it_was_trained_on(options
     rows, model = vw_rows(n=200), tmp_path / "model"
     whole = written(tmp_path / "whole.vw", rows)
     without = written(tmp_path / "without.vw", rows, lambda name: is_read(name, **choice))
-    run("train", whole, "-o", model, *options)
-    run("train", without, "-o", tmp_path / "other")
+    run("train", whole, "--rule=arow", "-o", model, *options)
+    run("train", without, "--rule=arow", "-o", tmp_path / "other")
     assert confidently.load(model).source_["drop"] == choice.get("drop", [])
     assert confidently.load(model).source_["only"] == choice.get("only", [])
     predicted = run("predict", model, whole, "--proba").stdout
@@ -168,10 +168,10 @@ def test_a_model_is_predicted_with_the_namespaces_that_it_was_trained_on(options
 @pytest.mark.parametrize("option", ["--ignore", "--drop"])
 def test_columns_of_tables_on_the_command_line(option, tmp_path):
     path, model = table(tmp_path, "csv"), tmp_path / "model"
-    run("train", path, "--vocabulary", option, "b", option, "w", "-o", model)
+    run("train", path, "--rule=arow", "--vocabulary", option, "b", option, "w", "-o", model)
     assert set(confidently.load(model).features_.names) == {"a", "town=Rome", "town=Oslo"}
     for option in ("--keep", "--only"):
-        run("train", path, "--vocabulary", option, "b.c", option, "town", "-o", model)
+        run("train", path, "--rule=arow", "--vocabulary", option, "b.c", option, "town", "-o", model)
         assert set(confidently.load(model).features_.names) == {"b.c", "town=Rome", "town=Oslo"}
 
 
@@ -179,10 +179,10 @@ def test_a_cache_has_what_was_selected(tmp_path):
     """Where --keep is the column to keep for predictions."""
     path, cache = table(tmp_path, "csv"), tmp_path / "cache"
     run("cache", path, "--only", "a", "--keep", "town", "--vocabulary", "-o", cache)
-    run("train", cache, "-o", tmp_path / "model")
+    run("train", cache, "--rule=arow", "-o", tmp_path / "model")
     assert list(confidently.load(tmp_path / "model").features_.names) == ["a"]
     assert run("predict", tmp_path / "model", cache, "--keep", "town").stdout.split("\n")[1].startswith("Oslo\t")
-    done = run("train", cache, "--keep", "a", status=2)
+    done = run("train", cache, "--rule=arow", "--keep", "a", status=2)
     assert "a cache stores how its rows were read; omit --only" in done.stderr
 
 
@@ -208,4 +208,4 @@ def test_models_of_other_columns_are_not_merged(tmp_path):
 )
 def test_selections_that_make_no_sense_are_refused(suffix, options, message, tmp_path):
     path = table(tmp_path, "csv").rename(tmp_path / f"data.{suffix}")
-    assert message in run("train", path, *options, status=2).stderr
+    assert message in run("train", path, "--rule=arow", *options, status=2).stderr

@@ -125,7 +125,7 @@ def sorted_file(path, n=3000):
 
 
 def trained(tmp_path, *options, name="m.cw"):
-    found = here("train", tmp_path / "rows.svm", "-q", "-o", tmp_path / name, "--json", *options)
+    found = here("train", tmp_path / "rows.svm", "--rule=arow", "-q", "-o", tmp_path / name, "--json", *options)
     assert found.returncode == 0, found.stderr
     return json.loads(found.stdout), found.stderr, (tmp_path / name).read_bytes()
 
@@ -143,7 +143,7 @@ def test_the_command_line_shuffles_every_pass_and_resumes(tmp_path):
     _, _, whole = trained(tmp_path, *long)
     assert trained(tmp_path, *long, "--holdout", "0.1", name="h.cw")[2] != whole
     for option in ("--seed", "--shuffle-buffer"):
-        found = here("train", tmp_path / "rows.svm", option, "5")
+        found = here("train", tmp_path / "rows.svm", option, "5", "--rule=arow")
         assert found.returncode == 2 and f"{option}: needs --shuffle" in found.stderr
 
 
@@ -154,7 +154,7 @@ def test_the_command_line_shuffles_every_pass_and_resumes(tmp_path):
 ])  # fmt: skip
 def test_options_that_do_not_fit(call, tmp_path, options, problem):
     sorted_file(tmp_path / "rows.svm", 20)
-    code, _, err = call("train", tmp_path / "rows.svm", *options)
+    code, _, err = call("train", tmp_path / "rows.svm", "--rule=arow", *options)
     assert code == 2 and problem in err
 
 
@@ -163,7 +163,7 @@ def test_compare_shuffles_as_train_does(ok, call, tmp_path):
     options = ["--shuffle", "--shuffle-buffer", 50, "--seed", 3]
     compared = json.loads(ok("compare", path, "--rules", "arow", "--auto", "-q", "--json", *options))
     mistakes = {trial["rule"]: trial["mistakes"] for trial in compared["trials"]}
-    assert mistakes["arow"] == json.loads(ok("train", path, "--json", "-q", *options))["mistakes"]
+    assert mistakes["arow"] == json.loads(ok("train", path, "--rule=arow", "--json", "-q", *options))["mistakes"]
     assert mistakes["auto"] == json.loads(ok("train", "--auto", path, "--json", "-q", *options))["mistakes"]
     code, _, error = call("compare", path, "--seed", 3)
     assert (code, "--seed: needs --shuffle" in error) == (2, True)

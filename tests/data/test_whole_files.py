@@ -24,10 +24,10 @@ def saves(ok, folder):
     data, model = folder / "data.svm", folder / "m.cw"
     data.write_text(rows(100))
     for path in (model, folder / "other.cw"):
-        ok("train", data, "-q", "-o", path)
+        ok("train", data, "--rule=arow", "-q", "-o", path)
     return {
         folder / "a.cw": lambda path: OnlineClassifier().fit(np.eye(4), [0, 1, 0, 1]).save(path),
-        folder / "b.cw": lambda path: ok("train", data, "-q", "--passes", 2, "-o", path),
+        folder / "b.cw": lambda path: ok("train", data, "--rule=arow", "-q", "--passes", 2, "-o", path),
         folder / "c.cache": lambda path: ok("cache", data, "-o", path),
         folder / "d.csv": lambda path: ok("convert", data, "-o", path),
         folder / "e.parquet": lambda path: ok("convert", data, "-o", path),
@@ -119,7 +119,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_are_not(ok, d
     others = [tmp_path / name for name in (".m.cw.x.01234567", ".m.cw.1.0123", ".n.cw.1.01234567", ".m.cw")]
     for path in (dead, living, *others):
         path.touch()
-    ok("train", data, "-q", "-o", tmp_path / "m.cw")
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
     assert not dead.exists() and living.exists() and all(path.exists() for path in others)
 
 

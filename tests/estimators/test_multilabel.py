@@ -93,7 +93,7 @@ def test_the_command_line_continues_a_ranking_as_a_ranking(ok, tmp_path):
         ("one.cw", [], "multilabel-one-vs-rest"),
         ("joint.cw", ["--multiclass", "joint"], "multilabel"),
     ):
-        ok("train", tmp_path / "rows.svm", "--multilabel", *options, "-o", tmp_path / name)
+        ok("train", tmp_path / "rows.svm", "--rule=arow", "--multilabel", *options, "-o", tmp_path / name)
         ok("train", tmp_path / "rows.svm", "--init-model", tmp_path / name, "-o", tmp_path / "more.cw")
         model = load(tmp_path / "more.cw")
         assert (model.learner_.task.name, model.n_seen_) == (task, 300)

@@ -197,7 +197,7 @@ def test_skipped_rows_are_counted(ok, call, tmp_path):
 def test_settings_of_learners_are_those_of_train(ok, data):
     options = ["--average", "--min-variance", "1e-3", "--prior-variance", "0.2", "--dtype", "float32"]
     (trial,) = json.loads(ok("compare", data, "--rules", "arow", "--json", *options))["trials"]
-    assert trial["mistakes"] == json.loads(ok("train", data, "-q", "--json", *options))["mistakes"]
+    assert trial["mistakes"] == json.loads(ok("train", data, "--rule=arow", "-q", "--json", *options))["mistakes"]
 
 
 # --- beside a stack -------------------------------------------------------------------------------------------------
@@ -282,6 +282,6 @@ def test_views_know_all_columns_of_a_batch(ok, tmp_path):
     path, options = tmp_path / "late.csv", ["--label", "y"]
     path.write_text("a,town,y\n" + "".join(f"{k % 7},t{k // 20},{'xz'[k * k % 3 % 2]}\n" for k in range(600)))
     (trial,) = json.loads(ok("compare", path, "--rules", "arow", "-q", "--json", *options))["trials"]
-    alone = json.loads(ok("train", path, "-q", "--json", *options))
+    alone = json.loads(ok("train", path, "--rule=arow", "-q", "--json", *options))
     assert (trial["mistakes"], trial["log_loss"]) == (alone["mistakes"], pytest.approx(alone["log_loss"]))
     assert alone["view"][0]["name"] == "standard" and alone["features"] == 31

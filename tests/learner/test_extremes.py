@@ -290,7 +290,7 @@ def test_an_estimator_is_unchanged_also_where_a_class_is_new():
 
 def test_training_out_of_range_is_one_line_and_keeps_the_model(call, tmp_path):
     (tmp_path / "rows.vw").write_text("1 | a:1\n-1 | b:1\n" * 20)
-    arguments = ("train", tmp_path / "rows.vw", "-o", tmp_path / "model.cw")
+    arguments = ("train", tmp_path / "rows.vw", "--rule=arow", "-o", tmp_path / "model.cw")
     assert call(*arguments)[0] == 0
     before = (tmp_path / "model.cw").read_bytes()
     code, _, err = call(*arguments, "--rule", "iellip", "--gamma", "1e300")
@@ -319,7 +319,12 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
     rules = ("pa", "cw_stdev", "arow", "perceptron", "probit", "logistic")
     for rule in (rule for rule in rules if has_task(rule, task)):
         learner = Learner(Settings(rule, covariance, task, fit_intercept=False, dtype=dtype, **own), 2, 2)
-        counting = ("counters", "calibration", *(name for name in learner.state if name.startswith("block.")))
+        counting = (
+            "counters",
+            "calibration",
+            "conformal",
+            *(name for name in learner.state if name.startswith("block.")),
+        )
         before = {name: array.copy() for name, array in learner.state.items() if name not in counting}
         learner.learn(X, np.array([0, 1, 0], dtype=np.int32), np.arange(4) if task in MULTILABEL else None)
         assert (learner.n_seen, learner.updates) == (3, 0)

@@ -174,7 +174,7 @@ def test_variances_show_updates_and_small_ratios_show_doubtful_signs():
 def test_the_explanation_agrees_with_predict(ok, tmp_path, labels):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     path.write_text(rows(120, labels))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     line = path.read_text().splitlines()[7]
     row = json.loads(ok("inspect", model, "--row", line, "--top", 3, "--json"))
     (tmp_path / "row.svm").write_text(line + "\n")
@@ -219,7 +219,7 @@ def test_features_have_their_names(ok, tmp_path):
 
 def test_the_text_and_json_of_a_model(ok, data, tmp_path):
     model = tmp_path / "m.cw"
-    result = json.loads(ok("train", data, "-q", "--json", "-o", model))
+    result = json.loads(ok("train", data, "--rule=arow", "-q", "--json", "-o", model))
     facts = json.loads(ok("inspect", model, "--json"))
     for key in ("mistakes", "updates", "rows_seen", "features", "classes", "rule", "covariance", "task"):
         assert facts[key] == result[key], key
@@ -232,7 +232,7 @@ def test_one_of_many_classes(ok, call, tmp_path):
     path, model = tmp_path / "data.svm", tmp_path / "m.cw"
     labels = tuple(f"label{k}" for k in range(15))
     path.write_text(rows(200, labels))
-    ok("train", path, "-q", "-o", model)
+    ok("train", path, "--rule=arow", "-q", "-o", model)
     assert "(3 more classes; use --class NAME to show one)" in ok("inspect", model)
     assert len(json.loads(ok("inspect", model, "--json"))["weights"]) == 15
     (view,) = json.loads(ok("inspect", model, "--json", "--class", "label7"))["weights"]
@@ -252,7 +252,7 @@ def test_rules_without_variances_and_models_without_rows(ok, data, tmp_path):
 
 def test_a_row_from_standard_input_and_plots(data, tmp_path):
     model, line = tmp_path / "m.cw", data.read_text().splitlines()[0] + "\n"
-    here("train", data, "-q", "-o", model)
+    here("train", data, "--rule=arow", "-q", "-o", model)
     done = process("inspect", model, "--row", "-", input=line)
     drawn = here("inspect", model, "--row", line, "--plot", tmp_path / "row.png")
     assert done.returncode == 0 and f"Plot: {tmp_path / 'row.png'}" in drawn.stdout
@@ -275,7 +275,7 @@ def test_a_row_from_standard_input_and_plots(data, tmp_path):
 )
 def test_errors_are_one_line(ok, call, data, tmp_path, arguments, problem):
     model = tmp_path / "m.cw"
-    ok("train", data, "-q", "-o", model)
+    ok("train", data, "--rule=arow", "-q", "-o", model)
     code, out, err = call("inspect", *(a.format(data=data, model=model) for a in arguments))
     assert code == 2 and out == "" and err.startswith("confidently: error: ") and err.count("\n") == 1
     assert problem in err

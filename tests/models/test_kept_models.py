@@ -31,9 +31,7 @@ def test_every_format_is_kept():
 
 def is_written(name):
     """Return whether models of this kind are still written in the format of the file."""
-    return name.startswith(("format6-", "format7-", "format8-")) or (
-        name.startswith("format3-") and ("topics" in name or "regression" in name)
-    )
+    return name.startswith("format9-") or (name.startswith("format3-") and "topics" in name)
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if is_written(name)])

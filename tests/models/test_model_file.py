@@ -197,7 +197,7 @@ def deep(n):
 FOREIGN = {
     "later format": (
         lambda h, a: h.update(format=99),
-        "unknown format, got 99; this version .* reads formats up to 8",
+        "unknown format, got 99; this version .* reads formats up to 9",
     ),
     "unknown rule": (
         lambda h, a: h["settings"]["rule"].update(name="x"),
@@ -346,7 +346,7 @@ def test_single_numbers_at_the_prior_are_left_out(tmp_path):
     X, y, found = of_many_classes(tmp_path)
     for k, model in enumerate(found):
         header, arrays = contents_of(tmp_path / f"{k}.cw")
-        assert header["format"] == 8
+        assert header["format"] == 9
         names = ["weights"] if k == 0 else ["0.weights", "1.frequency"]
         for name in names:
             assert arrays[name].ndim == 1
@@ -403,7 +403,7 @@ def looked_at(path, ok):
 @pytest.mark.parametrize(("rule", "view"), [("arow", None), ("pa", None), ("arow", "unit")])
 def test_looking_at_a_small_file_takes_little_memory(rule, view, tmp_path, ok):
     """Whatever number of features it declares."""
-    assert bomb(tmp_path / "m.cw", rule, view=view) < 3000
+    assert bomb(tmp_path / "m.cw", rule, view=view) < 4000
     shown, peak = looked_at(tmp_path / "m.cw", ok)
     assert peak < 30e6
     assert shown["features"] == 2 * 10**8
@@ -434,7 +434,7 @@ def test_a_model_beyond_memory_is_one_error(tmp_path, call, monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: 10**9)
     code, out, err = call("train", tmp_path / "new.svm", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "n.cw")
     assert code == 2 and out == ""
-    assert re.search(r"m\.cw: the model needs 3,200,000,[0-9]{3} bytes and 1,000,000,000 are available; use", err)
+    assert re.search(r"m\.cw: the model needs 3,200,00[0-9],[0-9]{3} bytes and 1,000,000,000 are available; use", err)
 
 
 def numbers_in(value):

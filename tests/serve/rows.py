@@ -51,7 +51,8 @@ def trained(folder, rows, *options, weights=None):
     ]
     source.write_text("".join(json.dumps(line) + "\n" for line in lines))
     given = [] if weights is None else ["--weight", "weight_"]
-    assert run(["train", str(source), "-o", str(target), *options, *given]) == 0
+    single = [] if {"--auto", "--init-model", "--regression"} & {*options} else ["--rule=arow"]  # as servers train
+    assert run(["train", str(source), *single, "-o", str(target), *options, *given]) == 0
     if weights is not None:  # rows of the server have their weights beside them, not among their columns
         model = Model.load(target)
         model.source["weight"] = None

@@ -191,7 +191,7 @@ def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
     ]
     table, said = tmp_path / "rows.csv", tmp_path / "said.jsonl"
     table.write_text("label;cost;floor\n" + "".join(f"{label};{cost};{floor}\n" for label, cost, floor in rows))
-    assert run(["train", str(table), "--decimal", ",", "-q", "-o", str(tmp_path / "m.cw")]) == 0
+    assert run(["train", str(table), "--rule=arow", "--decimal", ",", "-q", "-o", str(tmp_path / "m.cw")]) == 0
     assert run(["predict", str(tmp_path / "m.cw"), str(table), "--proba", "-o", str(said)]) == 0
     expected = [json.loads(line)["proba"] for line in said.read_text().splitlines()]
     server = local()
@@ -259,7 +259,7 @@ def test_what_is_no_model_file_is_refused(local, tmp_path, content):
 
 
 def test_a_model_of_numbered_features_is_refused(local, tmp_path, data, ok):
-    ok("train", data, "-o", tmp_path / "numbers.cw")
+    ok("train", data, "--rule=arow", "-o", tmp_path / "numbers.cw")
     answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "numbers.cw").read_bytes())
     assert kind_of(answer) == "invalid-body"
     assert "svmlight" in answer.json()["detail"]

@@ -68,7 +68,10 @@ def kill_clusters(folder: Path, n: int, seed: int) -> int:
     data, model, whole = (folder / name for name in ("data.svm", "m.cw", "whole.cw"))
     data.write_text(rows(2000, d=50))
     moments, early = random.Random(seed), 0
-    command = [*COMMAND, "train", str(data), "-q", "--workers", "2", "--partitions", "2", "--passes", "2", "-o"]
+    command = [
+        *COMMAND, "train", str(data), "--rule=arow", "-q", "--workers", "2", "--partitions", "2", "--passes", "2",
+        "-o",
+    ]  # fmt: skip
     began = time.monotonic()
     subprocess.run([*command, whole], check=True, capture_output=True)
     spent = time.monotonic() - began

@@ -37,9 +37,9 @@ class Scenario:
 
 
 KINDS = {"topics": TopicModel, "regression": Model}  # of models; others are classifiers
-TRAIN = ["train", "data.svm", "-q", "--passes", "2", "-o", "m.cw"]
+TRAIN = ["train", "data.svm", "--rule=arow", "-q", "--passes", "2", "-o", "m.cw"]
 CACHE = ["cache", "-o", "rows.cache"]
-OLD = ["train", "other.svm", "-q", "-o", "m.cw"]
+OLD = ["train", "other.svm", "--rule=arow", "-q", "-o", "m.cw"]
 SCENARIOS = [
     Scenario("train", [*TRAIN, "--checkpoint-every", "120"], ["m.cw"], [OLD], resumes=True),
     Scenario(
@@ -47,14 +47,17 @@ SCENARIOS = [
     ),
     Scenario(
         "regression",
-        ["train", "data.svm", "--regression", "-q", "--passes", "2", "--checkpoint-every", "120", "-o", "m.cw"],
+        ["train", "data.svm", "--rule=ridge", "-q", "--passes", "2", "--checkpoint-every", "120", "-o", "m.cw"],
         ["m.cw"], [OLD], resumes=True,
     ),
     Scenario("train with a cache", [*TRAIN, "--cache", "rows.cache"], ["rows.cache", "m.cw"], resumes=True),
     Scenario("cache", [*CACHE, "data.svm"], ["rows.cache"], [[*CACHE, "other.svm"]]),
     Scenario(
         "merge", ["merge", "a.cw", "b.cw", "-o", "m.cw"], ["m.cw"],
-        [OLD, ["train", "data.svm", "-q", "-o", "a.cw"], ["train", "other.svm", "-q", "-o", "b.cw"]],
+        [
+            OLD, ["train", "data.svm", "--rule=arow", "-q", "-o", "a.cw"],
+            ["train", "other.svm", "--rule=arow", "-q", "-o", "b.cw"],
+        ],
     ),
     Scenario("predict", ["predict", "m.cw", "data.svm", "--proba", "-o", "answers"], ["answers"], [OLD]),
     Scenario("convert", ["convert", "data.svm", "-o", "data.csv"], ["data.csv"]),

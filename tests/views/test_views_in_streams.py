@@ -224,7 +224,7 @@ def test_values_that_were_scaled_are_refused(tmp_path):
         OnlineClassifier(view="standard").fit_stream(open_stream(path))
     run("cache", path, "--normalize", "l2", "-o", tmp_path / "cache")
     done = run("train", "--view", "standard", tmp_path / "cache", status=2)
-    assert "build the cache with --normalize none --zeros" in done.stderr
+    assert "build the cache with confidently cache --normalize none" in done.stderr
     run("cache", path, "--normalize", "none", "--zeros", "-o", tmp_path / "cache")
     run("train", "--view", "standard", tmp_path / "cache")
 

@@ -46,6 +46,14 @@ def kind_of_model(path: str) -> str | None:
     return kind
 
 
+def is_stack(path: str) -> bool:
+    """Return whether a model file has a stack of learners, without reading its arrays."""
+    try:
+        return bool(_header(path).get("members"))
+    except DAMAGED:
+        return False
+
+
 def _header(path: str) -> dict[str, Any]:
     if not os.path.isfile(path):  # a pipe can be read only once
         raise ValueError(path)

@@ -11,6 +11,7 @@ updates        (L,) int64               number of updates
 counters       (3,) int64               rows seen, progressive mistakes, examples no classifier could satisfy
 calibration    (n,) float64             online calibration (core/tasks/calibration.hpp); regression: statistics of the
                                         targets (core/tasks/targets.hpp)
+conformal      (n,) float64             scores of true classes, of which sets are made (core/tasks/conformal.hpp)
 weights        (F, planes, K) real      except with a kernel: per feature the mean; diagonal: its variance; averaging:
                                         the sum over updates of (rows seen before) x (change of the mean). Row 0 is
                                         the intercept's, where there is one
@@ -31,6 +32,7 @@ import numpy as np
 from .. import _core
 from ..arrays import lies_within
 from ..rules.ranges import Range
+from ..tasks.conformal import CONFORMAL
 from .settings import Settings
 
 PLACES = ".places"  # the end of the name of places in the array of that name
@@ -84,6 +86,7 @@ def common_shapes(settings: Settings, n_classes: int) -> Shapes:
         "updates": ((learners,), COUNT),
         "counters": ((len(COUNTERS),), COUNT),
         "calibration": ((len(settings.task.initial_calibration(n_classes)),), REAL),
+        CONFORMAL: ((len(settings.task.initial_conformal(n_classes)),), REAL),
     }
 
 
@@ -96,6 +99,7 @@ def common_entries(settings: Settings, n_classes: int) -> State:
         "updates": np.zeros((learners,), COUNT),
         "counters": np.zeros((len(COUNTERS),), COUNT),
         "calibration": np.array(settings.task.initial_calibration(n_classes)),
+        CONFORMAL: settings.task.initial_conformal(n_classes),
     }
 
 
@@ -106,6 +110,7 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
     yield "updates", state["updates"], COUNTS
     yield "counters", state["counters"], COUNTS
     yield from settings.task.calibration_values(state["calibration"])
+    yield from settings.task.conformal_values(state[CONFORMAL])
 
 
 def within(size: float) -> Range:
@@ -162,6 +167,7 @@ def grow_common(settings: Settings, state: State, n_classes: int) -> int:
         state[name] = np.concatenate([state[name], np.array([1.0] * more)])
     state["updates"] = np.concatenate([state["updates"], np.zeros((more,), "int64")])
     state["calibration"] = settings.task.grown_calibration(state["calibration"], n_classes)
+    state[CONFORMAL] = settings.task.placed_conformal(state[CONFORMAL], np.arange(n_classes), n_classes)
     return more
 
 

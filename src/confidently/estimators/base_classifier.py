@@ -29,7 +29,7 @@ from ..data.memory.labels import (
 )
 from ..learner.learner import Learner
 from ..models.model import Model
-from ..rules.ranges import check_choice
+from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.stack import Stack
 from .estimator import Labels, OnlineEstimator
 
@@ -257,6 +257,34 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
         with np.errstate(divide="ignore"):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
+
+    def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = True) -> NDArray[np.bool_]:
+        """Return sets of classes that have the true one with a probability of ``coverage``.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        coverage : float
+            The probability, in (0, 1).
+        by_class : bool
+            Whether rows of each class are covered so often. Without, rows of all classes together are, with smaller
+            sets, and those of rare or difficult classes less often.
+        """
+        check_number("predict_set", "coverage", coverage, UNIT)
+
+        def answer(matrix: Any) -> Any:
+            p = self.learner_.probabilities(matrix)
+            return self._class_order.columns(self.learner_.conformal.sets(p, coverage, by_class))
+
+        found: NDArray[np.bool_] = self._answer(answer, X)
+        return found
+
+    def abstain(self, X: Any, risk: float = 0.01) -> NDArray[np.bool_]:
+        """Return which rows to leave unanswered, so that at most a part ``risk`` of the answers is wrong."""
+        check_number("abstain", "risk", risk, UNIT)
+        least = self._fitted.conformal.least_probability(risk)
+        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
+        return found
 
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""

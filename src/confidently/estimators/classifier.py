@@ -102,10 +102,10 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     view : "auto", str, View, list of these, or None, default="auto"
         What the learner sees of a row, learned from the rows before: a name in ``confidently.VIEWS``, several separated
         by commas ("standard,pairs"), or views with their parameters, which are available as ``view__max_terms`` and so
-        on; None: the rows as they are. "auto" is what ``confidently train`` does, decided once, by the first rows:
-        ``Standard()`` for arrays and data frames of up to 10,000 columns, and for files of tables with numeric columns
-        that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``, which the command
-        line does not have, it is None. ``docs/views.md`` lists every view.
+        on; None: the rows as they are. "auto" is what ``confidently train --rule arow`` does, decided once, by the
+        first rows: ``Standard()`` for arrays and data frames of up to 10,000 columns, and for files of tables with
+        numeric columns that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``,
+        which the command line does not have, it is None. ``docs/views.md`` lists every view.
 
     Attributes
     ----------

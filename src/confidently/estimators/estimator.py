@@ -227,6 +227,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 if not learner.undoes:
                     learner = self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 learner.learn(matrix, labels.numbers, **options)
+        if shuffle:
+            learner.settle()
         self._keep_classes(labels.classes)
 
     # --- rows ----------------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         As in :class:`OnlineClassifier`.
     view : str, View or list of these, optional
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
-        they are, as ``confidently train --regression`` does: least squares with a full covariance centers them, and
+        they are, as ``confidently train --rule ridge`` does: least squares with a full covariance centers them, and
         rows of unit norm, which suit classes, would lose the length on which numbers depend.
 
     Attributes

@@ -18,6 +18,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..tasks.conformal import CONFORMAL
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from .backup import Transaction, Unprotected
@@ -220,6 +221,10 @@ class Learner(Predictor):
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         with self.begin(examples, log_loss) as transaction:
             self.train(examples, transaction, calibrate, Progressive(log_loss), progress)
+
+    def settle(self) -> None:
+        """Let sets be of the scores alone, after rows in random order, among which nothing has changed."""
+        self.state = self.state | {CONFORMAL: self.task.settled_conformal(self.state[CONFORMAL])}
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:
         """Check examples; return the context within which to :meth:`train` on them, which undoes that on an error.

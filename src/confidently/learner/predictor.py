@@ -11,6 +11,7 @@ from .. import _core
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
 from ..tasks import calibration, targets
+from ..tasks.conformal import CONFORMAL, ConformalSets
 from ..tasks.targets import Prediction, Targets
 from ..wording import counted
 from .posterior import Posterior
@@ -67,6 +68,11 @@ class Predictor(Posterior):
     def label_threshold(self) -> float | None:
         """The probability above which labels are predicted: half of the progressive F1; None before the first row."""
         return calibration.label_threshold(self.state["calibration"])
+
+    @property
+    def conformal(self) -> ConformalSets:
+        """What a classifier knows about the scores of true classes."""
+        return ConformalSets(self.state[CONFORMAL])
 
     @property
     def targets(self) -> Targets:

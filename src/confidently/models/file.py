@@ -20,8 +20,7 @@ import numpy as np
 
 from .. import _core
 from ..arrays import is_finite, lies_within
-from ..covariances.state import PLACES, Shapes
-from ..covariances.triangles import SUFFIX
+from ..covariances.state import Shapes
 from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
 from ..data.reading import ReaderOptions
@@ -35,9 +34,10 @@ from ..tasks.names import Multiclass
 from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
-# mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets
-FORMAT = 8
-WITHOUT_VIEWS, WITHOUT_STACKS, WITHOUT_WINDOWS, WITHOUT_TRIANGLES = 3, 4, 6, 7  # of files that need nothing later
+# mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
+# conformal scores
+FORMAT = 9
+WITHOUT_VIEWS = 3  # of topic models, which need nothing later
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
 KINDS = {  # what a model of each kind is called, and the commands for it
@@ -174,11 +174,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """Write a model file, which replaces the one of its name only when it is complete."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
-    needed = FORMAT if "members" in header else WITHOUT_STACKS if "view" in header else WITHOUT_VIEWS
-    if header.get("kind", LINEAR) == LINEAR:
-        needed = WITHOUT_TRIANGLES if "members" in header else WITHOUT_WINDOWS
-    if any(name.endswith((SUFFIX, PLACES)) for name in arrays) or header["settings"].get("multilabel"):
-        needed = FORMAT
+    needed = WITHOUT_VIEWS if header.get("kind") == TOPICS else FORMAT
     text = json.dumps({"format": needed, **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:
         tensors.write(file, arrays, {KEY: _signed(text)})

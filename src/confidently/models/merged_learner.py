@@ -11,6 +11,7 @@ from ..covariances.state import Size
 from ..covariances.table import make_covariance
 from ..learner.learner import Learner
 from ..printable import PrintableError
+from ..tasks.conformal import CONFORMAL
 from ..wording import counted
 from .gaussian import Gaussian
 from .merged_origins import merged_calibration, moved, posterior, started
@@ -58,6 +59,7 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
     state["calibration"][:] = merged_calibration(parts, base, last)
+    state[CONFORMAL][:] = settings.task.merged_conformal([part.conformal for part in parts], base.conformal)
     return Learner(settings, space.n_classes, space.width, device=parts[0].learner.device, state=state)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..covariances.covariance import Placement
 from ..covariances.settings import Settings
 from ..learner.learner import Learner
+from ..tasks.conformal import CONFORMAL
 from .gaussian import Gaussian
 
 
@@ -125,6 +126,12 @@ class Part:
         """The calibration in the merged learner's shape; classes unknown to this one are uncalibrated."""
         own, space = self.learner.state["calibration"], self.space
         return space.settings.task.placed_calibration(own, self.classes, space.n_classes)
+
+    @property
+    def conformal(self) -> np.ndarray:
+        """The conformal scores in the merged learner's shape; classes unknown to this one have none."""
+        own, space = self.learner.state[CONFORMAL], self.space
+        return space.settings.task.placed_conformal(own, self.classes, space.n_classes)
 
     # --- the Gaussian without scales ---------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..covariances.settings import DTYPES
-from ..covariances.state import Size, State, check_rows, check_within
+from ..covariances.state import PLACES, Size, State, check_rows, check_within, put_places, without_base
 from ..covariances.table import saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features
@@ -25,6 +25,8 @@ from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
+from ..tasks import conformal
+from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY
 from ..views.center import Center
 from ..views.view import View
@@ -226,7 +228,7 @@ class Model(SavedModel):
             return _packed(learner)
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
-        return learner.state | own
+        return _without_prior(learner.state) | own
 
     def check_values(self) -> None:
         for part in parts_of(self.learner):
@@ -270,7 +272,10 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     rests = [saved["kind"] == REST for saved in header.members]
     if sorted(rests) != rests or all(rests) or (any(rests) and not regression):
         raise ValueError("members that learn what others leave of numbers must come after these")
-    mixture = checked_arrays(kind.upgraded(arrays), kind.shapes(len(members), n_classes, sum(rests)))
+    shapes = kind.shapes(len(members), n_classes, sum(rests))
+    if CONFORMAL in shapes:
+        arrays = _with_prior(arrays, conformal.untrained(n_classes))
+    mixture = checked_arrays(kind.upgraded(arrays), shapes)
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
         raise ValueError("members of label sets and of classes in one stack")
@@ -293,7 +298,23 @@ def _is_of_rows(view: View) -> bool:
 
 def _packed(learner: Learner) -> State:
     packed, view = learner.covariance.packed(learner.without_view(learner.state), learner.width), learner.view
+    packed = _without_prior(packed)
     return packed if view is None else packed | view.packed(learner.state, learner.n_features)
+
+
+def _without_prior(arrays: State) -> State:
+    """Return arrays whose conformal scores lack the numbers that they begin with, if that saves space."""
+    scores = arrays.get(CONFORMAL)
+    if scores is None or not scores.size:
+        return arrays
+    return arrays | without_base(CONFORMAL, scores, conformal.none_of(scores))
+
+
+def _with_prior(arrays: State, prior: np.ndarray) -> State:
+    """Return arrays with the conformal scores, of which files of format 8 or before have none."""
+    if CONFORMAL + PLACES in arrays:
+        put_places(prior, arrays, CONFORMAL)
+    return {CONFORMAL: prior} | arrays
 
 
 def _check_values(learner: Learner) -> None:
@@ -321,6 +342,7 @@ def _learner_of(header: dict[str, Any], arrays: State, regression: bool) -> Lear
     if "calibration" in arrays:
         before = arrays["calibration"]
         arrays = arrays | {"calibration": learner.task.upgraded_calibration(before, size.n_classes)}
+    arrays = _with_prior(arrays, learner.task.initial_conformal(size.n_classes))
     file.require_memory_for(covariance.shapes(size, arrays))
     state = covariance.unpacked(arrays, size)
     own = checked_arrays(state, covariance.shapes(size, state))

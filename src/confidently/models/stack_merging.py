@@ -22,7 +22,9 @@ from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
 from ..stack.number_stack import PRODUCTS, NumberStack, joined, mixtures, number_weights
 from ..stack.plan import Member
 from ..stack.stack import HESSIAN, OWN, SHARE
+from ..tasks import conformal
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
+from ..tasks.conformal import CONFORMAL
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
@@ -223,17 +225,18 @@ def _merged(
 
 
 def _states(models: Sequence[Model]) -> list[State]:
-    """Return the mixtures of stacks; those of labels by number in the merged model, untrained of labels not seen."""
+    """Return the mixtures of stacks; what is of a class or label by its number in the merged model."""
     states = [model.learner.state for model in models]
-    if not isinstance(models[0].learner, LabelStack):
+    if isinstance(models[0].learner, NumberStack):
         return states
-    table = all_classes(models)
-    found = []
+    table, found = all_classes(models), []
     for model, own in zip(models, states, strict=True):
-        placed = model.learner.untrained(len(table)) | {COUNTERS: own[COUNTERS]}
-        for name in OF_MIXTURES:
-            placed[name][class_numbers(model, table)] = own[name]
-        found.append(placed)
+        numbers, placed = class_numbers(model, table), dict(own)
+        if isinstance(model.learner, LabelStack):
+            placed = model.learner.untrained(len(table)) | {COUNTERS: own[COUNTERS]}
+            for name in OF_MIXTURES:
+                placed[name][numbers] = own[name]
+        found.append(placed | {CONFORMAL: conformal.placed(own[CONFORMAL], numbers, len(table))})
     return found
 
 
@@ -248,6 +251,9 @@ def _mixture(states: Sequence[State], base: State | None) -> State:
     own = np.linalg.solve(precision.sum(axis=0), known)[..., 0]
     merged = {OWN: own, HESSIAN: part[..., None, None] * hessians.sum(axis=0)} | _added(states, base, (ROWS, COUNTERS))
     merged[SHARE] = np.mean([state[SHARE] for state in states], axis=0)
+    scores = [state[CONFORMAL] for state in states]
+    start = conformal.none_of(scores[0]) if base is None else base[CONFORMAL]
+    merged[CONFORMAL] = conformal.merged(scores, start)
     if LABEL_COUNTS in states[0]:
         counts = np.array([state[LABEL_COUNTS] for state in states])
         most = counts.max(axis=0)[:, 1] / np.maximum(counts.sum(axis=0)[:, 1], MIN_CURVATURE)

@@ -1,8 +1,8 @@
 """A served model: learns the rows of its log in order, and answers questions, in one thread.
 
-The model is at any time, byte for byte, the one that ``confidently train`` would make of the same rows. Training looks
-at the first 1,000 rows to see whether they are a table, and which members a stack has; so until then the rows are kept,
-and the model starts from scratch if they show something else.
+The model is at any time, byte for byte, the one that ``confidently train`` would make of the same rows with the same
+settings. Training looks at the first 1,000 rows to see whether they are a table, and which members a stack has; so
+until then the rows are kept, and the model starts from scratch if they show something else.
 """
 
 from __future__ import annotations

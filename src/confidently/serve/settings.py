@@ -1,4 +1,4 @@
-"""What a served model is made of: the body of ``PUT /v1/models/{m}``, with the names and defaults of ``train``."""
+"""What a served model is made of: the body of ``PUT /v1/models/{m}``, with the names of ``train --rule arow``."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """The settings of a served model.
 
-    Without ``view``, the first rows decide whether numbers are standardized, as in ``confidently train``. With
+    A model is a single learner unless ``auto`` asks for several, since each row is learned by itself. Without ``view``,
+    the first rows decide whether numbers are standardized, as in ``confidently train --rule arow``. With
     ``classes``, other labels are errors; without, classes are added as they appear. ``file`` is the SHA-256 of the
     model file that an uploaded model began with; nothing else is set then.
     """

@@ -9,7 +9,9 @@ import numpy as np
 from .. import _core
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within
+from ..tasks import conformal
 from ..tasks.calibration import half_of_f1, sigmoid
+from ..tasks.conformal import CONFORMAL
 from ..tasks.table import MULTILABEL
 from ..tasks.task import Task
 from ..views.columns import Columns
@@ -43,6 +45,7 @@ class LabelStack(Stack):
             WEIGHTS: ((n_outputs, members), REAL), SHARE: (windows, REAL), OWN: ((*windows, members), REAL),
             HESSIAN: ((*windows, members, members), REAL), ROWS: ((n_outputs,), REAL),
             LABEL_COUNTS: ((n_outputs, 2), REAL), COUNTERS: ((2,), COUNT),
+            CONFORMAL: ((conformal.size(n_outputs),), REAL),
         }  # fmt: skip
 
     def _begin_mixture(self) -> None:
@@ -54,7 +57,7 @@ class LabelStack(Stack):
         state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n, labels).items()}
         state[WEIGHTS][:] = state[OWN][:] = 1.0 / n
         state[SHARE][:] = 1.0 / WINDOWS
-        return state
+        return state | {CONFORMAL: conformal.untrained(labels)}
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
@@ -102,7 +105,7 @@ class LabelStack(Stack):
         before = [array.copy() for array in kept]
         _core.label_mixtures_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[LABEL_COUNTS], state[COUNTERS],
-            outputs, rows.labels, rows.label_start, rows.weight, log_loss,
+            outputs, rows.labels, rows.label_start, rows.weight, log_loss, state[CONFORMAL] if calibrate else None,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

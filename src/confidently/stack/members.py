@@ -15,6 +15,7 @@ from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
+from ..tasks.conformal import CONFORMAL, settled
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.first_values import FirstValues
@@ -285,6 +286,11 @@ class Members(Racing):
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
+
+    def settle(self) -> None:
+        """Let sets be of the scores alone, after rows in random order, among which nothing has changed."""
+        if CONFORMAL in self.state:
+            self.state = self.state | {CONFORMAL: settled(self.state[CONFORMAL])}
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, threads: Executor | None

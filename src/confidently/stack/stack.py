@@ -9,9 +9,12 @@ from ..arrays import predicted_numbers
 from ..covariances.examples import Examples
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..rules.ranges import Range
+from ..tasks import conformal
 from ..tasks.calibration import sigmoid, softmax
+from ..tasks.conformal import CONFORMAL, ConformalSets
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
+from ..views.columns import Columns
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
@@ -43,12 +46,21 @@ class Stack(Members):
         return {
             WEIGHTS: ((members,), REAL), SHARE: ((WINDOWS,), REAL), OWN: ((WINDOWS, members), REAL),
             HESSIAN: ((WINDOWS, members, members), REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT),
+            CONFORMAL: ((conformal.size(n_outputs),), REAL),
         }  # fmt: skip
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
         self.state[OWN][:] = self.state[WEIGHTS]
         self.state[SHARE][:] = 1.0 / WINDOWS
+        self.state[CONFORMAL] = conformal.untrained(self.n_classes)
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        super().grow(n_features, n_classes, multiclass, columns)
+        if self.members:
+            self.state = self.state | {CONFORMAL: conformal.grown(self.state[CONFORMAL], self.n_classes)}
 
     @staticmethod
     def upgraded(mixture: State) -> State:
@@ -69,6 +81,8 @@ class Stack(Members):
         check_within(OWN, self.state[OWN], within(MAX_WEIGHT))
         check_within(SHARE, self.state[SHARE], Range(0.0, 1.0, closed_low=True, closed_high=True))
         check_within(HESSIAN, self.state[HESSIAN], within(MAX_HESSIAN))
+        for name, numbers, allowed in conformal.values(self.state[CONFORMAL]):
+            check_within(name, numbers, allowed)
 
     @property
     def task(self) -> Task:
@@ -85,15 +99,21 @@ class Stack(Members):
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         weight, shares, seen = weights_in_order(part, labels), np.zeros((len(labels), WINDOWS)), self.n_seen
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
+        scores = state[CONFORMAL] if calibrate else None
         before = [array.copy() for array in kept]
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weight, log_loss, shares,
+            weight, log_loss, shares, scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values
         if calibrate:
             self._follow(shares, weight, seen)
+
+    @property
+    def conformal(self) -> ConformalSets:
+        """What is known about the scores of true classes."""
+        return ConformalSets(self.state[CONFORMAL])
 
     # --- prediction -----------------------------------------------------------------------------------------------
 

@@ -45,6 +45,21 @@ class Numbers(Task):
         found[:, OF_ERRORS:] = before.reshape(found.shape)[:, OF_ERRORS:]
         return found.ravel()
 
+    def initial_conformal(self, n_outputs: int) -> np.ndarray:
+        return np.zeros(0)  # intervals are made of errors, which the calibration has
+
+    def conformal_values(self, scores: np.ndarray) -> Values:
+        yield from ()
+
+    def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
+        return own
+
+    def settled_conformal(self, scores: np.ndarray) -> np.ndarray:
+        return scores
+
+    def merged_conformal(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
+        return base
+
     def progressive_errors(self, state: Mapping[str, np.ndarray]) -> dict[str, float]:
         found = Targets.of(state["calibration"])
         return {name: float(getattr(found, name)[0]) for name in ("predicted", "squared_errors", "absolute_errors")}

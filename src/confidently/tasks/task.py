@@ -19,6 +19,7 @@ from ..rules import REGRESSION_RULES, RULES
 from ..rules.ranges import Range
 from ..rules.rule import Rule
 from . import calibration as progressive
+from . import conformal
 from .targets import Prediction, Targets
 
 Noise = Sequence[tuple[float, float]]
@@ -207,6 +208,28 @@ class Task:
     def restored_calibration(self, own: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Return a calibration after a pass that does not calibrate, given that of before."""
         return before
+
+    # --- conformal scores in the state --------------------------------------------------------------------------------
+
+    def initial_conformal(self, n_outputs: int) -> np.ndarray:
+        """Return what sets of classes are made of, before training."""
+        return conformal.untrained(n_outputs)
+
+    def conformal_values(self, scores: np.ndarray) -> Values:
+        """Yield name, numbers and range of the parts of what sets are made of."""
+        return conformal.values(scores)
+
+    def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
+        """Return what sets are made of, of a learner whose outputs are these among more, or which gets more."""
+        return conformal.placed(own, outputs, n_outputs)
+
+    def settled_conformal(self, scores: np.ndarray) -> np.ndarray:
+        """Return what sets are made of, after rows in random order."""
+        return conformal.settled(scores)
+
+    def merged_conformal(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
+        """Return what sets are made of, of learners whose training continued from a base."""
+        return conformal.merged(parts, base)
 
     # --- predictions --------------------------------------------------------------------------------------------------
 

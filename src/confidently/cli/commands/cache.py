@@ -13,8 +13,14 @@ from ..inputs import open_data, reported
 from ..options.arguments import all_names, data_argument, json_option, quiet_option
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT
-from ..options.reading import caching_options, multilabel_option, on_error_option, targets_option
-from ..options.view import reading_for_training
+from ..options.reading import (
+    caching_options,
+    chosen_raw_reading,
+    chosen_reading,
+    multilabel_option,
+    on_error_option,
+    targets_option,
+)
 from ..output.summaries import skipped_lines
 from ..output.text import say
 
@@ -46,7 +52,8 @@ def cache(
     """Parse data once into a binary cache.
 
     train, predict, evaluate and compare read a cache like any other file, with the same results. DATA are files, or -
-    for standard input. A cache has checksums: a damaged one is rejected.
+    for standard input. A cache has checksums: a damaged one is rejected. Rows are cached as they are; models that a
+    single learner has trained on files of text or categories predict from a cache built with --normalize l2.
     """
     if multilabel and targets:
         raise click.UsageError("--multilabel and --regression are mutually exclusive; use one")
@@ -70,7 +77,8 @@ def _build(
     from ..output.reporter import reported_batches
 
     origin = Origin(sources=fingerprints(data), multilabel=False if targets else multilabel, targets=targets)
-    reading, kinds = reading_for_training(options, data), {"multilabel": multilabel, "targets": targets}
+    chosen = chosen_reading if options["normalize"] == "l2" else chosen_raw_reading
+    reading, kinds = chosen(options, data), {"multilabel": multilabel, "targets": targets}
     with (
         open_data(data, reading, "float64", **kinds, on_error=on_error, keep=keep) as stream,
         CacheBuilder(path, reading, origin, stream.multilabel, keep) as builder,

@@ -45,7 +45,7 @@ EXAMPLES = (
 )  # fmt: skip
 @click.option(
     "--auto", is_flag=True,
-    help="Also train several learners on different views of the rows and mix them, as train --auto does.",
+    help="Also train several learners on different views of the rows and mix them, as train does by default.",
 )  # fmt: skip
 @click.option("--grid", is_flag=True, help="Also try several parameters of each rule; show the best and the default.")
 @settings_options

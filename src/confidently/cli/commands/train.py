@@ -12,7 +12,7 @@ from ..options.arguments import POSITIVE_INTEGER, data_argument, is_given, json_
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
-from ..options.learner import check_auto, learner_options
+from ..options.learner import BY_DEFAULT, choose_auto, learner_options
 from ..options.reading import on_error_option, reading_options
 from ..options.regression import choose_task, task_option
 from ..options.rules import rule_options
@@ -67,9 +67,9 @@ _OPTIONS = [
 
 EXAMPLES = (
     "confidently train messages.jsonl -o spam.cw",
-    "confidently train clicks.csv --label click --rule logistic -o clicks.cw",
+    "confidently train clicks.csv --label click -o clicks.cw",
+    "confidently train clicks.csv --label click --rule arow -o one.cw",
     "confidently train messages.jsonl --passes 9 --holdout 0.1 --early-stop -o b.cw",
-    "confidently train clicks.csv --label click --auto -o auto.cw",
     "confidently train clicks.csv --label price -o price.cw",
 )
 
@@ -87,12 +87,17 @@ EXAMPLES = (
 def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     """Train a classifier or a regression on data of any size in little memory.
 
+    By default, several learners are trained and their predictions mixed (--auto). An option that they do not have,
+    such as --rule arow, trains a single learner: 3 to 20 times as fast, with a smaller model and more errors on most
+    data. Options of the sections Rule and Learner are such, except --dtype, --multilabel, --classes and --regression.
+
     DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two classes, the
     second in sorted order is positive. Every row is predicted before training on it; the fraction
     of rows misclassified is the progressive validation error. With --regression labels are numbers, and the root mean
     squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the model.
     """
     _check_usage(ctx, data, options)
+    by_default = choose_auto(ctx, options)
     from ...tasks.table import BINARY, NUMBERS
     from ..output.summaries import saved, training_text
     from ..training.learner import LearnerTraining
@@ -103,6 +108,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
         report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
         if choose_task(ctx, data, options, report):
             report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
+        if by_default:
+            report.note("learner", BY_DEFAULT.format(options["rule"]), auto=True)
         if on_cluster(options):
             from ..training.cluster import train_on_cluster
 
@@ -121,7 +128,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
     _check_validation(ctx, options)
     check_shuffle(ctx, options)
-    check_auto(ctx, options)
     check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_INIT_MODEL)
 

@@ -8,9 +8,11 @@ import click
 
 from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
 from ...tasks.names import MULTICLASS_NAMES
+from ..inputs import is_stack
 from .arguments import is_given, names_of
 from .reading import multilabel_option
-from .sections import LEARNER, adding
+from .sections import LEARNER, RULE, adding
+from .training import continued_model
 from .view import VIEW_OPTIONS
 
 if TYPE_CHECKING:
@@ -82,11 +84,13 @@ _SETTINGS = [
     classes_option,
 ]
 AUTO_KEEPS = ("auto", "dtype", "classes", "multilabel", "regression")  # options of a learner that go with --auto
+BY_DEFAULT = "several learners are trained and mixed (--auto); --rule {} trains a single one, which is faster"
 _LEARNER = [
     click.option(
         "--auto",
         is_flag=True,
-        help="Train several learners on different views of the rows and mix their predictions; nothing is to be tuned.",
+        help="Mix several learners on different views of the rows; nothing is to be tuned.  "
+        "[default: yes, without options of a single one]",
     ),
     _COVARIANCE_OR_AUTO,
     *_SETTINGS,
@@ -169,19 +173,29 @@ def estimator_entries(options: dict[str, Any]) -> dict[str, Any]:
     return {"multiclass": options["multiclass"], "calibration": calibration}
 
 
-def check_auto(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Reject options of a single learner next to ``--auto``."""
-    if not options["auto"]:
-        return
-    sections = ("Rule", "Learner")
+def choose_auto(ctx: click.Context, options: dict[str, Any]) -> bool:
+    """Set ``--auto`` if no option of a single learner is given; return whether that starts a stack.
+
+    A model to continue stays what it is.
+
+    Raises
+    ------
+    click.UsageError
+        If options of a single learner are given next to ``--auto``.
+    """
     given = [
         max(parameter.opts, key=len)
         for parameter in ctx.command.params
-        if getattr(parameter, "section", None) in sections and parameter.name not in AUTO_KEEPS
+        if getattr(parameter, "section", None) in (RULE, LEARNER) and parameter.name not in AUTO_KEEPS
         and is_given(ctx, str(parameter.name))
     ]  # fmt: skip
-    if given:
-        raise click.UsageError(f"--auto chooses its learners; omit {', '.join(given)}")
+    if options["auto"]:
+        if given:
+            raise click.UsageError(f"--auto chooses its learners; omit {', '.join(given)}")
+        return False
+    continued = continued_model(options)
+    options["auto"] = not given and (continued is None or is_stack(continued))
+    return options["auto"] and continued is None
 
 
 def chosen_classes(text: str | None) -> list[int | str]:

@@ -28,6 +28,11 @@ READING = (
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
+NEEDS_ROWS = "--view {} needs rows as they are; build the cache with confidently cache --normalize none"
+NEEDS_ROWS_STACK = (
+    "several learners (--auto) need rows as they are; build the cache with confidently cache --normalize none, or "
+    "train a single learner, such as --rule arow"
+)
 COUNTING = tuple(
     name for name in READING if name not in ("vocabulary", "normalize", "zeros")
 )  # for words to be counted
@@ -41,6 +46,14 @@ def _only(*names: str) -> Any:
         multiple=True,
         callback=all_names,
         help="Tables: read no features but those of these columns. VW text: of these namespaces. Repeatable.",
+    )
+
+
+def _normalize(default: str) -> Any:
+    return click.option(
+        "--normalize",
+        type=click.Choice(["l2", "none"]),
+        help=f"Scale every row to unit L2 norm, or leave it.  [default: {default}]",
     )
 
 
@@ -153,11 +166,7 @@ _OPTIONS = [
         metavar="NAME",
         help="Text: read files in this encoding, such as latin-1, cp1252 or utf-16.  [default: utf-8]",
     ),
-    click.option(
-        "--normalize",
-        type=click.Choice(["l2", "none"]),
-        help="Scale every row to unit L2 norm, or leave it.  [default: none for svmlight, otherwise l2]",
-    ),
+    _normalize("l2; svmlight and several learners: none"),
     click.option(
         "--zeros", is_flag=True, help="Tables: keep numbers that are 0, which views can tell from missing ones."
     ),
@@ -188,7 +197,8 @@ multilabel_option = click.option(
 )
 _NAMED = dict(zip(READING, _OPTIONS, strict=True))
 reading_options = adding(_OPTIONS, "Reading data")
-caching_options = adding((_NAMED | {"only": _only("--only")}).values(), "Reading data")  # --keep is another one
+_OF_CACHES = {"only": _only("--only"), "normalize": _normalize("none")}  # of which --keep is another option
+caching_options = adding((_NAMED | _OF_CACHES).values(), "Reading data")
 counting_options = adding([_NAMED[name] for name in COUNTING], "Reading data")
 new_data_options = adding(_NEW_DATA_OPTIONS)  # of a command that reads data for a trained model
 
@@ -199,11 +209,12 @@ def opening_of(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def chosen_reading(
-    options: dict[str, Any], data: Sequence[str], view: View | None = None, infer: bool = True
+    options: dict[str, Any], data: Sequence[str], view: View | None = None, infer: bool = True, stack: bool = False
 ) -> ReaderOptions:
     """Return how to read the data by the options of :func:`reading_options`, for a view if any.
 
-    Caches store how they were read. Without ``infer``, what columns hold is left open.
+    Caches store how they were read. Without ``infer``, what columns hold is left open. Of a ``stack``, ``view`` is one
+    of several.
     """
     from ...data import ReaderOptions
     from ...data.formats.inference import infer_columns
@@ -217,9 +228,7 @@ def chosen_reading(
         if given:
             raise click.UsageError(f"a cache stores how its rows were read; omit {listed(given)}")
         if view is not None and view.takes_values and cached.file_format.columns and not cached.zeros:
-            raise click.UsageError(
-                f"--view {view.name} needs rows as they are; build the cache with --normalize none --zeros"
-            )
+            raise click.UsageError(NEEDS_ROWS_STACK if stack else NEEDS_ROWS.format(view.name))
         return cached
     try:
         given["format"] = given.get("format") or format_of(files)
@@ -246,7 +255,7 @@ def chosen_raw_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOp
 
     if not _is_cached(data) and options["normalize"] is None:
         options = options | {"normalize": "none"}
-    return chosen_reading(options, data, Standard())
+    return chosen_reading(options, data, Standard(), stack=True)
 
 
 def chosen_counting(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:

@@ -11,9 +11,9 @@ from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
 from ..inputs import kind_of_model
 from .arguments import is_given, listed
-from .files import CHECKPOINT
 from .reading import chosen_reading
 from .sections import LEARNER, adding
+from .training import continued_model
 
 if TYPE_CHECKING:
     from ..output.progress import Quiet
@@ -65,8 +65,7 @@ def _known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
         if of_classes:
             raise click.UsageError(f"{listed(of_classes)}: not supported for a regression, which predicts one number")
         return True
-    continued = options["init_model"] or (options["resume"] and f"{options['output_path']}{CHECKPOINT}")
-    if chosen is None and continued and (kind := kind_of_model(continued)) is not None:
+    if chosen is None and (continued := continued_model(options)) and (kind := kind_of_model(continued)) is not None:
         return kind == "regression"
     return False if chosen is False or of_classes or rule is not None else None
 

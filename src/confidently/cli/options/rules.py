@@ -51,8 +51,8 @@ rule_options = adding(
 [
     click.option(
         "--rule", metavar="NAME",
-        help="Train with this update rule; confidently rules lists them, and rules NAME explains its parameters.  "
-        "[default: arow; regression: ridge]",
+        help="Train a single learner with this update rule; confidently rules lists them.  [default: see "
+        "--auto; of a single one arow, of numbers ridge]",
     ),
     *(
         click.option(f"--{name}", PREFIX + name, type=float, metavar="FLOAT", help=parameter_help(name))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection
 from typing import Any
 
 import click
 
 from .arguments import NONNEGATIVE_INTEGER, POSITIVE_INTEGER, Integer, is_given, listed, quiet_option
-from .files import INPUT, MODEL_OUTPUT
+from .files import CHECKPOINT, INPUT, MODEL_OUTPUT
 
 # Options that change how to train but not the model: they may differ when training resumes.
 NOT_IN_MODEL = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume", "jobs")
@@ -51,6 +52,14 @@ def saving_options(rows_noun: str, init_model_help: str) -> list[Any]:
         click.option("--init-model", metavar="MODEL", type=INPUT, help=init_model_help),
         quiet_option,
     ]
+
+
+def continued_model(options: dict[str, Any]) -> str | None:
+    """Return the model or the checkpoint whose training continues; ``None`` if training starts from scratch."""
+    if options["init_model"]:
+        return str(options["init_model"])
+    checkpoint = f"{options['output_path']}{CHECKPOINT}"
+    return checkpoint if options["resume"] and os.path.exists(checkpoint) else None
 
 
 def check_saving(ctx: click.Context, options: dict[str, Any], with_init_model: Collection[str]) -> None:

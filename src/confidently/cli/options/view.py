@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ...views.view import View
 
 STANDARDIZED = "numeric columns are standardized (view standard; --view none to keep them as they are)"
+SCALED = "rows have unit norm (view unit; --view none to keep them as they are)"
 VIEW_OPTIONS = [
     click.option(
         "--view",
@@ -39,7 +40,8 @@ def chosen_view_and_reading(
     """Return the view that the options name, how to read the data for it, and a message for the user.
 
     If no view is named, numeric columns of tables are standardized, or with ``standardize=False`` read as they are.
-    Rows that ``--normalize l2`` scales are not.
+    Rows that ``--normalize l2`` scales are not. Other rows of named features have unit norm: they are read so, or have
+    the view ``unit`` if a cache has them as they are.
 
     Raises
     ------
@@ -47,22 +49,21 @@ def chosen_view_and_reading(
         If there is no such view, views cannot follow each other, or ``--pairs`` does not name two columns.
     """
     from ...data.sources.paths import expand_paths
+    from ...data.stream import cached_reading
     from ...learner.tables import view_of_files
+    from ...views.unit import Unit
 
     named, scaled = options["view"] is not None, options["normalize"] == "l2"
-    view = _view(options, None)
+    view, files = _view(options, None), expand_paths(data)
     reading = chosen_reading(options, data, view)
     if named or scaled:
         return view, reading, ""
-    default, reading = view_of_files(expand_paths(data), reading)
+    default, reading = view_of_files(files, reading)
+    if default is None and reading.named and reading.normalize == "none" and cached_reading(files, None) is not None:
+        return _view(options, Unit()), reading, SCALED
     if default is None or not standardize:
         return view, reading, ""
     return _view(options, default), reading, STANDARDIZED
-
-
-def reading_for_training(options: dict[str, Any], data: Sequence[str]) -> ReaderOptions:
-    """Return how training reads the data, unless a view is named."""
-    return chosen_view_and_reading(options | {"view": None, "pairs": ()}, data)[1]
 
 
 def _view(options: dict[str, Any], first: View | None) -> View | None:

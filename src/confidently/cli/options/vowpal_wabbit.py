@@ -66,7 +66,7 @@ INSTEAD = {
     ("--nn",): "networks are not available; use --view cosines or --view pairs",
     ("--active",): "use confidently.active in Python",
     ("--bootstrap", "--confidence"): "use confidently predict --std",
-    ("--boosting",): "use --auto, which mixes several learners",
+    ("--boosting",): "nothing is needed: several learners are mixed",
     ("--sort_features",): "nothing is needed: rows are sorted",
     ("--hash",): "names are always hashed whole, or kept with --vocabulary",
 }

@@ -1,0 +1,245 @@
+// Conformal prediction from a stream: what a prediction says of the true class before the label is used is a
+// conformity score, so the stream itself calibrates sets of classes, at any level, and shows when it cannot. No row is
+// held out (docs/promises.md).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+#include "tasks/calibration.hpp"
+
+namespace confidently {
+
+// The logarithm of the odds of a probability.
+inline double log_odds(double p) {
+    const double inside = std::clamp(p, kMinProbability, 1.0 - kMinAnswered);
+    return std::log(inside / (1.0 - inside));
+}
+
+// What was learned of early rows counts less, since they were predicted worse: the weights of rows grow with the square
+// of their number, and by 1/2000 a row later on.
+inline double growth(double rows) { return 1.0 + std::max(2.0 / rows, 1.0 - kDecay); }
+
+// f(expert, lane) of all experts and lanes.
+template <int experts, int lanes, class F>
+constexpr std::array<double, experts * lanes> each(F f) {
+    std::array<double, experts * lanes> found{};
+    for (int j = 0; j < experts * lanes; ++j) found[j] = f(j / lanes, j % lanes);
+    return found;
+}
+
+// What must be changed of the level of error that is asked for, so that sets cover what they should. Learners follow
+// the level at their own rates (adaptive conformal inference: Gibbs & Candes 2021); their mean, by how well each has
+// predicted of late, needs no rate (Gibbs & Candes 2024). For several levels at once, which are lanes of the loops.
+struct Levels {
+    static constexpr std::array<double, 4> error{0.2, 0.1, 0.05, 0.01}, pace{0.56, 1.0, 0.5, 0.1};
+    static constexpr std::array<double, 4> rates{0.001, 0.003, 0.01, 0.03};  // times the pace of the level
+    static constexpr int lanes = error.size(), experts = rates.size(), n = experts * lanes, at_mean = 2 * n,
+                         size = at_mean + lanes + 1;
+    static constexpr int rows_between = 32;        // after which weights are balanced
+    static constexpr double redistributed = 0.03;  // part of the weights that is then divided equally
+    static constexpr double sharpness = 0.24;      // of the weights, for losses relative to error (1 - error)
+    // (experts x lanes) changes of the levels, then the experts' weights; the mean of what these say; the rows
+    double* state;
+
+    static void begin(double* state) {
+        std::fill_n(state, size, 0.0);
+        std::fill_n(state + n, n, 1.0 / experts);
+    }
+
+    // p: the p-value of what was true, which is in the sets of lower levels
+    void learn(double p) const {
+        static constexpr auto errors = each<experts, lanes>([](int, int l) { return error[l]; });
+        static constexpr auto sharp =
+            each<experts, lanes>([](int, int l) { return sharpness / (error[l] * (1.0 - error[l])); });
+        static constexpr auto rate = each<experts, lanes>([](int i, int l) { return rates[i] * pace[l]; });
+        double *change = state, *weight = state + n;
+        for (int j = 0; j < n; ++j) {  // without branches, so that compilers make vectors of it
+            const double above = p - errors[j] - change[j], missed = 0.5 - std::copysign(0.5, above);
+            const double side = errors[j] - missed;
+            const double factor = 1.0 - sharp[j] * side * above;  // at least 1/2
+            weight[j] *= 0.5 * (factor + 0.5 + std::fabs(factor - 0.5));
+            change[j] += rate[j] * side;
+        }
+        double& rows = state[at_mean + lanes];
+        if (std::int64_t(rows += 1.0) % rows_between == 0) balance(rows);
+    }
+
+  private:
+    void balance(double rows) const {
+        const double part = std::min(1.0, rows_between * (growth(rows) - 1.0));
+        for (int l = 0; l < lanes; ++l) {
+            double total = 0.0, said = 0.0;
+            for (int i = 0; i < experts; ++i) {
+                total += state[n + i * lanes + l];
+                said += state[n + i * lanes + l] * state[i * lanes + l];
+            }
+            state[at_mean + l] += part * (said / total - state[at_mean + l]);
+            for (int i = 0; i < experts; ++i) {
+                double& weight = state[n + i * lanes + l];
+                weight = (1.0 - redistributed) * weight / total + redistributed / experts;
+            }
+        }
+    }
+};
+
+// Rows by bins; old ones count less, since what a row adds grows.
+struct Counts {
+    static constexpr int group = 8;
+    static constexpr double largest_gain = 1e100;
+    double* state;  // what a row adds, the sum, the rows so far, the sums of groups of bins, and the bins
+    int bins;
+
+    static constexpr int size(int bins) { return 3 + bins / group + bins; }
+    double& gain() const { return state[0]; }
+    double& total() const { return state[1]; }
+    double& seen() const { return state[2]; }
+    double& sum(int j) const { return state[3 + j]; }
+    double& bin(int k) const { return state[3 + bins / group + k]; }
+    double rows() const { return total() / gain(); }
+
+    // The rows below a place, of those in its bin in proportion.
+    double below(double z) const {
+        const int at = static_cast<int>(z), groups = at / group;
+        const double* bin_of_group = &bin(groups * group);
+        std::array<double, 4> found{};  // without branches that depend on the place
+        for (int j = 0; j < bins / group; j += 4) add_first(&sum(j), groups - j, found);
+        for (int k = 0; k < group; k += 4) add_first(bin_of_group + k, at - groups * group - k, found);
+        return ((found[0] + found[1]) + (found[2] + found[3]) + (z - at) * bin(at)) / gain();
+    }
+
+    // growth: of what a row adds, from this one to the next
+    void add(int k, double growth) const {
+        bin(k) += gain();
+        sum(k / group) += gain();
+        total() += gain();
+        age(growth);
+    }
+
+    void age(double growth) const {
+        seen() += 1.0;
+        gain() *= growth;
+        if (!(gain() > largest_gain)) return;
+        for (int k = 0; k < bins; ++k) bin(k) /= gain();
+        for (int j = 0; j < bins / group; ++j) sum(j) /= gain();
+        total() /= gain();
+        gain() = 1.0;
+    }
+
+  private:
+    // Adds the first n of four numbers.
+    static void add_first(const double* numbers, int n, std::array<double, 4>& sums) {
+        static constexpr std::array<double, 8> ones{1.0, 1.0, 1.0, 1.0};
+        const double* one = ones.data() + 4 - std::clamp(n, 0, 4);
+        for (int i = 0; i < 4; ++i) sums[i] += one[i] * numbers[i];
+    }
+};
+
+// Tests whether rows could have come in any other order: their p-values would be uniform, or larger while the learner
+// improves. Bets that they are small, which begin after every 32 rows, reach 1/level with a probability of at most
+// `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew.
+struct Martingale {
+    static constexpr std::array<double, 2> powers{0.3, 0.7};  // a bet multiplies by c p^(c - 1)
+    static constexpr int size = 4 + powers.size(), rows_between = 32;
+    static constexpr double level = 0.01;
+    double* state;
+
+    static void begin(double* state) {
+        std::fill_n(state, size, 0.0);
+        state[3] = 1.0;
+    }
+
+    double& rows() const { return state[0]; }     // since it began
+    double& alarms() const { return state[1]; }   // so far
+    double& quiet() const { return state[2]; }    // rows since the last alarm, or the first row
+    double& product() const { return state[3]; }  // of the p-values of which bets are still to be settled
+    double& capital(int i) const { return state[4 + i]; }
+
+    void learn(double p) const {
+        quiet() += 1.0;
+        product() *= p;
+        if (std::int64_t(rows() += 1.0) % rows_between == 0) settle();
+    }
+
+  private:
+    void settle() const {
+        const double turn = rows() / rows_between, begun = 1.0 / (turn * (turn + 1.0)), log_p = std::log(product());
+        product() = 1.0;
+        double sum = 0.0;
+        for (std::size_t i = 0; i < powers.size(); ++i)
+            sum += capital(i) =
+                (capital(i) + begun) * std::exp((powers[i] - 1.0) * log_p + rows_between * std::log(powers[i]));
+        if (sum * level < powers.size()) return;
+        alarms() += 1.0;
+        rows() = quiet() = 0.0;
+        for (std::size_t i = 0; i < powers.size(); ++i) capital(i) = 0.0;
+    }
+};
+
+// Sets of classes, or of labels. The score of a class is the logarithm of its odds. Its p-value is the part of the rows
+// before, of any class or of this one, whose class had a smaller score; a set has all classes whose p-value exceeds the
+// level of error, as changed by Levels. state: for rows of any class the levels, the scores and the martingale, how
+// sure answers were and how many of these were wrong; then the levels and the scores by class.
+struct ConformalSets {
+    static constexpr int bins = 96, counts = Counts::size(bins);
+    static constexpr double least = -10.0, width = 0.25;  // bins of scores
+    static constexpr double answer_width = 0.125;         // bins of the scores of answers, from 0
+    static constexpr double answer_growth = 1.0001;       // of what a row adds to answers, which count for longer
+    static constexpr double borrowed = 20.0;              // rows of any class count so much among those of one
+    static constexpr int at_scores = Levels::size, at_martingale = at_scores + counts,
+                         at_answers = at_martingale + Martingale::size, at_mistakes = at_answers + counts,
+                         at_own_levels = at_mistakes + counts, at_classes = at_own_levels + Levels::size;
+    double* state;
+
+    static constexpr int size(int classes) { return at_classes + classes * counts; }
+
+    static void begin(double* state, int classes) {
+        std::fill_n(state, size(classes), 0.0);
+        Levels::begin(state);
+        Levels::begin(state + at_own_levels);
+        Martingale::begin(state + at_martingale);
+        for (const int at : {at_scores, at_answers, at_mistakes}) state[at] = 1.0;
+        for (int k = 0; k < classes; ++k) state[at_classes + k * counts] = 1.0;
+    }
+
+    // The p-values of class k: among rows of any class, and of its own.
+    std::pair<double, double> p_values(double score, int k) const { return p_values_at(place(score, least, width), k); }
+
+    // score: of the row's class k, or of one of its labels
+    void learn(double score, int k) const {
+        const double z = place(score, least, width);
+        const auto [of_all, of_own] = p_values_at(z, k);
+        Levels{state}.learn(of_all);
+        Levels{state + at_own_levels}.learn(of_own);
+        Martingale{state + at_martingale}.learn(of_all);
+        for (const Counts& one : {all(), own(k)}) one.add(static_cast<int>(z), growth(one.seen() + 1.0));
+    }
+
+    // score: of the most probable class
+    void answer(double score, bool wrong) const {
+        const int at = static_cast<int>(place(score, 0.0, answer_width));
+        Counts{state + at_answers, bins}.add(at, answer_growth);
+        const Counts mistakes{state + at_mistakes, bins};
+        wrong ? mistakes.add(at, answer_growth) : mistakes.age(answer_growth);
+    }
+
+  private:
+    Counts all() const { return {state + at_scores, bins}; }
+    Counts own(int k) const { return {state + at_classes + k * counts, bins}; }
+
+    std::pair<double, double> p_values_at(double z, int k) const {
+        const double below = all().below(z), rows = all().rows();
+        const double among = rows > 0.0 ? borrowed * below / rows : 0.0;
+        return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + borrowed + 1.0)};
+    }
+
+    static double place(double score, double first, double step) {
+        const double z = (score - first) / step;
+        return z > 0.0 ? std::min(z, bins - 1e-9) : 0.0;  // also for NaN
+    }
+};
+
+}  // namespace confidently
