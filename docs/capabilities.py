@@ -116,9 +116,6 @@ NO: dict[tuple[str, str], No] = {
     },
     ("serving", "OnlineRegressor"): No("The server learns classes and labels.", "predicts numbers"),
     ("serving", "AutoRegressor"): No("The server learns classes and labels.", "unknown field"),
-    ("dicts_of_labels", "AutoClassifier"): No(
-        "River's stack learns one class per dict; use `OnlineMultiLabelClassifier`.", "use OnlineMultiLabelClassifier"
-    ),
     **{
         (capability, name): No(NO_SCORES, f"no attribute '{method}'")
         for capability, method in (("class_sets", "predict_set"), ("bounded_risk", "abstain"))

@@ -219,8 +219,7 @@ def dicts(s):
 
 
 def dicts_of_labels(s):
-    name = "OnlineMultiLabelClassifier" if s.name == "OnlineClassifier" else s.name
-    model = getattr(river, name)()
+    model = getattr(river, s.name.replace("Classifier", "MultiLabelClassifier"))()
     for x, (a, b) in zip(frame(s.X).to_dict("records"), s.labels.tolist(), strict=True):
         model.learn_one(x, {"a": a, "b": b})
     assert set(model.predict_one({"w0": 1.0})) == {"a", "b"}

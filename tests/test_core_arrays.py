@@ -421,6 +421,27 @@ def see_and_learn(name: str, allowed: tuple[str, ...] = (), lists: bool = False)
     return Call(make, run, ("order: longer", "start: longer", *(f"state.{one}" for one in UNSEEN), *allowed))
 
 
+def score_row(task: str, covariance: str) -> Call:
+    """A call for one member, which sees standardized columns; a matrix of a covariance has pending rows."""
+
+    def make() -> Arrays:
+        row = {"values": np.ones(2), "columns": i32(0, 2), "start": i64(0, 2)}
+        out = {"out": np.zeros((1, 1, 1 if task == "binary" else 3))}
+        state = state_of(task, covariance) | view_arrays("standard")
+        if covariance != "diag":
+            state["state.pending_rows"] = i64(1)
+        return row | state | out
+
+    def run(a: Arrays) -> None:
+        learner = Learner(settings(task, covariance), 2 if task == "binary" else 3, 3).covariance
+        core = learner.compiled() if covariance == "diag" else learner._scorer
+        if not _core.score_row([("standard", True, -1)], [(core, state_in(a))], matrix(a), [0], a["out"]):
+            raise ValueError("columns beyond the weights")
+
+    unread = () if covariance == "diag" else OF_BLOCK
+    return Call(make, run, ("start: decreasing", "out: longer", *(f"{name}: {way}" for name in unread for way in WAYS)))
+
+
 def arms(run: Callable[..., Any], scores: bool = True) -> Call:
     """A call of the weights of arms: two features, of which the first one has met the arms 0 and 2 of three."""
 
@@ -650,6 +671,10 @@ CALLS = {
     ),
     "naive_bayes_learn": naive_bayes_learn(2),
     "naive_bayes_learn of several": naive_bayes_learn(3),
+    "score_row": score_row("binary", "diag"),
+    "score_row of several classes": score_row("joint", "diag"),
+    "score_row of a matrix": score_row("binary", "full"),
+    "score_row of a shared matrix": score_row("joint", "shared"),
     "mixture_learn": mixture(),
     "label_mixtures_learn": label_mixtures(),
     "number_mixture_learn": number_mixture(),

@@ -129,6 +129,7 @@ void bind_predictions(nb::module_& m);
 void bind_views(nb::module_& m);
 void bind_weights(nb::module_& m);
 void bind_stack(nb::module_& m);
+void bind_stack_row(nb::module_& m);
 void bind_build(nb::module_& m);
 
 }  // namespace confidently::python

@@ -16,5 +16,6 @@ NB_MODULE(_core, m) {
     confidently::python::bind_dicts(m);
     confidently::python::bind_views(m);
     confidently::python::bind_stack(m);
+    confidently::python::bind_stack_row(m);
     confidently::python::bind_build(m);
 }

@@ -16,8 +16,8 @@ namespace confidently::python {
 // the number of rows trained on, and one dict per learner
 using Updates = nb::typed<nb::list, Dict>;
 using Learned = nb::typed<nb::tuple, std::int64_t, Updates>;
-// pending rows and weights before a block, the products of its rows, and its updates
-using Block = nb::typed<nb::tuple, std::int64_t, nb::object, nb::object, Updates>;
+// pending rows and weights before a block, the products of its rows, its updates, and the covariances if they changed
+using Block = nb::typed<nb::tuple, std::int64_t, nb::object, nb::object, Updates, nb::object>;
 inline constexpr std::size_t kMaxVectors = std::size_t(1) << 31;
 
 struct ProductLearner {
@@ -95,7 +95,7 @@ struct ProductLearner {
     // Trains on rows first .. last - 1 in their order, with all products, where every covariance is one matrix over the
     // features. The block that the rows continue is given by what was pending before it, the weights then, the products
     // of its rows so far (learners x rows x d) and the updates by them; returns the same of the block that the next
-    // rows will continue.
+    // rows will continue, and the covariances, which are copied where they change.
     template <class Real>
     Block learn_blocks(const Dict& state, Array<Real, 3> weights, Array<Real, 3> covariance, Array<Real, 3> pending,
                        const PythonBlas& blas, const Matrix& matrix, const TrainingRows& examples, int rows_per_block,
@@ -174,7 +174,7 @@ struct ProductLearner {
         }
         auto [before, made] = blocks.open();
         return nb::make_tuple(blocks.pending_before(), array_of(std::move(before)), array_of(std::move(made)),
-                              blocks.rows && pass ? updates(*pass) : nb::list());
+                              blocks.rows && pass ? updates(*pass) : nb::list(), array_of(std::move(blocks.changed())));
     }
 
   private:

@@ -25,12 +25,14 @@ struct DenseState {
     Real* rows(int l) const { return pending + std::size_t(l) * room * features; }
 };
 
-// Rows of a product: fewer are slower, more make a call of one row slower.
-inline constexpr int kSlice = 16;
+// Rows of a product. Products of up to a million terms, which a BLAS does without copying a matrix, are as fast with
+// few rows as with many, and make a call of one row several times as fast; larger ones are slow with few rows.
+inline int rows_of_slice(int features) { return 4.0 * features * features <= 1e6 ? 4 : 16; }
 
 // Rows are learned in blocks, which continue from one call to the next: where a block begins and ends depends on the
 // rows alone. What the rows of a block need is computed in products of one size, that of a slice of the block, so that
-// its bits do not depend on which of the rows a call has.
+// its bits do not depend on which of the rows a call has. The covariances given are only read: they are copied
+// before they change for the first time, which not every call does.
 template <class Real>
 class DenseBlocks {
   public:
@@ -38,8 +40,7 @@ class DenseBlocks {
     DenseBlocks(const Blas<Real>& blas, const DenseState<Real>& state, Sharing sharing, int rows_per_block,
                 std::int64_t may_wait)
         : blas_(blas), s_(state), sharing_(sharing), room_(rows_per_block), may_wait_(may_wait),
-          product_(std::size_t(state.learners) * rows_per_block * state.features),
-          gram_(std::size_t(state.learners) * rows_per_block * rows_per_block) {}
+          product_(std::size_t(state.learners) * rows_per_block * state.features) {}
 
     // Continues a block: its rows so far, what was pending before it, the weights then, and the products of these rows.
     void resume(int rows_so_far, std::int64_t pending_before, const Real* weights, const Real* products) {
@@ -52,9 +53,12 @@ class DenseBlocks {
     // Makes all products that the recursion needs of rows order[0 .. n-1] (nullptr: first, first + 1, ...). Returns how
     // many of the rows keep their digits; if none does, the block has ended.
     int begin(const Rows& all, const std::int64_t* order, std::int64_t first, int n, bool intercept) {
-        const std::size_t d = std::size_t(s_.features), k = std::size_t(room_);
-        block_.assign(k * d, Real(0));
-        fill_rows(all, order, first, n, intercept, s_.features, block_.data() + rows * d);
+        const int slice = rows_of_slice(s_.features), columns = s_.columns;
+        base_ = rows / slice * slice;
+        end_ = std::min(room_, (rows + n + slice - 1) / slice * slice);
+        const std::size_t d = std::size_t(s_.features), own = std::size_t(rows - base_);
+        block_.assign(std::size_t(end_ - base_) * d, Real(0));
+        fill_rows(all, order, first, n, intercept, s_.features, block_.data() + own * d);
         if (rows == 0) {
             if (*s_.pending_rows > may_wait_) flush();
             before_ = *s_.pending_rows;
@@ -70,15 +74,15 @@ class DenseBlocks {
             rows = 0;
             return 0;
         }
-        scores_.resize(k * s_.columns);
-        const int stride = s_.planes * s_.columns;
-        blas_.multiply(1, block_.data(), s_.features, weights_.data(), stride, 0, scores_.data(), s_.columns, room_,
-                       s_.columns, s_.features);
-        start.assign(scores_.begin() + std::size_t(rows) * s_.columns,
-                     scores_.begin() + std::size_t(rows + n) * s_.columns);
+        scores_.resize(std::size_t(end_ - base_) * columns);
+        each_slice([&](std::size_t at, int m) {
+            blas_.multiply(1, block_.data() + at * d, s_.features, weights_.data(), s_.planes * columns, 0,
+                           scores_.data() + at * columns, columns, m, columns, s_.features);
+        });
+        start.assign(scores_.begin() + own * columns, scores_.begin() + (own + n) * columns);
         norm.resize(std::size_t(n));
         for (int i = 0; i < n; ++i) {
-            const Real* row = block_.data() + std::size_t(rows + i) * d;
+            const Real* row = block_.data() + (own + i) * d;
             norm[i] = dot(row, row, s_.features);
         }
         return precise;
@@ -86,7 +90,7 @@ class DenseBlocks {
 
     // of the first n of the rows of begin()
     WholeGram<Real> gram(int l, int n) const {
-        return {gram_.data() + (std::size_t(l) * room_ + rows) * room_, n, rows, room_, room_};
+        return {gram_of(l) + std::size_t(rows - base_) * room_, n, rows, room_, room_};
     }
 
     // Updates means and covariances by what the recursion has found of the block so far, `done` more rows of it; ended:
@@ -118,61 +122,63 @@ class DenseBlocks {
 
     std::int64_t pending_before() const { return before_; }
 
+    // The covariances if they have changed; otherwise nothing.
+    std::vector<Real>& changed() { return changed_; }
+
     int rows = 0;                     // of the block so far
     std::vector<double> start, norm;  // rows x columns scores; |x|^2 of the rows
 
   private:
     std::size_t weights_size() const { return std::size_t(s_.features) * s_.planes * s_.columns; }
+    const Real* gram_of(int l) const { return gram_.data() + std::size_t(l) * (end_ - base_) * room_; }
+    Real* gram_of(int l) { return gram_.data() + std::size_t(l) * (end_ - base_) * room_; }
     Real* products_of(int l) { return product_.data() + std::size_t(l) * room_ * s_.features; }
 
-    // Calls f(first row, rows) for the slices of the block that have some of the next n rows.
+    // Calls f(first row, rows) for the slices of the block that have some of the next rows, counted from the first one.
     template <class F>
-    void each_slice(int n, F&& f) const {
-        for (int at = rows / kSlice * kSlice; at < rows + n; at += kSlice) f(at, std::min(kSlice, room_ - at));
+    void each_slice(F&& f) const {
+        const int slice = rows_of_slice(s_.features);
+        for (int at = base_; at < end_; at += slice) f(std::size_t(at - base_), std::min(slice, end_ - at));
     }
 
     // Returns the number of rows, of n, before the first whose variance has lost its digits.
     int multiply(int n) {
         const int d = s_.features, count = int(before_);
-        const std::size_t k = std::size_t(room_), from = std::size_t(rows) * d, size = std::size_t(n) * d;
-        projected_.resize(k * count);
+        const std::size_t k = std::size_t(room_), own = std::size_t(rows - base_), size = std::size_t(n) * d;
+        const Real* next = block_.data() + own * d;
+        projected_.resize(std::size_t(end_ - base_) * count);
+        gram_.resize(std::size_t(s_.learners) * (end_ - base_) * k);
         int precise = n;
         for (int l = 0; l < s_.learners; ++l) {
-            Real *products = products_of(l), *g = products, *gram = gram_.data() + l * k * k;
+            Real *products = products_of(l) + rows * std::size_t(d), *g = products, *gram = gram_of(l);
             if (rows) {  // those of the rows before stay
-                part_.resize(k * d);
+                part_.resize(block_.size());
                 g = part_.data();
             }
-            if (multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, products + from) > 0) {
-                each_slice(n, [&](int at, int m) {
-                    blas_.multiply(1, block_.data() + std::size_t(at) * d, d, s_.sigma(l), d, 0,
-                                   g + std::size_t(at) * d, d, m, d, d);
+            if (multiply_sparse_rows(next, n, d, s_.sigma(l), d, products) > 0) {
+                each_slice([&](std::size_t at, int m) {
+                    blas_.multiply(1, block_.data() + at * d, d, s_.sigma(l), d, 0, g + at * d, d, m, d, d);
                 });
-                multiply_sparse_rows(block_.data() + from, n, d, s_.sigma(l), d, g + from);
-            } else {
-                if (rows) std::fill_n(g, k * d, Real(0));
-                if (rows) std::copy_n(products + from, size, g + from);
-                if (!rows) std::fill(g + size, g + k * d, Real(0));
+                multiply_sparse_rows(next, n, d, s_.sigma(l), d, g + own * d);
+            } else if (rows) {
+                std::copy_n(products, size, g + own * d);
             }
-            each_slice(count ? n : 0, [&](int at, int m) {
-                Real* projected = projected_.data() + std::size_t(at) * count;
-                blas_.multiply_transposed(block_.data() + std::size_t(at) * d, s_.rows(l), projected, m, count, d);
-                blas_.multiply(-1, projected, count, s_.rows(l), d, 1, g + std::size_t(at) * d, d, m, d, count);
-            });
-            if (rows) {
-                std::copy_n(g + from, size, products + from);
-                std::fill(products + from + size, products + k * d, Real(0));
-            }
-            each_slice(n, [&](int at, int m) {
-                blas_.multiply_transposed(block_.data() + std::size_t(at) * d, products, gram + std::size_t(at) * room_,
-                                          m, room_, d);
+            if (count)
+                each_slice([&](std::size_t at, int m) {
+                    Real* projected = projected_.data() + at * count;
+                    blas_.multiply_transposed(block_.data() + at * d, s_.rows(l), projected, m, count, d);
+                    blas_.multiply(-1, projected, count, s_.rows(l), d, 1, g + at * d, d, m, d, count);
+                });
+            if (rows) std::copy_n(g + own * d, size, products);
+            each_slice([&](std::size_t at, int m) {
+                blas_.multiply_transposed(block_.data() + at * d, products_of(l), gram + at * k, m, room_, d);
             });
             for (int i = 0; i < precise && count; ++i) {
-                const std::size_t at = std::size_t(rows + i);
+                const std::size_t at = own + i;
                 double lost = 0.0;
                 for (int u = 0; u < count; ++u)
                     lost += double(projected_[at * count + u]) * double(projected_[at * count + u]);
-                const double left = gram[at * k + at];
+                const double left = gram[at * k + std::size_t(rows + i)];
                 if (left < kMinFraction * (left + lost)) precise = i;
             }
         }
@@ -208,6 +214,7 @@ class DenseBlocks {
                                        size_.data(), n,       columns * planes};
         update.compute(blas_, products_of(l), d, q.data(), change_.data(), 0, d, scratch_);
         if (c.factor != 1.0) {
+            copy_covariances();
             for (std::int64_t i = 0; i < std::int64_t(d) * d; ++i) s_.sigma(l)[i] *= Real(c.factor);
             for (std::int64_t i = 0; i < std::int64_t(s_.room) * d; ++i) s_.rows(l)[i] *= Real(std::sqrt(c.factor));
         }
@@ -238,8 +245,15 @@ class DenseBlocks {
         *s_.pending_rows = count + more;
     }
 
+    void copy_covariances() {
+        if (!changed_.empty()) return;
+        changed_.assign(s_.covariance, s_.covariance + std::size_t(s_.learners) * s_.features * s_.features);
+        s_.covariance = changed_.data();
+    }
+
     void flush() {
         const int d = s_.features, count = int(*s_.pending_rows);
+        if (count) copy_covariances();
         for (int l = 0; l < s_.learners && count; ++l) {
             blas_.add_gram(s_.sigma(l), d, s_.rows(l), count, -1, 0, d);
             std::fill_n(s_.rows(l), std::size_t(count) * d, Real(0));  // so that equal states are equal bit for bit
@@ -252,8 +266,10 @@ class DenseBlocks {
     Sharing sharing_;
     int room_;                            // rows of a block
     std::int64_t may_wait_, before_ = 0;  // pending rows before the block
-    std::vector<Real> product_, gram_;    // learners x room x d, learners x room x room
+    int base_ = 0, end_ = 0;              // of the slices of the block that the next rows are in
+    std::vector<Real> product_, gram_;    // learners x room x d; learners x rows of these slices x room
     std::vector<Real> weights_;           // before the block
+    std::vector<Real> changed_;           // copies of the covariances
     std::vector<Real> block_, part_, projected_, scores_, lower_, size_, mean_, change_, scratch_;
     std::vector<std::vector<Real>> lost_;  // one list of rows per learner
     std::vector<std::int64_t> plus_;

@@ -26,7 +26,8 @@ struct Bins {
         const auto n = static_cast<std::int64_t>(state.size("bins.knots", 1)) + 1;
         Bins view{FirstValues(state, name, n - 1, undo), n, {}, {}};
         std::int64_t next = 0;
-        for (std::int32_t j = 0; j < n_features(state); ++j) {
+        const std::int64_t columns = n_features(state);
+        for (std::int32_t j = 0; j < columns; ++j) {
             const std::int8_t kind = view.first.kind[j];
             view.start.push_back(static_cast<std::int32_t>(next));
             next += kind == Kind::plain ? 1 : kind == Kind::missing ? n + 1 : n;

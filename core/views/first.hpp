@@ -16,9 +16,10 @@ struct First {
 
     template <class State>
     static First open(const State& state, Undo<double>*) {
-        const First view{state.template array<std::int32_t>("first.place", n_features(state))};
+        const std::int64_t n = n_features(state);
+        const First view{state.template array<std::int32_t>("first.place", n)};
         const std::int64_t size = state.template array<std::int64_t>("first.size", 1)[0];
-        for (std::int64_t j = 0; j < n_features(state); ++j)
+        for (std::int64_t j = 0; j < n; ++j)
             if (view.place[j] >= size) throw std::invalid_argument("first.place does not match first.size");
         return view;
     }

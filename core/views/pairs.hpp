@@ -29,9 +29,10 @@ struct Pairs {
     template <class State>
     static Pairs open(const State& state, Undo<double>*) {
         const auto n_groups = static_cast<std::int64_t>(state.size("pairs.crossed"));
-        const Pairs view{PairTable::open(state), state.template array<std::int32_t>("pairs.group", n_features(state)),
+        const std::int64_t n = n_features(state);
+        const Pairs view{PairTable::open(state), state.template array<std::int32_t>("pairs.group", n),
                          state.template array<std::int8_t>("pairs.crossed", n_groups, n_groups), n_groups};
-        for (std::int64_t j = 0; j < n_features(state); ++j)
+        for (std::int64_t j = 0; j < n; ++j)
             if (view.group[j] >= n_groups) throw std::invalid_argument("pairs.group does not match pairs.crossed");
         return view;
     }

@@ -406,7 +406,7 @@ class ProductLearner:
             NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
         known: list[dict[str, Any]],
-    ) -> tuple[int, object, object, list[dict[str, Any]]]: ...
+    ) -> tuple[int, object, object, list[dict[str, Any]], object]: ...
     @overload
     def learn_blocks(
         self,
@@ -428,7 +428,7 @@ class ProductLearner:
             NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu", writable=False)
         ],
         known: list[dict[str, Any]],
-    ) -> tuple[int, object, object, list[dict[str, Any]]]: ...
+    ) -> tuple[int, object, object, list[dict[str, Any]], object]: ...
 
 def wider_row(
     matrix: Matrix,
@@ -1053,6 +1053,13 @@ def number_mixture_learn(
     shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
+def score_row(
+    views: Sequence[tuple[str, bool, int]],
+    members: Sequence[tuple[LearnerSettings, dict[str, Any]]],
+    matrix: Matrix,
+    numbers: Sequence[int],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+) -> bool: ...
 def build() -> dict[str, Any]:
     """
     Return how the module was built, which instruction sets the processor has, and which of the paths for them is taken.

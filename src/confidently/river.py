@@ -9,10 +9,18 @@ if find_spec("river") is None:
 
 from .estimators.river import (
     AutoClassifier,
+    AutoMultiLabelClassifier,
     AutoRegressor,
     OnlineClassifier,
     OnlineMultiLabelClassifier,
     OnlineRegressor,
 )
 
-__all__ = ["AutoClassifier", "AutoRegressor", "OnlineClassifier", "OnlineMultiLabelClassifier", "OnlineRegressor"]
+__all__ = [
+    "AutoClassifier",
+    "AutoMultiLabelClassifier",
+    "AutoRegressor",
+    "OnlineClassifier",
+    "OnlineMultiLabelClassifier",
+    "OnlineRegressor",
+]

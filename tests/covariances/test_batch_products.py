@@ -7,7 +7,7 @@ from scipy.sparse import csr_matrix
 from confidently import RULES, OnlineClassifier, _core, memory
 from confidently.covariances import dense as matrices
 from confidently.covariances import devices as arrays
-from confidently.covariances.batch_products import ProductLearner
+from confidently.covariances.dense import Dense
 from confidently.covariances.settings import Settings
 from confidently.covariances.threads import one_blas_thread
 from confidently.data.memory.matrix import as_matrix
@@ -135,7 +135,7 @@ def test_blocks_of_sparse_and_dense_rows(monkeypatch, covariance, task, dtype, s
     assert 30 < np.count_nonzero(X.getnnz(axis=1) < 0.03 * 150) < 90
     options = {"task": task, "classes": classes, "covariance": covariance, "dtype": dtype}
     if not small or (covariance, task) == ("full", "joint"):
-        monkeypatch.setattr(ProductLearner, "is_small", lambda self: False)
+        monkeypatch.setattr(Dense, "core_multiplies", lambda *_: False)
     found = learned("arow", X, y, rows_per_product=30, **options)
     monkeypatch.setattr(matrices, "SMALL", 1000)
     expected = learned("arow", X, y, **options)
@@ -189,7 +189,7 @@ def test_products_of_the_core_equal_those_of_numpy(monkeypatch, rule, covariance
     order, weight = rng.permutation(n), rng.uniform(0.5, 2.0, n)
     learners = []
     for small in (True, False):
-        monkeypatch.setattr(ProductLearner, "is_small", lambda self, small=small: small)
+        monkeypatch.setattr(Dense, "core_multiplies", lambda *_, small=small: small)
         learner = Learner(Settings(rule, covariance, task, average=True, dtype=dtype), classes, X.shape[1])
         for part in np.split(order, [100, 101, 250]):
             learner.learn(as_matrix(X), y, weight=weight, order=part)
@@ -219,7 +219,7 @@ class ForeignArrays(arrays.NumpyArrays):
 def test_products_on_another_device(monkeypatch, task):
     X, y = real_rows("usps pair")
     options = {"task": task, "covariance": "full" if task == "binary" else "shared"}
-    monkeypatch.setattr(ProductLearner, "is_small", lambda self: False)
+    monkeypatch.setattr(Dense, "core_multiplies", lambda *_: False)
     here = learned("cw_stdev", X, y, **options)
     monkeypatch.setattr("confidently.covariances.batch_products.namespace", lambda device, threads: ForeignArrays())
     with one_blas_thread():
@@ -321,3 +321,32 @@ def test_a_long_stream_stays_close_to_the_inverse_of_its_precision(dtype):
     found = learner.covariance_matrix()[0]
     np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
     assert np.linalg.eigvalsh(found).min() > 0
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_an_error_after_blocks_have_ended_leaves_the_matrices(numbers):
+    """The core copies a covariance where it changes, and normal equations are replaced: nothing else keeps them."""
+    X, y, _, _ = load("usps", 200, 10)
+    settings = Settings("ridge", "full", "regression") if numbers else Settings("arow", "full")
+    learner = Learner(settings, 1 if numbers else 2, X.shape[1])
+    labels = np.zeros(len(y), np.int32) if numbers else (y > y.mean()).astype(np.int32)
+    targets = y[:, None].astype(np.float64) if numbers else None
+
+    def learn(part, progress=None):
+        own = None if targets is None else targets[part]
+        learner.learn(as_matrix(X[part]), labels[part], targets=own, progress=progress)
+
+    learn(slice(80))
+    assert learner.state["pending_rows"] > 0
+    before = {name: array.copy() for name, array in learner.state.items()}
+
+    def interrupt(done):
+        if done == 120:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        learn(slice(80, None), interrupt)
+    for name, array in before.items():
+        np.testing.assert_array_equal(learner.state[name], array, err_msg=name)
+    learn(slice(80, None))
+    assert not np.array_equal(learner.state["covariance"], before["covariance"])

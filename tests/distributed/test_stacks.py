@@ -29,7 +29,7 @@ from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.members import ROWS as MIXTURE_ROWS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS, NaiveBayes
 from confidently.stack.stack import HESSIAN
-from confidently.stack.threads import InTurn, _one_thread, members_in_turn, threads_for
+from confidently.stack.threads import _one_thread, members_in_turn, threads_for
 from tests.command_line import process
 
 N = 1600
@@ -234,7 +234,8 @@ def test_several_numbers_are_learned_on_clusters(client):
 
 def test_partitions_leave_the_processors_to_each_other():
     with members_in_turn():
-        assert isinstance(threads_for(4, 10_000), InTurn)
+        with threads_for(4, 10_000) as threads:
+            assert threads is None
         with ThreadPoolExecutor(1) as pool:  # of this thread only
             assert pool.submit(_one_more_thread).result()
     assert _one_more_thread()

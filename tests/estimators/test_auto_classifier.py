@@ -337,12 +337,13 @@ def test_an_interrupted_call_leaves_the_classifier_unchanged(tmp_path, monkeypat
     X, y = words(rows=3000)
     model = AutoClassifier().fit(X[:300], y[:300])
     model.save(tmp_path / "before")
-    monkeypatch.setattr(import_module("confidently.stack.threads"), "processors", lambda: 4)
+    threads = import_module("confidently.stack.threads")
+    monkeypatch.setattr(threads, "processors", lambda: 4)
 
     def interrupted(futures):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("concurrent.futures.wait", interrupted)
+    monkeypatch.setattr(threads, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X, y)
     model.save(tmp_path / "after")

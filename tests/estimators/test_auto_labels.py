@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -271,3 +272,42 @@ def test_a_dict_of_labels_is_no_class_of_a_dict(model):
         model.learn_one({"a": float(known)}, "xy"[known % 2])
     with pytest.raises(TypeError, match="unhashable"):
         model.learn_one({"a": 1.0}, ["sea"])
+
+
+def relevant_in(y):
+    return {name: True for name, one in zip(NAMES, y, strict=True) if one}
+
+
+def test_dicts_with_labels_are_learned_as_the_rows_of_a_file(tmp_path):
+    X, Y = label_sets(1010)
+    Y[0] = 1  # so that both know all labels from the first row on
+    here = river.AutoMultiLabelClassifier()
+    assert (here.predict_one({"c0": 1.0}), here.predict_proba_one({"c0": 1.0}), here.members) == ({}, {}, {})
+    records = [{f"c{j}": v for j, v in enumerate(x)} for x in X.tolist()]
+    for x, y in zip(records, Y.tolist(), strict=True):
+        here.learn_one(x, relevant_in(y))
+    (tmp_path / "rows.jsonl").write_text(as_text(X, Y), encoding="utf-8")
+    with open_stream(str(tmp_path / "rows.jsonl"), normalize="none", zeros=True, label="label") as stream:
+        there = AutoClassifier().fit_stream(stream)
+    stack = there.learner_
+    assert here.members == dict(zip(stack.names, stack.member_weights.tolist(), strict=True))
+    expected = dict(zip(there.classes_.tolist(), there.predict_proba(X[:1])[0].tolist(), strict=True))
+    assert {name: p[True] for name, p in here.predict_proba_one(records[0]).items()} == pytest.approx(expected)
+    assert set(here.predict_one(records[0])) == set(NAMES)
+
+
+def test_dicts_bring_labels_and_an_error_takes_them_back():
+    X, Y = label_sets(130)
+    model = river.AutoMultiLabelClassifier()
+    for i, (x, y) in enumerate(zip(X.tolist(), Y.tolist(), strict=True)):
+        model.learn_one(
+            {f"c{j}": v for j, v in enumerate(x)}, relevant_in(y) | ({"late": i % 2 == 0} if i > 50 else {})
+        )
+    before = model.predict_proba_one({"c0": 1.0})
+    assert set(before) == {*NAMES, "late"}
+    again = pickle.loads(pickle.dumps(model))
+    for bad in ({"c0": float("nan"), "new": 1.0}, {"new": [1]}, {"new": 1e101}):
+        with pytest.raises(ValueError, match=r"."):
+            model.learn_one(bad, {"other": True})
+    assert model.predict_proba_one({"c0": 1.0}) == before == again.predict_proba_one({"c0": 1.0})
+    assert model._rows.core.size == D

@@ -1,6 +1,7 @@
 """AutoClassifier for River: its contract, the choice of members by the first dicts, frames, errors, files."""
 
 import copy
+import json
 import pickle
 
 import numpy as np
@@ -12,6 +13,8 @@ import pandas as pd  # noqa: E402
 from river import checks, datasets, evaluate, metrics, preprocessing  # noqa: E402
 
 import confidently  # noqa: E402
+import confidently.river  # noqa: E402
+from confidently.data import open_stream  # noqa: E402
 from confidently.data.memory.matrix import as_matrix  # noqa: E402
 from confidently.river import AutoClassifier, OnlineClassifier  # noqa: E402
 from confidently.stack.choice import new_stack  # noqa: E402
@@ -72,6 +75,24 @@ def test_it_is_the_stack_of_the_same_rows():
     stack.learn(as_matrix(X), labels)
     assert list(model.members.values()) == pytest.approx(stack.state["mixture.weights"].tolist(), abs=0.05)
     assert (model.members.keys(), model._rows.learner.mistakes < 60) == (dict.fromkeys(stack.names).keys(), True)
+
+
+@pytest.mark.parametrize("kind", ["AutoClassifier", "AutoRegressor"])
+def test_of_more_than_a_thousand_rows_it_is_the_estimator_of_a_file(kind, tmp_path):
+    """Whose members the first thousand choose, with views by quantiles."""
+    pairs = list(rows(1010))
+    if kind == "AutoRegressor":
+        pairs = [(x, x["a"] + (y == "x")) for x, y in pairs]
+    here, there = getattr(confidently.river, kind)(), getattr(confidently, kind)()
+    for x, y in pairs:
+        here.learn_one(x, y)
+    lines = [json.dumps({"label": y} | x) for x, y in pairs]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    options = {"targets": True} if kind == "AutoRegressor" else {}
+    with open_stream(str(tmp_path / "rows.jsonl"), normalize="none", zeros=True, label="label", **options) as stream:
+        there.fit_stream(stream)
+    assert any("bins" in name for name in here.members)
+    assert list(here.members.items()) == list(zip(there.members_, there.weights_.tolist(), strict=True))
 
 
 def test_words_as_names_are_text():

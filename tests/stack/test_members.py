@@ -145,13 +145,14 @@ def test_without_calibration_the_mixture_stays(name):
 
 def test_dicts_are_kept_until_the_members_are_chosen_for_good():
     generator, model, sizes = np.random.default_rng(0), AutoClassifier(), {}
-    for n in range(1, 401):
-        x = {f"f{j}": float(v) for j, v in enumerate(generator.normal(size=30))}
+    for n in range(1, 1004):
+        x = {f"f{j}": float(v) for j, v in enumerate(generator.normal(size=3))}
         model.learn_one(x, bool(x["f0"] > 0))
-        sizes[n] = len(pickle.dumps(model._rows.kept))
-        assert (model._rows.kept is None) == (n >= 100)
-    assert sizes[99] > sizes[50] + 49 * 30 * 8  # with the rows so far
-    assert sizes[400] < sizes[99]
+        if n % 50 < 4:
+            sizes[n] = len(pickle.dumps(model._rows.kept))
+        assert (model._rows.kept is None) == (n >= 1000)
+    assert sizes[953] > sizes[50] + 903 * 3 * 8  # with the rows so far
+    assert sizes[1003] < sizes[50]
 
 
 def test_a_third_class_keeps_what_naive_bayes_has_learned():

@@ -33,9 +33,8 @@ from .host_arrays import BlockUpdate, scipy_blas
 from .open_block import OpenBlock
 from .settings import Settings
 from .state import State
-from .threads import WORTHWHILE, Crew, crew
+from .threads import TILE, Crew, crew
 
-TILE = 64  # the fewest rows of a product; fewer make products slower, more make calls of one row slower
 ROWS_PER_CALL = 4096  # of the core, where it makes all products; an interrupt waits for a call
 
 
@@ -50,16 +49,18 @@ def learn(
     calibrate: bool,
     progressive: Progressive,
     device: str | None,
+    in_core: bool,
     progress: Callable[[int], None] | None,
 ) -> OpenBlock:
     """Train on checked rows, ``rows_per_block`` per block; ``state`` is updated in place.
 
-    Return the block that the next rows continue, given the one that these do.
+    With ``in_core``, the core makes all products, and the covariance is replaced where it changes. Return the block
+    that the next rows continue, given the one that these do.
     """
     first, n = 0, len(examples)
     with crew() if device is None else nullcontext() as threads:
         learner = ProductLearner(settings, sharing, state, rows_per_block, block, device, threads)
-        if device is None and learner.is_small():
+        if in_core:
             learner.learn_small(examples, calibrate, progressive, progress)
             return learner.block
         try:
@@ -93,11 +94,6 @@ class ProductLearner:
             settings.min_variance,
         )  # fmt: skip
 
-    def is_small(self) -> bool:
-        """Return whether the core makes all products: of one matrix over the features, too small to share."""
-        operations = 2.0 * self.room * self.rows**2
-        return self.parts == 1 and operations < WORTHWHILE and self.tile == self.room
-
     def learn_small(
         self, examples: Examples, calibrate: bool, progressive: Progressive, progress: Callable[[int], None] | None
     ) -> None:
@@ -109,13 +105,15 @@ class ProductLearner:
             before, made, known = block.weights, block.products[:, 0], block.updates
         for first in range(0, n, rows):
             last = min(first + rows, n)
-            pending, before, made, known = self.core.learn_blocks(
+            pending, before, made, known, changed = self.core.learn_blocks(
                 self.state, self.state["weights"], self.sigma, self.pending, scipy_blas(), examples.X,
                 examples.compiled(first, last, calibrate, progressive), self.room, self.settings.fit_intercept,
                 self.may_wait, block.pending, before, made, known,
             )  # fmt: skip
             before = before.reshape(-1, *self.state["weights"].shape[1:])
             made = made.reshape(learners, -1, self.rows) if made.size else none
+            if changed.size:
+                self.sigma = self.state["covariance"] = changed.reshape(self.sigma.shape)
             block = OpenBlock(made.shape[1], pending, before, made, known)
             if progress is not None:
                 progress(last)

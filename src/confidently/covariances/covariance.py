@@ -170,8 +170,8 @@ class Covariance:
         """Return a lower bound of the memory that one more feature takes."""
         raise self._undefined("bytes_per_feature")
 
-    def changed_in_place(self, state: State) -> State:
-        """Return the arrays that training writes to; it replaces the others."""
+    def changed_in_place(self, state: State, device: str | None) -> State:
+        """Return the arrays that training on a device writes to; it replaces the others."""
         return state
 
     def flush(self, state: State) -> None:
@@ -206,6 +206,10 @@ class Covariance:
     def compiled(self) -> _core.Learner:
         """Return the compiled learner, which trains row by row."""
         raise self._undefined("compiled")
+
+    def row_scorer(self, state: State) -> _core.Learner:
+        """Return the compiled learner that scores a single row; one without variances if those are of a matrix."""
+        return self.compiled()
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,

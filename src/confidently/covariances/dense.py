@@ -33,7 +33,7 @@ from .host_arrays import NumpyArrays
 from .identity import Identity
 from .settings import Settings
 from .state import COUNT, MAX_MEAN, MAX_PRECISION, MAX_VARIANCE, REAL, Shapes, Size, State, within
-from .threads import crew
+from .threads import TILE, WORTHWHILE, crew
 from .weights import WeightCovariance
 
 # Rows per product by default: D / BLOCK_FRACTION, within these bounds. MAX_PAIRS limits the pairs of a row and a class
@@ -95,6 +95,12 @@ class Dense(WeightCovariance):
     def _stored_type(self, used: int, columns: int) -> str:
         """Return the type of the matrices: float32, rounded after every row, would lose three digits in thousands."""
         return REAL if self._is_small(used, columns) else self.settings.dtype
+
+    def core_multiplies(self, rows: int, columns: int, device: str | None) -> bool:
+        """Return whether the core makes all products: of one matrix over the features, too small to share."""
+        room = self.rows_per_block(rows, columns)
+        operations, one = 2.0 * room * rows**2, self.matrix_size(self.settings, rows, columns) == rows
+        return device is None and one and operations < WORTHWHILE and room < 2 * TILE
 
     # --- the state ----------------------------------------------------------------------------------------------------
 
@@ -183,7 +189,7 @@ class Dense(WeightCovariance):
         rows, _, columns = state["weights"].shape
         used = rows_in_use(state, rows)
         if normal_equations.applies(self.settings):
-            normal_equations.add_held(state, used)
+            normal_equations.add_held(state, used, in_place=True)
         if state["pending_rows"][0]:
             pending = state["pending"][:, : state["pending_rows"][0]]
             self._subtract(state, used, leading_rows(pending, rows, used))
@@ -262,8 +268,12 @@ class Dense(WeightCovariance):
         means = columns if self.sharing == _core.Sharing.shared else 1
         open_block.check(state, rows, self.rows_per_block(used, columns), self._may_wait(used, columns), means)
 
-    def changed_in_place(self, state: State) -> State:
-        replaced = (open_block.PREFIX, normal_equations.PREFIX)
+    def changed_in_place(self, state: State, device: str | None) -> State:
+        replaced: tuple[str, ...] = (open_block.PREFIX, normal_equations.PREFIX)
+        rows, _, columns = state["weights"].shape
+        all_used = rows_in_use(state, rows) == rows
+        if all_used and not self._is_small(rows, columns) and self.core_multiplies(rows, columns, device):
+            replaced = (*replaced, "covariance", *normal_equations.SUMS)
         return {name: array for name, array in state.items() if not name.startswith(replaced)}
 
     # --- training -----------------------------------------------------------------------------------------------------
@@ -271,6 +281,9 @@ class Dense(WeightCovariance):
     def is_row_by_row(self, state: State, device: str | None) -> bool:
         rows, _, columns = state["weights"].shape
         return device is None and self._is_small(rows, columns)
+
+    def row_scorer(self, state: State) -> _core.Learner:
+        return self.compiled() if self.is_row_by_row(state, None) else self._scorer
 
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
@@ -300,7 +313,7 @@ class Dense(WeightCovariance):
         """Count more features as used, which ends the block."""
         before, columns = rows_in_use(state, used), state["weights"].shape[2]
         if normal_equations.applies(self.settings):
-            normal_equations.add_held(state, before)
+            normal_equations.add_held(state, before, in_place=True)
         state.update(open_block.closed(used, self.settings.dtype))
         dtype = self._stored_type(used, columns)
         state["covariance"] = state["covariance"].astype(dtype, copy=False)
@@ -338,7 +351,7 @@ class Dense(WeightCovariance):
         block = learn(
             self.settings, self.sharing, state, open_block.OpenBlock.of(state), examples,
             rows_per_block=self.rows_per_block(used, columns), device=device, calibrate=calibrate,
-            progressive=progressive, progress=progress,
+            progressive=progressive, in_core=self.core_multiplies(used, columns, device), progress=progress,
         )  # fmt: skip
         state.update(block.entries(used, self.settings.dtype))
 
@@ -347,7 +360,7 @@ class Dense(WeightCovariance):
         progress: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
         used, _, columns = state["weights"].shape
-        first, n = 0, len(examples)
+        first, n, in_place = 0, len(examples), not self.core_multiplies(used, columns, device)
         while first < n:
             rows_until_due = normal_equations.rows_until_due(state)
             due, last = int(state["counters"][0]) + rows_until_due, min(first + rows_until_due, n)
@@ -355,9 +368,9 @@ class Dense(WeightCovariance):
             own = replace(progressive.block(first, last), evidence=evidence)
             self._learn_blocks(state, part, device, calibrate, own, None)
             with crew() as threads:
-                normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads))
+                normal_equations.add(state, part, evidence, self.settings, NumpyArrays(threads), in_place)
             if state["counters"][0] == due:
-                normal_equations.add_held(state, used)
+                normal_equations.add_held(state, used, in_place)
                 self.solve(state)
             first = last
             if progress is not None:
@@ -381,16 +394,21 @@ class Dense(WeightCovariance):
 
     def _put_used(self, state: State, work: State, used: int) -> None:
         """Write what :meth:`_of_used` has returned, after training, to the state."""
-        rows = len(state["weights"])
-        if work["covariance"] is not state["covariance"]:
+        rows, own = len(state["weights"]), work["covariance"]
+        if own.shape == state["covariance"].shape and own.dtype == state["covariance"].dtype:
+            state["covariance"] = own  # the same, or a new one after a block
+        else:
             into = leading(state["covariance"], rows, used)
-            into[:] = work["covariance"].reshape(into.shape)
+            into[:] = own.reshape(into.shape)
         if work["pending"] is not state["pending"]:
             into = leading_rows(state["pending"], rows, used)
             into[:] = work["pending"].reshape(into.shape)
-        if used < rows and normal_equations.applies(self.settings):
-            state["precision"][:used, :used] = work["precision"]
-        replaced = (open_block.PREFIX, normal_equations.PREFIX, "pending_rows")
+        replaced: tuple[str, ...] = (open_block.PREFIX, normal_equations.PREFIX, "pending_rows")
+        if normal_equations.applies(self.settings):
+            if used == rows:
+                replaced = (*replaced, *normal_equations.SUMS)
+            else:
+                state["precision"][:used, :used], state["shift"][:used] = work["precision"], work["shift"]
         state.update({name: array for name, array in work.items() if name.startswith(replaced)})
 
     def solve(self, state: State) -> None:
@@ -398,7 +416,7 @@ class Dense(WeightCovariance):
         with crew():  # whose BLAS has one thread: others would spin after such a short call
             found = normal_equations.solve(state, self.settings.prior_variance)
         if found is not None:
-            state["covariance"][0], state["weights"][:, 0] = found
+            state["covariance"], state["weights"][:, 0] = np.ascontiguousarray(found[0])[None], found[1]
             state["pending"][:] = 0.0
             state["pending_rows"][:] = 0
             state.update(open_block.closed(len(state["weights"]), self.settings.dtype))

@@ -102,7 +102,7 @@ class Kernel(Covariance):
         grow_learners(state, grow_common(self.settings, state, new.n_classes))
         return self.settings, state
 
-    def changed_in_place(self, state: State) -> State:
+    def changed_in_place(self, state: State, device: str | None) -> State:
         return {name: state[name] for name in (*common_shapes(self.settings, 0), "dropped")}
 
     def bytes_per_feature(self, state: State) -> int:

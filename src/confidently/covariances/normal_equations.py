@@ -38,6 +38,7 @@ LEAST_ROWS, PERIOD = 16, 1024
 PERIODS_PER_COLUMN = 16
 ROWS_PER_CHUNK = 128
 PREFIX = "held."
+SUMS = ("precision", "shift")
 MAX_HELD = 1e120
 
 
@@ -100,8 +101,13 @@ def rows_until_due(state: State) -> int:
     return due - seen if due > seen else period - seen % period
 
 
-def add(state: State, examples: Examples, evidence: np.ndarray, settings: Settings, arrays: NumpyArrays) -> None:
-    """Add examples, with the evidence that training has recorded of them; the last ones are held until others come."""
+def add(
+    state: State, examples: Examples, evidence: np.ndarray, settings: Settings, arrays: NumpyArrays, in_place: bool
+) -> None:
+    """Add examples, with the evidence that training has recorded of them; the last ones are held until others come.
+
+    ``in_place``: whether the arrays of the sums are written to instead of replaced.
+    """
     rows, first = len(state["shift"]), 0
     while first < len(examples):
         held = len(state["held.evidence"])
@@ -111,23 +117,28 @@ def add(state: State, examples: Examples, evidence: np.ndarray, settings: Settin
             A = np.concatenate([state["held.rows"], A])
             own = np.concatenate([state["held.evidence"], own])
         if len(A) == ROWS_PER_CHUNK:
-            _add(state, A, own, arrays)
+            _add(state, A, own, arrays, in_place)
             A, own = np.zeros((0, 0)), np.zeros((0, 0))
         state["held.rows"], state["held.evidence"] = A, own.copy()
         first += block.n
 
 
-def add_held(state: State, used: int) -> None:
+def add_held(state: State, used: int, in_place: bool) -> None:
     """Add the rows that are held, of which ``used`` features are stored."""
     if len(state["held.evidence"]):
         whole = {"precision": np.ascontiguousarray(state["precision"][:used, :used]), "shift": state["shift"][:used]}
         with crew() as threads:
-            _add(whole, state["held.rows"], state["held.evidence"], NumpyArrays(threads))
-        state["precision"][:used, :used] = whole["precision"]
+            _add(whole, state["held.rows"], state["held.evidence"], NumpyArrays(threads), in_place)
+        if in_place:
+            state["precision"][:used, :used] = whole["precision"]
+        else:
+            state.update(whole)
         state["held.rows"], state["held.evidence"] = np.zeros((0, 0)), np.zeros((0, 0))
 
 
-def _add(state: State, A: np.ndarray, evidence: np.ndarray, arrays: NumpyArrays) -> None:
+def _add(state: State, A: np.ndarray, evidence: np.ndarray, arrays: NumpyArrays, in_place: bool) -> None:
+    if not in_place:
+        state["precision"], state["shift"] = state["precision"].copy(), state["shift"].copy()
     zeta = evidence[:, :1]
     state["shift"] += A.T @ (zeta * evidence[:, 1:])
     arrays.add_gram([(state["precision"], A * np.sqrt(zeta))])

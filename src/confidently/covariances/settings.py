@@ -92,6 +92,9 @@ class Settings:
         ),
     )
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {setting.name: getattr(self, setting.name) for setting in fields(self)}
+
     def __post_init__(self) -> None:
         for setting in fields(self):
             allowed, value = setting.metadata["range"], getattr(self, setting.name)

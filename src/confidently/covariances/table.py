@@ -15,6 +15,7 @@ from .kernel import Kernel
 from .settings import Settings
 from .shared import Shared
 
+COVARIANCE = "_covariance"  # of settings
 COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, Kernel)}
 
 
@@ -95,8 +96,12 @@ def saved_multiclass(rule: Rule, covariance: str, multiclass: str | None) -> str
 
 
 def make_covariance(settings: Settings) -> Covariance:
-    """Return the covariance of a learner with these settings."""
-    return kind_of(settings.covariance).of(settings)
+    """Return the covariance of a learner with these settings, which keep it: learners ask for it all the time."""
+    kept = vars(settings)
+    if COVARIANCE not in kept:
+        kept[COVARIANCE] = kind_of(settings.covariance).of(settings)
+    covariance: Covariance = kept[COVARIANCE]
+    return covariance
 
 
 def resolved(settings: Settings, n_features: int) -> Settings:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 # Floating-point operations in a row from which on a second thread is worth waking: about a millisecond.
 WORTHWHILE = 1e8
+TILE = 64  # the fewest rows of a product; fewer make products slower, more make calls of one row slower
 
 Task = Callable[[int], None]  # takes the number of the thread that runs it
 

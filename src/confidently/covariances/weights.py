@@ -6,6 +6,7 @@ Only :class:`UncorrelatedWeights` assumes a form of Sigma.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -154,7 +155,15 @@ class WeightCovariance(Covariance):
     # --- training and scores ------------------------------------------------------------------------------------------
 
     def compiled(self) -> _core.Learner:
+        return self._learner
+
+    @cached_property
+    def _learner(self) -> _core.Learner:
         return self._compiled(self.compiled_name)
+
+    @cached_property
+    def _scorer(self) -> _core.Learner:
+        return self._learner if self.scoring_name is None else self._compiled(self.scoring_name)
 
     def _compiled(self, name: str) -> _core.Learner:
         settings = self.settings
@@ -173,7 +182,7 @@ class WeightCovariance(Covariance):
 
     def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
         found = np.zeros((X.shape[0], self.settings.task.columns(size.n_classes)))
-        fault = self._compiled(self.scoring_name or self.compiled_name).scores(state, X, found, largest)
+        fault = self._scorer.scores(state, X, found, largest)
         if fault is not None:
             raise InvalidRows(fault)
         return found

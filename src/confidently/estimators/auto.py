@@ -215,6 +215,8 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
         What each contributes to the mixture. They need not be positive. Those of members "of the rest" do not count in
         the sum of 1.
+    alarms_, rows_since_alarm_ : int
+        How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
     rmse_, mae_ : float or ndarray of shape (n_outputs,)
         Progressive validation: root mean squared and mean absolute error of the predictions made in training, each
         before its target was used.

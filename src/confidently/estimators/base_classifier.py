@@ -331,7 +331,8 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
         check_is_fitted(self)
         if self.calibration is None:
             raise ValueError(f"{method}: calibration=None has calibrated nothing; train with calibration='progressive'")
-        return self.learner_.conformal
+        found: ConformalSets = self.learner_.conformal
+        return found
 
     def abstain(self, X: Any, risk: float = 0.01) -> NDArray[np.bool_]:
         """Return which rows to leave unanswered, so that at most a fraction ``risk`` of the answers is wrong.
@@ -485,11 +486,3 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
     @property
     def mistakes_(self) -> int:
         return self._fitted.mistakes
-
-    @property
-    def alarms_(self) -> int:
-        return self._fitted.conformal.alarms
-
-    @property
-    def rows_since_alarm_(self) -> int:
-        return self._fitted.conformal.rows_since_alarm

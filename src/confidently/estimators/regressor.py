@@ -90,6 +90,8 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         Variance of the weights, in the units of the rule.
     noise_variance_ : float or ndarray of shape (n_outputs,)
         Estimated variance of targets around their prediction, without the uncertainty of the weights.
+    alarms_, rows_since_alarm_ : int
+        How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
     rmse_, mae_ : float or ndarray of shape (n_outputs,)
         Progressive validation: root mean squared and mean absolute error of the predictions made in training, each
         before its target was used.

@@ -28,16 +28,16 @@ class Backup:
 
     def __init__(
         self, covariance: Covariance, state: State, examples: Examples, log_loss: np.ndarray | None, row_by_row: bool,
-        size: Size,
+        size: Size, device: str | None,
     ) -> None:  # fmt: skip
-        self._state, self._log_loss = state, log_loss
+        self._state, self._log_loss, self._device = state, log_loss, device
         self._cost = None if log_loss is None else log_loss.copy()
         self._untrained = None if row_by_row or any(state["counters"].tolist()) else (covariance, size)
         self.log: _core.UndoLog | None = None
         if self._untrained:  # large matrices are not copied while they are the prior's
             self._before: State = {}
             return
-        before = dict(covariance.changed_in_place(state))
+        before = dict(covariance.changed_in_place(state, device))
         if row_by_row and not covariance.couples_features and _log_is_smaller(state["weights"], examples, covariance):
             del before["weights"]
             self.log = _core.UndoLog()
@@ -47,7 +47,7 @@ class Backup:
         """Write the arrays back."""
         if self._untrained:
             covariance, size = self._untrained
-            self._before = covariance.changed_in_place(covariance.new_state(size))
+            self._before = covariance.changed_in_place(covariance.new_state(size), self._device)
         for name, array in self._before.items():
             self._state[name][...] = array
         if self.log is not None:
@@ -89,12 +89,13 @@ class Transaction:
     """
 
     def __init__(
-        self, learner: Posterior, without_view: State, examples: Examples, log_loss: np.ndarray | None, row_by_row: bool
+        self, learner: Posterior, examples: Examples, log_loss: np.ndarray | None, row_by_row: bool, device: str | None
     ) -> None:
         self._learner, self._before, self._replaced = learner, dict(learner.state), list[State]()
-        self._backup = Backup(learner.covariance, without_view, examples, log_loss, row_by_row, learner.size)
-        self.log = self._backup.log
         statistics = {} if learner.view is None else learner.view.arrays(self._before)
+        others = {name: array for name, array in self._before.items() if name not in statistics}
+        self._backup = Backup(learner.covariance, others, examples, log_loss, row_by_row, learner.size, device)
+        self.log = self._backup.log
         self._statistics = Statistics(statistics, examples)
         self.counted = self._statistics.log
 

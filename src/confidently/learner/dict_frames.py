@@ -26,7 +26,7 @@ class FrameRows(DictRows):
         if any(name is None for name in names):
             raise ValueError("a class cannot be None")
         in_pieces = any(self.table.get(name) is None for name in names)
-        with self._alone(), self._undone_on_error(in_pieces):
+        with self._alone(), self._undone_on_error(in_pieces=in_pieces):
             self._learn_rows(self._frame(X, training=True), names)
 
     def _learn_rows(self, rows: Any, names: list[Any]) -> None:

@@ -7,7 +7,7 @@ which train on matrices of one row.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import copy, deepcopy
 from math import isfinite
 from typing import Any
@@ -20,7 +20,7 @@ from ..covariances.table import kind_of
 from ..data.class_order import sorted_numbers
 from ..data.classes import ClassTable
 from ..data.features import Features, Strings
-from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, csr_matrix, largest_value
+from ..data.memory.matrix import MAX_COLUMNS, as_matrix, check_weight, largest_value
 from ..data.request import EXACT
 from ..exclusive import ConcurrentUse, Exclusive
 from ..rules.ranges import UNIT, Range, check_choice, check_number
@@ -137,12 +137,22 @@ class DictRows:
     def _learn_matrix(
         self, x: Row, labels: np.ndarray, start: np.ndarray | None, weight: float, **targets: np.ndarray
     ) -> None:
-        with self._alone(), self._undone_on_error():
-            values, columns = self.core.row(x, True, self.largest)
-            self.grow_features()
-            matrix = csr_matrix(values, columns, np.array([0, len(values)]), self.learner.n_features)
-            weights, calibrate = np.array([float(weight)]), self.calibration is not None
-            self.learner.learn(matrix, labels, start, weight=weights, calibrate=calibrate, **targets)
+        with self._alone():
+            known = self.core.size
+            row = self.core.row(x, True, self.largest)
+            with nullcontext() if self.core.size == known else self._undone_on_error(known):
+                if self.core.size > self.learner.n_features:
+                    self.grow_features()
+                self._learn_values(*row, labels, start, weight, **targets)
+
+    def _learn_values(
+        self, values: np.ndarray, columns: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: float,
+        **targets: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Train on a row, for whose features there is room."""
+        matrix, weights = self._matrix(values, columns, self.learner.n_features), np.array([float(weight)])
+        calibrate = self.calibration is not None
+        self.learner.learn(matrix, labels, start, weight=weights, calibrate=calibrate, **targets)
 
     def _class(self, name: Any) -> int:
         """Return the number of a class; make room in the learner for a new one."""
@@ -212,12 +222,13 @@ class DictRows:
                 self.growing = before
 
     @contextmanager
-    def _undone_on_error(self, in_pieces: bool = False) -> Iterator[None]:
+    def _undone_on_error(self, features: int | None = None, in_pieces: bool = False) -> Iterator[None]:
         """Forget new features and classes if the block raises a ``ValueError``; the learner itself undoes its call.
 
-        With ``in_pieces`` there may be several such calls.
+        ``features`` were known before, by default those of now. With ``in_pieces`` there may be several such calls.
         """
-        features, classes, first_two = self.core.size, len(self.table.names), self.table.names[:2]
+        features = self.core.size if features is None else features
+        classes, first_two = len(self.table.names), self.table.names[:2]
         learner = deepcopy(self.learner) if in_pieces else copy(self.learner)
         try:
             yield
@@ -339,8 +350,13 @@ class DictRows:
     def _predict_row(self, x: Row, method: str, *arguments: Any) -> Any:
         values, columns = self.core.row(x, False, self.largest)
         width = self.core.size + bool(len(columns) and columns[-1] == self.core.size)
-        rows = csr_matrix(values, columns, np.array([0, len(values)]), width)
-        return getattr(self._of_width(width), method)(rows, *arguments)
+        return getattr(self._of_width(width), method)(self._matrix(values, columns, width), *arguments)
+
+    def _matrix(self, values: np.ndarray, columns: np.ndarray, width: int) -> _core.Matrix:
+        """Return a row, which was checked when it was read, as a matrix."""
+        matrix = _core.csr(values, columns, np.array([0, len(values)]), width)
+        matrix.checked = self.largest
+        return matrix
 
     def _predict_rows(self, rows: Any, method: str, *arguments: Any) -> Any:
         """Call a method of the learner on rows whose last column represents all unseen features."""

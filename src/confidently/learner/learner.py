@@ -243,7 +243,7 @@ class Learner(Predictor):
         elif not is_checked(examples.X, self.settings.dtype):  # all at once, since a matrix product mixes rows
             check_rows(examples.X, self.settings.dtype)
         self.make_writable()
-        return Transaction(self, self.without_view(self.state), examples, log_loss, row_by_row)
+        return Transaction(self, examples, log_loss, row_by_row, self.device)
 
     def train(
         self, examples: Examples, transaction: Transaction, calibrate: bool, progressive: Progressive,
@@ -351,7 +351,7 @@ class Learner(Predictor):
     def make_writable(self) -> None:
         """Replace arrays of the state that cannot be written to."""
         for name, array in self.state.items():
-            if array.data.readonly:  # memory-mapped by joblib, say
+            if not array.flags.writeable:  # memory-mapped by joblib, say
                 self.state[name] = array.copy()
 
     # --- as plain data -------------------------------------------------------------------------------------------

@@ -194,6 +194,12 @@ class Predictor(Posterior):
         decision, moderated = map(task.by_output, self._moderated(X))
         return decision, task.probabilities(moderated, state)
 
+    @property
+    def scores_rows(self) -> bool:
+        """Whether the core scores a single row, its view included: :meth:`logits_of` or :meth:`numbers_of`."""
+        counts = self.task.regression and self.settings.rule.counts
+        return self.task.moderates and not counts and not self.covariance.keeps_examples
+
     def logits_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the scores of rows as the learner sees them on the scale of log-odds, before the correction.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..data.request import EXACT
 from ..learner.dict_frames import FrameRows
 from ..learner.dict_numbers import checked_target
 from ..learner.dicts import Row
-from ..learner.recipe import one_output
+from ..learner.recipe import ROWS_TO_CHOOSE, one_output
 from ..views.columns import Columns
 from ..wording import counted
 from .choice import new_stack
@@ -26,16 +26,25 @@ from .stack import Stack
 if TYPE_CHECKING:
     import pandas as pd
 
-CHOICES = (1, 10, 100)  # numbers of rows after which the members are chosen, the last time for good
+CHOICES = (1, 10, 100, ROWS_TO_CHOOSE)  # numbers of rows after which the members are chosen, the last time for good
+ONE_OUTPUT = np.zeros(1, np.int32)
 
-Kept = tuple[np.ndarray, np.ndarray, float, float]  # values, columns, class number or target, weight
+
+class Kept(NamedTuple):
+    """One of the first rows: values, columns, class or labels, weight, and the target of a regression."""
+
+    values: np.ndarray
+    columns: np.ndarray
+    labels: np.ndarray
+    weight: float
+    target: float | None
 
 
 class StackRows(FrameRows):
     """A stack of classifiers that trains on dicts.
 
-    One row does not show what the columns are. So the first rows are kept, and the members are chosen after 1, 10 and
-    100 of them; if others are chosen than before, these train on all rows so far. From then on they stay.
+    One row does not show what the columns are. So the first rows are kept, and the members are chosen after 1, 10, 100
+    and 1000 of them; if others are chosen than before, these train on all rows so far. From then on they stay.
     """
 
     def __init__(self, dtype: str = "float64") -> None:
@@ -55,31 +64,31 @@ class StackRows(FrameRows):
         """Return a stack whose members the first rows will choose."""
         return new_stack(len(self.table), n_features, columns, dtype)
 
-    def _examples(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return labels and targets of rows, by the numbers that are kept of them."""
-        return numbers.astype(np.int32), None
-
-    def _learn_matrix(
-        self, x: Any, labels: np.ndarray, start: np.ndarray | None, weight: float, **targets: np.ndarray
-    ) -> None:
+    def _learn_values(
+        self, values: np.ndarray, columns: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: float,
+        **targets: np.ndarray,
+    ) -> None:  # fmt: skip
         if self.kept is None:
-            super()._learn_matrix(x, labels, start, weight, **targets)
-            return
-        with self._alone(), self._undone_on_error():
-            values, columns = self.core.row(x, True, self.largest)
-            self.grow_features()
-            number = targets["targets"][0, 0] if targets else labels[0]
-            self._learn_kept((np.array(values), np.array(columns), float(number), float(weight)))
+            super()._learn_values(values, columns, labels, start, weight, **targets)
+        else:
+            target = float(targets["targets"][0, 0]) if targets else None
+            self._learn_kept(Kept(np.array(values), np.array(columns), labels, float(weight), target))
 
     def _learn_rows(self, rows: Any, names: list[Any]) -> None:
-        first = 0
-        while self.kept is not None and first < len(names):
-            row, number = rows[[first]], self._class(names[first])
-            self.grow_features()
-            self._learn_kept((row.data.astype(np.float64), row.indices.astype(np.int32), number, 1.0))
-            first += 1
+        answers = ((np.array([self._class(name)], np.int32), None) for name in names)
+        first = self._learn_first(rows, answers)
         if first < len(names):
             super()._learn_rows(rows[first:], names[first:])
+
+    def _learn_first(self, rows: Any, answers: Iterator[tuple[np.ndarray, float | None]]) -> int:
+        """Train on rows of a frame, with their classes or targets, as long as they are kept; return how many."""
+        first = 0
+        while self.kept is not None and (answer := next(answers, None)) is not None:
+            row, (labels, target) = rows[[first]], answer
+            self.grow_features()
+            self._learn_kept(Kept(row.data.astype(np.float64), row.indices.astype(np.int32), labels, 1.0, target))
+            first += 1
+        return first
 
     def _learn_kept(self, row: Kept) -> None:
         """Train on one of the first rows, or on all of them so far if they have other members than before."""
@@ -89,13 +98,30 @@ class StackRows(FrameRows):
             names = list(self.features().names)
             columns = Columns.named(names)
             stack = self._new_stack(self.learner.dtype, self.core.size, columns)
-            stack.prepare(_matrix(kept, self.core.size)[0])
+            stack.prepare(_matrix(kept, self.core.size))
         same = _members(stack) == _members(self.learner)
         stack = self.learner if same else stack
-        matrix, numbers, weights = _matrix(kept[-1:] if same else kept, self.core.size)
-        labels, targets = self._examples(numbers)
-        stack.learn(matrix, labels, weight=weights, targets=targets)
+        self._train(stack, kept[-1:] if same else kept)
         self.learner, self.kept = stack, None if len(kept) == CHOICES[-1] else kept
+
+    def _train(self, stack: Stack | NumberStack, rows: list[Kept]) -> None:
+        """Train a stack on rows."""
+        labels, weight = np.concatenate([row.labels for row in rows]), np.array([row.weight for row in rows])
+        start = _starts([row.labels for row in rows]) if stack.task.multilabel else None
+        targets = [[row.target] for row in rows if row.target is not None]
+        stack.learn(
+            _matrix(rows, self.core.size), labels, start, weight=weight, targets=np.array(targets) if targets else None
+        )
+
+
+class LabelStackRows(StackRows):
+    """A stack of learners of label sets that trains on dicts."""
+
+    def _new_table(self) -> ClassTable:
+        return ClassTable(multilabel=True)
+
+    def _new_stack(self, dtype: str, n_features: int = 0, columns: Columns | None = None) -> Stack:
+        return new_stack(len(self.table), n_features, columns, dtype, multilabel=True)
 
 
 class NumberStackRows(StackRows):
@@ -107,14 +133,10 @@ class NumberStackRows(StackRows):
     def _new_stack(self, dtype: str, n_features: int = 0, columns: Columns | None = None) -> NumberStack:
         return new_number_stack(n_features=n_features, columns=columns, dtype=dtype)
 
-    def _examples(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        return np.zeros(len(numbers), np.int32), numbers[:, None]
-
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Train on a row and its number."""
         check_weight(weight)
-        target = checked_target(y)
-        self._learn_matrix(x, np.zeros(1, np.int32), None, weight, targets=np.array([[target]]))
+        self._learn_matrix(x, ONE_OUTPUT, None, weight, targets=np.array([[checked_target(y)]]))
 
     def learn_frame(self, X: pd.DataFrame, y: Sequence[Any]) -> None:
         """Train on the rows of a data frame, one after the other."""
@@ -122,14 +144,11 @@ class NumberStackRows(StackRows):
         if len(targets) != len(X):
             raise ValueError(f"X has {counted(len(X), 'row')} and y {counted(len(targets), 'target')}")
         with self._alone(), self._undone_on_error(in_pieces=True):
-            rows, first = self._frame(X, training=True), 0
+            rows = self._frame(X, training=True)
             self.grow_features()
-            while self.kept is not None and first < len(targets):
-                row = rows[[first]]
-                self._learn_kept((row.data.astype(np.float64), row.indices.astype(np.int32), targets[first], 1.0))
-                first += 1
-            if first < len(targets):
-                labels, numbers = self._examples(np.array(targets[first:]))
+            first = self._learn_first(rows, ((ONE_OUTPUT, target) for target in targets))
+            if left := targets[first:]:
+                labels, numbers = np.zeros(len(left), np.int32), np.array(left)[:, None]
                 self.learner.learn(as_matrix(rows[first:], self.learner.dtype), labels, targets=numbers)
 
     def predict(self, x: Row) -> float:
@@ -159,9 +178,12 @@ def _members(stack: Members) -> list[tuple[str, Any]]:
     return [(name, getattr(member, "view", None)) for name, member in zip(stack.names, stack.members, strict=True)]
 
 
-def _matrix(rows: list[Kept], width: int) -> tuple[_core.Matrix, np.ndarray, np.ndarray]:
-    """Return rows as a matrix, their numbers and weights."""
+def _matrix(rows: list[Kept], width: int) -> _core.Matrix:
+    """Return rows as a matrix."""
     values, columns = (np.concatenate([row[k] for row in rows]) for k in (0, 1))
-    start = np.cumsum([0, *(len(row[0]) for row in rows)])
-    numbers, weights = (np.array([row[k] for row in rows]) for k in (2, 3))
-    return csr_matrix(values, columns, start, width), numbers, weights
+    return csr_matrix(values, columns, _starts([row.values for row in rows]), width)
+
+
+def _starts(parts: list[np.ndarray]) -> np.ndarray:
+    """Return where each of these arrays begins among the numbers of all, and where the last one ends."""
+    return np.cumsum([0, *map(len, parts)])

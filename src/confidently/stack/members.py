@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
@@ -270,12 +270,12 @@ class Members(Racing):
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 # left first, so that no thread still trains when an error or an interruption is undone
-                pool = stack.enter_context(threads_for(len(self._groups()), len(examples)))
+                threads = stack.enter_context(threads_for(len(self._groups()), len(examples)))
                 first, stride = 0, self._rows_per_stride()
                 while first < len(examples):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
-                    self._train(examples.part(first, last), begun, calibrate, log_loss, pool)
+                    self._train(examples.part(first, last), begun, calibrate, log_loss, threads)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
                     first = last
@@ -299,32 +299,29 @@ class Members(Racing):
         self.settled = shuffled or not self.conformal.alarms
 
     def _train(
-        self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, pool: Executor
+        self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, threads: Executor | None
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
         kept = [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
-        self._train_members(part, begun, outputs, calibrate, pool)
+        self._train_members(part, begun, outputs, calibrate, threads)
         self._mix(outputs, part, calibrate, log_loss)
         for array, values in zip(kept, before, strict=True):
             array[...] = values
 
     def _train_members(
-        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, pool: Executor
+        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
         """Train the members, and record what they predict of each row before it is used."""
-        self._train_groups(self._groups(), part, begun, outputs, pool)
+        self._train_groups(self._groups(), part, begun, outputs, threads)
 
     def _train_groups(
         self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: list[Any], outputs: np.ndarray,
-        pool: Executor,
+        threads: Executor | None,
     ) -> None:  # fmt: skip
-        trained = [pool.submit(self._train_group, *group, part, begun, outputs) for group in groups]
-        from concurrent.futures import wait  # imported here, as in threads_for
+        from .threads import run  # imported here, as in threads_for
 
-        wait(trained)  # for all of them, before one that failed is undone
-        for one in trained:
-            one.result()
+        run(lambda group: self._train_group(*group, part, begun, outputs), groups, threads)
 
     def _rows_per_stride(self) -> int:
         """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
@@ -351,21 +348,27 @@ class Members(Racing):
             return
         learners = [member for k in group if isinstance(member := self.members[k], Learner)]
         for seen, first, last in learners[0].seen(part, begun[group[0]]):
-            arrays = view.arrays(learners[0].state)
+            arrays = view.arrays(learners[0].state) if len(group) > 1 else {}
             for k, learner in zip(group, learners, strict=True):
-                learner.take_view(arrays, begun[k])
-                learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k]).block(first, last))
+                if learner is not learners[0]:
+                    learner.take_view(arrays, begun[k])
+                learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k][first:last]))
 
     # --- predicting -----------------------------------------------------------------------------------------------
 
-    def _ask(self, X: _core.Matrix, answer: Callable[[int, _core.Matrix, slice], None]) -> None:
+    def _ask(
+        self, X: _core.Matrix, answer: Callable[[int, _core.Matrix, slice], None],
+        scores: np.ndarray | None = None,
+    ) -> None:  # fmt: skip
         """Call a function with the number of every member, the rows that it sees, and where these are in X.
 
-        Members with the same view are asked together, so that its rows are made once.
+        Members with the same view are asked together, so that its rows are made once. If only ``scores`` are asked for,
+        shape (members, n, columns), the core writes those of a single row where it can.
         """
         if not is_checked(X, self.dtype):
             check_rows(X, self.dtype)
-        groups = [group for _, group in self._groups()]
+        one = scores if X.shape[0] == 1 else None
+        groups = [group for view, group in self._groups() if one is None or not self._score_row(X, view, group, one)]
 
         def ask(group: list[int]) -> None:
             first = 0
@@ -375,9 +378,20 @@ class Members(Racing):
                     answer(k, seen, slice(first, last))
                 first = last
 
-        with threads_for(len(groups), X.shape[0]) as pool:
-            for asked in [pool.submit(ask, group) for group in groups]:
-                asked.result()
+        from .threads import run  # imported here, as in threads_for
+
+        with threads_for(len(groups), X.shape[0]) as threads:
+            run(ask, groups, threads)
+
+    def _score_row(self, X: _core.Matrix, view: View | None, group: list[int], scores: np.ndarray) -> bool:
+        """Write the scores of members with the same view, if the core can score a single row for them."""
+        members = [self.members[k] for k in group]
+        learners = [one for one in members if isinstance(one, Learner) and one.scores_rows]
+        if len(learners) < len(members):
+            return False
+        learners[0].check_width(X)
+        cores = [(one.covariance.row_scorer(one.state), one.state) for one in learners]
+        return _core.score_row([] if view is None else view.steps, cores, X, group, scores)
 
     # --- counts ---------------------------------------------------------------------------------------------------
 
@@ -443,8 +457,8 @@ def parts_of(learner: Learner | Members) -> list[Member | Members]:
     return [*learner.members, learner] if isinstance(learner, Members) else [learner]
 
 
-def threads_for(groups: int, rows: int) -> Executor:
-    """Return what runs groups of members side by side, or in turn where there are too few rows."""
+def threads_for(groups: int, rows: int) -> AbstractContextManager[Executor | None]:
+    """Return a context with threads for groups of members, or with none where there are too few rows."""
     from . import threads  # imported here since models of one learner start faster without
 
     return threads.threads_for(groups, rows)

@@ -173,10 +173,10 @@ class NumberStack(Members):
         return 2 * self.n_classes  # prediction and variance of every number
 
     def _train_members(
-        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, pool: Executor
+        self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
         groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups()]
-        self._train_groups([group for group in groups if group[1]], part, begun, outputs, pool)
+        self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
         if not calibrate:
             return
         for k in range(self._bases, len(self.members)):
@@ -226,7 +226,7 @@ class NumberStack(Members):
 
     def predictions(self, X: _core.Matrix, uncertain: bool = True) -> tuple[np.ndarray, np.ndarray]:
         """Return what the members predict, (numbers, members, n), and if ``uncertain`` the standard deviations."""
-        shape = self.n_classes, len(self.members), X.shape[0]
+        shape = len(self.members), X.shape[0], self.n_classes
         means, deviations = np.zeros(shape), np.zeros(shape if uncertain else 0)
 
         def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
@@ -234,12 +234,12 @@ class NumberStack(Members):
             assert isinstance(learner, Learner)  # naive Bayes is of classes
             if uncertain:
                 found = learner.number_distribution_of(seen)
-                means[:, k, rows], deviations[:, k, rows] = found.mean.T, learner.number_deviations(found).T
+                means[k, rows], deviations[k, rows] = found.mean, learner.number_deviations(found)
             else:
-                means[:, k, rows] = learner.numbers_of(seen).T
+                means[k, rows] = learner.numbers_of(seen)
 
-        self._ask(X, fill)
-        return means, deviations
+        self._ask(X, fill, None if uncertain else means)
+        return _by_number(means), _by_number(deviations) if uncertain else deviations
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what the mixture predicts, shape (n, numbers)."""
@@ -305,3 +305,8 @@ def number_weights(mixture: State) -> np.ndarray:
         rests, none, np.zeros(0), None, True,
     )  # fmt: skip
     return weights
+
+
+def _by_number(of_members: np.ndarray) -> np.ndarray:
+    """Return an array of shape (members, n, numbers) as (numbers, members, n)."""
+    return np.ascontiguousarray(of_members.transpose(2, 0, 1))

@@ -126,8 +126,8 @@ class Stack(Members):
             if uncertain:
                 deviations[k, rows] = self.members[k].logit_deviations_of(seen)
 
-        self._ask(X, fill)
-        return logits.clip(-_core.max_logit, _core.max_logit), deviations
+        self._ask(X, fill, None if uncertain else logits)
+        return np.minimum(np.maximum(logits, -_core.max_logit), _core.max_logit), deviations
 
     def _mixed(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum over the members: for two classes, shape (n,), otherwise (n, n_classes)."""

@@ -49,7 +49,7 @@ def moderated(scores: np.ndarray, variance: np.ndarray, prior_variance: float) -
 
 def lines(scores: np.ndarray, calibration: np.ndarray) -> np.ndarray:
     """Return scores on the scale of log-odds, before the correction: of one column a f + b, of more a (f_k - max f)."""
-    t: np.ndarray = np.clip(scores, -LARGEST, LARGEST)
+    t: np.ndarray = np.minimum(np.maximum(scores, -LARGEST), LARGEST)  # which is faster for one row than np.clip
     if scores.shape[1] > 1:
         t -= t.max(axis=1, keepdims=True)
     t *= calibration[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class Chain(View):
 
     # --- the arrays -----------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def prefixes(self) -> tuple[str, ...]:
         return tuple(f"{view.name}." for view in self.parts)
 

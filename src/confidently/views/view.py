@@ -239,6 +239,11 @@ class View(Parametric):
         """The views that make a row, one after the other."""
         return (self,)
 
+    @property
+    def steps(self) -> list[tuple[str, bool, int]]:
+        """The views as the core takes them: name, whether rows have unit norm, and the largest number of terms."""
+        return [(view.name, view._has_unit_norm, getattr(view, "max_terms", -1)) for view in self.views]
+
     def header(self) -> list[dict[str, Any]]:
         """Return these views as plain data, for a model file."""
         return [{"name": view.name, "parameters": _saved(view.get_params())} for view in self.views]
