@@ -179,10 +179,11 @@ struct Martingale {
 // sure answers were and how many of these were wrong; then the levels and the scores by class.
 struct ConformalSets {
     static constexpr int bins = 96, counts = Counts::size(bins);
-    static constexpr double least = -10.0, width = 0.25;  // bins of scores
-    static constexpr double answer_width = 0.125;         // bins of the scores of answers, from 0
-    static constexpr double answer_growth = 1.0001;       // of what a row adds to answers, which count for longer
-    static constexpr double borrowed = 20.0;              // rows of any class count so much among those of one
+    static constexpr double least = -10.0, width = 0.25;      // bins of scores
+    static constexpr double answer_width = 0.125;             // bins of the scores of answers, from 0
+    static constexpr double answer_growth = 1.0001;           // of what a row adds to answers, which count for longer
+    static constexpr double borrowed = 20.0, enough = 100.0;  // rows of any class count so much among those of one, or
+                                                              // more where it has fewer than `enough`
     static constexpr int at_scores = Levels::size, at_martingale = at_scores + counts,
                          at_answers = at_martingale + Martingale::size, at_mistakes = at_answers + counts,
                          at_own_levels = at_mistakes + counts, at_classes = at_own_levels + Levels::size;
@@ -226,7 +227,8 @@ struct ConformalSets {
 
     std::pair<double, double> p_values_at(double z, int k) const {
         const double below = all().below(z), rows = all().rows();
-        const double lent = std::min(borrowed, rows), among = rows > 0.0 ? lent * below / rows : 0.0;
+        const double lent = std::min(std::max(enough - own(k).rows(), borrowed), rows);
+        const double among = rows > 0.0 ? lent * below / rows : 0.0;
         return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + lent + 1.0)};
     }
 

@@ -129,7 +129,7 @@ class Sets:
     def p_values(self, score, k):
         place = self.place(score)
         below, rows = self.all.below(place), self.all.rows()
-        lent = min(BORROWED, rows)
+        lent = min(max(100.0 - self.own[k].rows(), BORROWED), rows)
         among = lent * below / rows if rows else 0.0
         own = self.own[k]
         return (below + 1.0) / (rows + 1.0), (own.below(place) + among + 1.0) / (own.rows() + lent + 1.0)

@@ -332,7 +332,9 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                     n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
                 learner = self._new_learner(0, len(table), table.multilabel, self._default_view(stream), n_columns)
                 check_values_kept(learner.view, stream.reading)
-                return self._learn_batches(stream, batches, learner, table, features)
+                self._learn_batches(stream, batches, learner, table, features)
+                self.learner_.settle()
+                return self
 
     def _learn_batches(
         self, stream: Stream, batches: Any, learner: AnyLearner, table: ClassTable, features: Features | None

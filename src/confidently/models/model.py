@@ -219,7 +219,6 @@ class Model(SavedModel):
 
     def predictor(self) -> StreamPredictor:
         """Return the learner, ready to predict a stream."""
-        self.learner.settle()
         return StreamPredictor(self.learner, None if self.touched is None else self.touched.columns)
 
     def packed(self) -> State:
