@@ -190,6 +190,7 @@ def sizes(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[
         rows, runs = pooled(name), {}
         for seed in range(SEEDS):
             X, y = shuffled(rows, seed, ROWS)
+            X = X.toarray() if issparse(X) else X  # MAPIE takes no sparse rows
             first = len(y) * 3 // 5
             kept = np.isin(y[first:], y[: first * 4 // 5])  # a class that no row had is in no set
             for package, sets in packages(X[:first], y[:first]).items():
@@ -256,45 +257,42 @@ def changed(rows: Rows, what: str, seed: int) -> Rows:
     return (vstack([X[:half], after]).tocsr() if issparse(X) else np.vstack([X[:half], after])), y
 
 
-def alarm(model: Any, X: Any, y: np.ndarray, n_classes: int) -> tuple[int, float]:
-    """Return the alarms in the first half, and the rows of the second until the next one."""
+def alarm(model: Any, X: Any, y: np.ndarray, n_classes: int) -> float:
+    """Return the rows of the second half until it has an alarm."""
     half = ROWS // 2
     model.partial_fit(X[:half], y[:half], classes=np.arange(n_classes))
     before = model.learner_.conformal.alarms
     for first in range(half, ROWS, CHUNK):
         model.partial_fit(X[first : first + CHUNK], y[first : first + CHUNK])
         if (found := model.learner_.conformal).alarms > before:
-            return before, min(first + CHUNK, ROWS) - half - found.rows_since_alarm
-    return before, float("inf")
+            return min(first + CHUNK, ROWS) - half - found.rows_since_alarm
+    return float("inf")
 
 
 def alarms(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
     """Return false alarms, and how soon changes are seen, of a single learner and of a stack."""
     makes = {"OnlineClassifier": lambda: OnlineClassifier(view="standard"), "AutoClassifier": AutoClassifier}
     sets = {name: pooled(name) for name in STEADY if only is None or name in only}
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {learner: {name: {} for name in sets} for learner in makes}
     for learner, make in makes.items():
-        false = 0
-        for k in range(STREAMS):
-            rows = list(sets.values())[k % len(sets)]
-            model = make().partial_fit(*shuffled(rows, k, ROWS), classes=np.unique(rows[1]))
-            false += model.learner_.conformal.alarms > 0
-        found[learner] = {"false": false}
-        print(learner, f"{false} false of {STREAMS}", flush=True)
         for name, rows in sets.items():
+            one, K = found[learner][name], int(rows[1].max()) + 1
+            one["false"] = sum(
+                make().partial_fit(*shuffled(rows, seed, ROWS), classes=np.arange(K)).learner_.conformal.alarms > 0
+                for seed in range(STREAMS // len(sets))
+            )
             for what in CHANGES:
-                runs = [
-                    alarm(make(), *changed(rows, what, seed), int(rows[1].max()) + 1)[1] for seed in range(SHUFFLES)
-                ]
-                found[learner][f"{name}, {what}"] = [float(np.median(runs)), float(np.mean(np.isfinite(runs)))]
-                print(learner, name, what, found[learner][f"{name}, {what}"], flush=True)
+                runs = [alarm(make(), *changed(rows, what, seed), K) for seed in range(SHUFFLES)]
+                one[what] = [float(np.median(runs)), float(np.mean(np.isfinite(runs)))]
+            print(learner, name, one, flush=True)
     lines = [
-        [f"{learner}, {name}", *(f"{rows:.0f} ({100 * seen:.0f} %)" for rows, seen in of)]
-        for learner, one in found.items()
-        for name in sets
-        for of in [[one[f"{name}, {what}"] for what in CHANGES]]
-    ]
-    return found, ["rows until the alarm (seen)", *CHANGES], lines
+        [f"{learner}, {name}", f"{one['false']} of {STREAMS // len(sets)}",
+         *("-" if one[what][0] == np.inf else f"{one[what][0]:.0f}" for what in CHANGES),
+         *(f"{100 * one[what][1]:.0f} %" for what in CHANGES)]
+        for learner, of in found.items() for name, one in of.items()
+    ]  # fmt: skip
+    header = ["stream", "false alarms", *(f"rows, {what}" for what in CHANGES), *(f"seen, {what}" for what in CHANGES)]
+    return found, header, lines
 
 
 # --- probabilities ------------------------------------------------------------------------------------------------

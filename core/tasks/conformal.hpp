@@ -1,6 +1,6 @@
 // Conformal prediction from a stream: what a prediction says of the true class before the label is used is a
 // conformity score, so the stream itself calibrates sets of classes, at any level, and shows when it cannot. No row is
-// held out (docs/promises.md).
+// held out (docs/prediction-sets.md).
 #pragma once
 
 #include <algorithm>
