@@ -77,7 +77,7 @@ docs: $(VENV)/docs
 	$(BIN)/python docs/site/check_pages.py build/site
 
 # The pictures of the front page, of docs/gallery.md, docs/active-learning.md, docs/uncertainty.md,
-# docs/streams-that-move.md and docs/design.md.
+# docs/streams-that-move.md, docs/prediction-sets.md and docs/design.md.
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/house.py
 	$(BIN)/python docs/pictures/front.py

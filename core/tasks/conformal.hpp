@@ -1,6 +1,6 @@
 // Conformal prediction from a stream: what a prediction says of the true class before the label is used is a
 // conformity score, so the stream itself calibrates sets of classes, at any level, and shows when it cannot. No row is
-// held out (docs/promises.md).
+// held out (docs/prediction-sets.md).
 #pragma once
 
 #include <algorithm>
@@ -133,43 +133,46 @@ struct Counts {
 };
 
 // Tests whether rows could have come in any other order: their p-values would be uniform, or larger while the learner
-// improves. Bets that they are small, which begin after every 32 rows, reach 1/level with a probability of at most
-// `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew.
+// improves. Bets that more of them are low, which begin after every 8 rows, reach 1/level with a probability of at most
+// `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew. Where a p-value
+// lies above does not matter: it wanders where nearly all rows are easy.
 struct Martingale {
-    static constexpr std::array<double, 2> powers{0.3, 0.7};  // a bet multiplies by c p^(c - 1)
-    static constexpr int size = 4 + powers.size(), rows_between = 32;
+    static constexpr double low = 0.05;  // p-values below are low
+    static constexpr std::array<double, 2> odds{4.0,
+                                                10.0};  // a bet multiplies by where they are, and by less elsewhere
+    static constexpr int size = 4 + odds.size(), rows_between = 8;
     static constexpr double level = 0.01;
     double* state;
 
-    static void begin(double* state) {
-        std::fill_n(state, size, 0.0);
-        state[3] = 1.0;
-    }
+    static void begin(double* state) { std::fill_n(state, size, 0.0); }
 
-    double& rows() const { return state[0]; }     // since it began
-    double& alarms() const { return state[1]; }   // so far
-    double& quiet() const { return state[2]; }    // rows since the last alarm, or the first row
-    double& product() const { return state[3]; }  // of the p-values of which bets are still to be settled
+    double& rows() const { return state[0]; }    // since it began
+    double& alarms() const { return state[1]; }  // so far
+    double& quiet() const { return state[2]; }   // rows since the last alarm, or the first row
+    double& found() const { return state[3]; }   // low p-values of which bets are still to be settled
     double& capital(int i) const { return state[4 + i]; }
 
     void learn(double p) const {
         quiet() += 1.0;
-        product() *= p;
+        found() += p < low;
         if (std::int64_t(rows() += 1.0) % rows_between == 0) settle();
     }
 
   private:
     void settle() const {
-        const double turn = rows() / rows_between, begun = 1.0 / (turn * (turn + 1.0)), log_p = std::log(product());
-        product() = 1.0;
+        const double turn = rows() / rows_between, begun = 1.0 / (turn * (turn + 1.0));
         double sum = 0.0;
-        for (std::size_t i = 0; i < powers.size(); ++i)
-            sum += capital(i) =
-                (capital(i) + begun) * std::exp((powers[i] - 1.0) * log_p + rows_between * std::log(powers[i]));
-        if (sum * level < powers.size()) return;
+        for (std::size_t i = 0; i < odds.size(); ++i) {
+            const double otherwise = (1.0 - low * odds[i]) / (1.0 - low);
+            double factor = capital(i) + begun;
+            for (int k = 0; k < rows_between; ++k) factor *= k < found() ? odds[i] : otherwise;
+            sum += capital(i) = factor;
+        }
+        found() = 0.0;
+        if (sum * level < odds.size()) return;
         alarms() += 1.0;
         rows() = quiet() = 0.0;
-        for (std::size_t i = 0; i < powers.size(); ++i) capital(i) = 0.0;
+        for (std::size_t i = 0; i < odds.size(); ++i) capital(i) = 0.0;
     }
 };
 

@@ -21,6 +21,7 @@ from confidently import AutoClassifier, OnlineClassifier, progressive_validation
 from confidently.data import open_stream
 from confidently.plots import (
     ConfidenceLossDisplay,
+    CoverageDisplay,
     DecisionMapDisplay,
     DecisiveWeightsDisplay,
     ErrorBarsDisplay,
@@ -245,6 +246,21 @@ def test_a_curve_without_a_mixture_is_refused(curves):
         MixtureDisplay(None, "error")
 
 
+def test_coverage_and_sizes_are_those_of_the_last_rows():
+    classes, labels = np.array(["a", "b", "c"]), np.array(["a", "b", "c", "a", "other"])
+    sets = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 1], [0, 0, 0], [1, 1, 0]], dtype=bool)
+    display = CoverageDisplay.from_sets(labels, sets, classes=classes, coverage=0.8, window=2, alarms=[3])
+    assert display.covered.tolist() == [True, False, True, False, False]
+    line, level, alarm = display.ax_.lines
+    assert line.get_xdata().tolist() == [2, 3, 4, 5] and line.get_ydata().tolist() == [0.5, 0.5, 0.5, 0.0]
+    assert set(level.get_ydata()) == {0.8} and set(alarm.get_xdata()) == {3}
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["alarm"]
+    sizes = CoverageDisplay.from_sets(labels, sets, classes=classes, window=2, quantity="size", color="k").ax_
+    (line,) = sizes.lines
+    assert line.get_ydata().tolist() == [1.0, 2.0, 1.5, 1.0] and line.get_color() == "k"
+    assert sizes.get_ylabel() == "mean size of the sets" and sizes.get_legend() is None
+
+
 @pytest.mark.parametrize("options", [{"quantity": "x"}, {"band": 2.0}, {"band": "x"}])
 def test_bad_options(curves, options):
     with pytest.raises(ValueError, match=r"must be|expected one of"):
@@ -258,6 +274,17 @@ def test_bad_options(curves, options):
         (lambda: WeightEllipsesDisplay([[0.0, 1.0]], np.eye(2), ["a"]), r"must have shapes \(1, 2\) and \(1, 2, 2\)"),
         (lambda: DecisionMapDisplay([0], [0], [[0]], [[1]], "median"), "unknown quantity 'median'; expected one of"),
         (lambda: ReliabilityDisplay({"a": [0.5]}, [1], bins=0), "bins must be at least 1, got 0"),
+        (lambda: CoverageDisplay([True], [1], window=2), "window must be from 1 to 1 row, got 2"),
+        (lambda: CoverageDisplay([True], [1], coverage=1.0, window=1), r"coverage must be in \(0, 1\), got 1.0"),
+        (
+            lambda: CoverageDisplay([True], [1], window=1, quantity="width"),
+            "quantity: expected one of 'coverage', 'size'",
+        ),
+        (lambda: CoverageDisplay([True], [1, 2]), r"must have the same shape \(n,\), got \(1,\) and \(2,\)"),
+        (
+            lambda: CoverageDisplay.from_sets([0, 1], [[True], [True]]),
+            r"sets of 2 rows and 2 classes must have the shape \(2, 2\), got \(2, 1\)",
+        ),
         (
             lambda: DecisionMapDisplay.from_estimator(OnlineClassifier().fit(X[:3, :2], [0, 1, 2]), X[:3, :2]),
             "a map needs a classifier of two classes, got one with more",

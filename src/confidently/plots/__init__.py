@@ -16,10 +16,12 @@ and returns the Axes.
 :class:`RiskCoverageDisplay`     error of the predictions made, by the fraction of rows predicted
 :class:`ConfidenceLossDisplay`   the loss of CW-Stdev for several confidences
 :class:`MixtureDisplay`          shares of a stack's windows, or weights of its members, by rows seen
+:class:`CoverageDisplay`         coverage or size of prediction sets in the last rows, and alarms
 ===============================  ==============================================================================
 """
 
 from .abstention import RiskCoverageDisplay
+from .coverage import CoverageDisplay
 from .curves import ErrorBarsDisplay, LabelsDisplay, LearningCurveDisplay, UpdatesDisplay
 from .gaussian import DecisionMapDisplay, DecisiveWeightsDisplay, WeightEllipsesDisplay
 from .mixture import MixtureDisplay
@@ -27,6 +29,7 @@ from .probabilities import ConfidenceLossDisplay, ReliabilityDisplay
 
 __all__ = [
     "ConfidenceLossDisplay",
+    "CoverageDisplay",
     "DecisionMapDisplay",
     "DecisiveWeightsDisplay",
     "ErrorBarsDisplay",
