@@ -25,7 +25,7 @@ def stream(n, seed=0, classes=3):
 @pytest.mark.parametrize("n", [0, 1, 7, 31, 32, 33, 700])
 def test_what_is_learned_is_that_of_the_twin(n):
     scores, labels = stream(n)
-    scores[n // 2 :] -= 6.0  # which alarms
+    scores[n // 2 :] -= 9.0  # which alarms
     state, twin = learned(scores, labels), Sets(3)
     for score, k in zip(scores, labels, strict=True):
         twin.learn(float(score), int(k))
