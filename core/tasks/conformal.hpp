@@ -133,46 +133,43 @@ struct Counts {
 };
 
 // Tests whether rows could have come in any other order: their p-values would be uniform, or larger while the learner
-// improves. Bets that more of them are low, which begin after every 8 rows, reach 1/level with a probability of at most
-// `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew. Where a p-value
-// lies above does not matter: it wanders where nearly all rows are easy.
+// improves. Bets that they are small, which begin after every 32 rows, reach 1/level with a probability of at most
+// `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew.
 struct Martingale {
-    static constexpr double low = 0.05;  // p-values below are low
-    static constexpr std::array<double, 2> odds{4.0,
-                                                10.0};  // a bet multiplies by where they are, and by less elsewhere
-    static constexpr int size = 4 + odds.size(), rows_between = 8;
+    static constexpr std::array<double, 2> powers{0.3, 0.7};  // a bet multiplies by c p^(c - 1)
+    static constexpr int size = 4 + powers.size(), rows_between = 32;
     static constexpr double level = 0.01;
     double* state;
 
-    static void begin(double* state) { std::fill_n(state, size, 0.0); }
+    static void begin(double* state) {
+        std::fill_n(state, size, 0.0);
+        state[3] = 1.0;
+    }
 
-    double& rows() const { return state[0]; }    // since it began
-    double& alarms() const { return state[1]; }  // so far
-    double& quiet() const { return state[2]; }   // rows since the last alarm, or the first row
-    double& found() const { return state[3]; }   // low p-values of which bets are still to be settled
+    double& rows() const { return state[0]; }     // since it began
+    double& alarms() const { return state[1]; }   // so far
+    double& quiet() const { return state[2]; }    // rows since the last alarm, or the first row
+    double& product() const { return state[3]; }  // of the p-values of which bets are still to be settled
     double& capital(int i) const { return state[4 + i]; }
 
     void learn(double p) const {
         quiet() += 1.0;
-        found() += p < low;
+        product() *= p;
         if (std::int64_t(rows() += 1.0) % rows_between == 0) settle();
     }
 
   private:
     void settle() const {
-        const double turn = rows() / rows_between, begun = 1.0 / (turn * (turn + 1.0));
+        const double turn = rows() / rows_between, begun = 1.0 / (turn * (turn + 1.0)), log_p = std::log(product());
+        product() = 1.0;
         double sum = 0.0;
-        for (std::size_t i = 0; i < odds.size(); ++i) {
-            const double otherwise = (1.0 - low * odds[i]) / (1.0 - low);
-            double factor = capital(i) + begun;
-            for (int k = 0; k < rows_between; ++k) factor *= k < found() ? odds[i] : otherwise;
-            sum += capital(i) = factor;
-        }
-        found() = 0.0;
-        if (sum * level < odds.size()) return;
+        for (std::size_t i = 0; i < powers.size(); ++i)
+            sum += capital(i) =
+                (capital(i) + begun) * std::exp((powers[i] - 1.0) * log_p + rows_between * std::log(powers[i]));
+        if (sum * level < powers.size()) return;
         alarms() += 1.0;
         rows() = quiet() = 0.0;
-        for (std::size_t i = 0; i < odds.size(); ++i) capital(i) = 0.0;
+        for (std::size_t i = 0; i < powers.size(); ++i) capital(i) = 0.0;
     }
 };
 
@@ -182,9 +179,10 @@ struct Martingale {
 // sure answers were and how many of these were wrong; then the levels and the scores by class.
 struct ConformalSets {
     static constexpr int bins = 96, counts = Counts::size(bins);
-    static constexpr double least = -10.0, width = 0.25;      // bins of scores
-    static constexpr double answer_width = 0.125;             // bins of the scores of answers, from 0
-    static constexpr double answer_growth = 1.0001;           // of what a row adds to answers, which count for longer
+    static constexpr double least = -10.0, width = 0.25;  // bins of scores
+    static constexpr double answer_width = 0.125;         // bins of the scores of answers, from 0
+    static constexpr double answer_growth = 1.0001;       // of what a row adds to answers, which count for longer
+    static constexpr double sure = 3.0;  // above, scores say nothing about changes: they wander where all rows are easy
     static constexpr double borrowed = 20.0, enough = 100.0;  // rows of any class count so much among those of one, or
                                                               // more where it has fewer than `enough`
     static constexpr int at_scores = Levels::size, at_martingale = at_scores + counts,
@@ -212,7 +210,7 @@ struct ConformalSets {
         const auto [of_all, of_own] = p_values_at(z, k);
         Levels{state}.learn(of_all);
         Levels{state + at_own_levels}.learn(of_own);
-        Martingale{state + at_martingale}.learn(of_all);
+        Martingale{state + at_martingale}.learn(score < sure ? of_all : 1.0);
         for (const Counts& one : {all(), own(k)}) one.add(static_cast<int>(z), growth(one.seen() + 1.0));
     }
 

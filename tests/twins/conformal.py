@@ -7,7 +7,7 @@ import numpy as np
 BINS = 96
 ERRORS = np.array([0.2, 0.1, 0.05, 0.01])
 RATES, PACE = np.array([0.001, 0.003, 0.01, 0.03]), np.array([0.56, 1.0, 0.5, 0.1])
-ODDS = np.array([4.0, 10.0])
+POWERS = np.array([0.3, 0.7])
 LEAST, WIDTH, BORROWED = -10.0, 0.25, 20.0
 
 
@@ -54,19 +54,19 @@ class Followed:
 
 
 class Martingale:
-    """Bets that begin after every 8 rows, each by itself; an alarm begins anew."""
+    """Bets that begin after every 32 rows, each by itself; an alarm begins anew."""
 
     def __init__(self):
-        self.bets, self.turn, self.low, self.alarms = [], 0, [], 0
+        self.bets, self.turn, self.p, self.alarms = [], 0, [], 0
 
     def learn(self, p):
-        self.low.append(p < 0.05)
-        if len(self.low) < 8:
+        self.p.append(p)
+        if len(self.p) < 32:
             return
         self.turn += 1
         self.bets.append(np.full(2, 1.0 / (self.turn * (self.turn + 1.0))))
-        gain = np.prod([ODDS if low else (1.0 - 0.05 * ODDS) / 0.95 for low in self.low], axis=0)
-        self.bets, self.low = [bet * gain for bet in self.bets], []
+        gain = np.array([np.prod([c * p ** (c - 1.0) for p in self.p]) for c in POWERS])
+        self.bets, self.p = [bet * gain for bet in self.bets], []
         if np.sum(self.bets) >= 200.0:
             self.bets, self.turn, self.alarms = [], 0, self.alarms + 1
 
@@ -138,6 +138,6 @@ class Sets:
         of_all, of_own = self.p_values(score, k)
         self.levels.learn(of_all)
         self.own_levels.learn(of_own)
-        self.martingale.learn(of_all)
+        self.martingale.learn(of_all if score < 3.0 else 1.0)
         self.all.add(self.place(score))
         self.own[k].add(self.place(score))
