@@ -47,7 +47,7 @@ def test_a_stream_of_any_format_is_ridge_regression_on_all_rows(tmp_path, name):
 def test_predictions_of_a_stream_are_those_of_arrays(tmp_path):
     file = written(tmp_path, "rows.csv")
     model = OnlineRegressor().fit_stream(opened(file))
-    arrays = OnlineRegressor().fit(X, Y)
+    arrays = OnlineRegressor().partial_fit(X, Y)
 
     def answers(method):
         parts = list(model.predict_stream(file, method, chunk_bytes=9000))

@@ -332,9 +332,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                     n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
                 learner = self._new_learner(0, len(table), table.multilabel, self._default_view(stream), n_columns)
                 check_values_kept(learner.view, stream.reading)
-                self._learn_batches(stream, batches, learner, table, features)
-                self.learner_.settle()
-                return self
+                return self._learn_batches(stream, batches, learner, table, features)
 
     def _learn_batches(
         self, stream: Stream, batches: Any, learner: AnyLearner, table: ClassTable, features: Features | None

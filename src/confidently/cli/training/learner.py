@@ -261,9 +261,7 @@ class LearnerTraining(TrainingLoop):
 
     def final_model(self) -> Model:
         """Return the model to save: the best one if the validation chooses, otherwise the last."""
-        found = self.best if self.options["early_stop"] and self.best is not None else self.model()
-        found.learner.settle()
-        return found
+        return self.best if self.options["early_stop"] and self.best is not None else self.model()
 
     def result(self) -> dict[str, Any]:
         """Return the summary of the run as plain data."""
