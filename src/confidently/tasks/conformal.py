@@ -69,7 +69,7 @@ def settled(own: np.ndarray) -> np.ndarray:
     """Return the scores of rows in random order, of which misses have changed the levels by chance."""
     found = own.copy()
     for start in (0, OWN_LEVELS):
-        found[start : start + LEVELS] = settled_levels(own[start : start + LEVELS])
+        found[start : start + LEVELS] = untrained_levels()
     return found
 
 
@@ -120,9 +120,9 @@ def followed(levels: np.ndarray, error: float) -> float:
     return float(np.interp(error, [0.0, *ERRORS[::-1], 1.0], [lowest, *found, highest]))
 
 
-def settled_levels(own: np.ndarray) -> np.ndarray:
-    """Return levels of rows in random order, which misses have changed by chance only."""
-    return untrained(0)[: own.size]
+def untrained_levels() -> np.ndarray:
+    """Return levels that no miss has changed."""
+    return untrained(0)[:LEVELS]
 
 
 def level_values(own: np.ndarray) -> Values:

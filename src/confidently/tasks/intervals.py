@@ -20,7 +20,7 @@ from .conformal import (
     Values,
     followed,
     level_values,
-    settled_levels,
+    untrained_levels,
 )
 
 AT_MEAN, LOW, HIGH, MARTINGALE, SIZE = _core.conformal_places_of_numbers()
@@ -41,7 +41,7 @@ def settled(own: np.ndarray) -> np.ndarray:
     found = own.reshape(-1, SIZE).copy()
     for of_number in found:
         for start in (LOW, HIGH):
-            of_number[start : start + LEVELS] = settled_levels(of_number[start : start + LEVELS])
+            of_number[start : start + LEVELS] = untrained_levels()
     return found.ravel()
 
 
