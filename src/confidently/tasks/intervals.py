@@ -12,16 +12,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
-from .conformal import (
-    ALARMS,
-    LEVELS,
-    MAX_COUNT,
-    QUIET,
-    Values,
-    followed,
-    level_values,
-    untrained_levels,
-)
+from .conformal import ALARMS, LEVELS, MAX_COUNT, QUIET, Values, followed, level_values, untrained_levels
 
 AT_MEAN, LOW, HIGH, MARTINGALE, SIZE = _core.conformal_places_of_numbers()
 KNOTS = AT_MEAN // 2
