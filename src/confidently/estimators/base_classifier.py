@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +28,15 @@ from ..data.memory.labels import (
     plain,
 )
 from ..data.warning import warn
-from ..learner.learner import Learner
 from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
-from ..stack.stack import Stack
-from ..tasks.conformal import NO_ANSWERS, ConformalSets
-from .estimator import Labels, OnlineEstimator
-
-AnyClasses = TypeVar("AnyClasses", bound=Learner | Stack)
+from .conformal_classifier import AnyClasses, ConformalClassifier
+from .estimator import Labels
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution", "predict_set")
 
 
-class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
+class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
     """Base of the classifiers.
 
     Attributes
@@ -49,8 +45,6 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
     classes_ : ndarray of shape (n_classes,)
         Sorted. Scores, probabilities and coefficients are in this order, whatever the numbers in ``learner_``.
     """
-
-    _class_order: ClassOrder
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
@@ -260,144 +254,6 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
 
-    def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = True) -> NDArray[np.bool_]:
-        """Return sets of classes that have the true one with a probability of ``coverage``.
-
-        The score of class k is s_k = log(p_k / (1 - p_k)). Every row scored its true class in training before it was
-        used, and the set is ``{k : P(S <= s_k) > 1 - coverage}`` with S the scores of those rows: of class k, or of all
-        without ``by_class``. Recent rows count more, and 1 - coverage is corrected by what training has missed of late.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        coverage : float
-            The probability, in (0, 1).
-        by_class : bool
-            Whether rows of each class are covered so often. Without, rows of all classes together are, with smaller
-            sets, and those of rare or difficult classes less often.
-
-        Returns
-        -------
-        ndarray of bool, shape (n, n_classes)
-            Which of ``classes_`` are in the set of each row; perhaps none, perhaps all. In multilabel data the labels
-            that cannot be excluded: each relevant label is in the set with a probability of ``coverage``.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For another ``coverage``; with ``calibration=None``, which learns no scores.
-
-        Warns
-        -----
-        confidently.data.DataWarning
-            If fewer rows count than 1/(1 - coverage) - 1; sets then have every class.
-
-        Notes
-        -----
-        The probability is that of rows in random order with those of training, however wrong the model is. If the order
-        matters, the part of the rows of training whose set, made before the row was used, had their class is close to
-        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from sklearn.model_selection import train_test_split
-        >>> from confidently import OnlineClassifier
-        >>> X, X_new, y, y_new = train_test_split(*load_digits(return_X_y=True), random_state=0)
-        >>> model = OnlineClassifier().fit(X, y)
-        >>> found = model.predict_set(X_new, coverage=0.99)
-        >>> float(found[range(450), y_new].mean().round(2)), float(found.sum(axis=1).mean().round(2))
-        (1.0, 2.8)
-
-        References
-        ----------
-        Vovk, Gammerman & Shafer, Algorithmic Learning in a Random World, 2nd ed., Springer 2022. Gibbs & Candes,
-        Adaptive conformal inference under distribution shift, NeurIPS 2021; Conformal inference for online prediction
-        with arbitrary distribution shifts, JMLR 2024.
-        """
-        check_number("predict_set", "coverage", coverage, UNIT)
-        if text := self._calibrated("predict_set").shortage(coverage):
-            warn(f"predict_set: {text}")
-        found: NDArray[np.bool_] = self._answer(lambda matrix: self._sets(matrix, self.learner_, coverage, by_class), X)
-        return found
-
-    def _sets(self, matrix: Any, learner: AnyClasses, coverage: float, by_class: bool) -> NDArray[np.bool_]:
-        sets = learner.conformal.sets(learner.probabilities(matrix), coverage, by_class)
-        found: NDArray[np.bool_] = self._class_order.columns(sets)
-        return found
-
-    def _calibrated(self, method: str) -> ConformalSets:
-        """Return what was learned of the scores of true classes."""
-        check_is_fitted(self)
-        if self.calibration is None:
-            raise ValueError(f"{method}: calibration=None has calibrated nothing; train with calibration='progressive'")
-        found: ConformalSets = self.learner_.conformal
-        return found
-
-    def abstain(self, X: Any, risk: float = 0.01) -> NDArray[np.bool_]:
-        """Return which rows to leave unanswered, so that at most a fraction ``risk`` of the answers is wrong.
-
-        A row is answered if max_k p_k >= t. Training counted the mistakes of the answers above each t, made before the
-        row was used; from the strictest t on each is tested, and t is the last one at which so few mistakes had a
-        probability of at most .01, were the error larger than ``risk``.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        risk : float
-            The fraction, in (0, 1).
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            True where :meth:`predict` should not be relied on.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For another ``risk``; with ``calibration=None``; for multilabel data, whose answers are not right or wrong
-            as a whole: :meth:`predict_set` bounds what each label misses.
-
-        Warns
-        -----
-        confidently.data.DataWarning
-            If no answers are known to be wrong that rarely; all rows are then left unanswered. Without a mistake, it
-            takes log(.01)/log(1 - risk) answers, 459 for a risk of .01.
-
-        Notes
-        -----
-        If rows come in random order, the error among the answers is above ``risk`` with a probability of about .01.
-        Where data change it is not bounded; see ``alarms_``.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_digits
-        >>> from sklearn.model_selection import train_test_split
-        >>> from confidently import OnlineClassifier
-        >>> X, X_new, y, y_new = train_test_split(*load_digits(return_X_y=True), random_state=0)
-        >>> model = OnlineClassifier().fit(X, y)
-        >>> answered, wrong = ~model.abstain(X_new, risk=0.02), model.predict(X_new) != y_new
-        >>> float(answered.mean().round(2)), float(wrong.mean().round(3)), float(wrong[answered].mean().round(3))
-        (0.84, 0.047, 0.008)
-
-        References
-        ----------
-        Bauer, Multiple testing in clinical trials, Statistics in Medicine 10, 1991 (fixed sequences). Angelopoulos,
-        Bates, Candes, Jordan & Lei, Learn then test, Annals of Applied Statistics 19, 2025.
-        """
-        check_number("abstain", "risk", risk, UNIT)
-        learned = self._calibrated("abstain")
-        if self._is_multilabel:
-            raise ValueError(
-                "abstain: rows have several labels, which are not right or wrong as a whole; use predict_set, in which "
-                "each relevant label is with the probability asked for"
-            )
-        least = learned.least_probability(risk)
-        if least > 1.0:
-            warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")
-        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
-        return found
-
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""
         learner = self.learner_ if learner is None else learner
@@ -478,10 +334,6 @@ class BaseOnlineClassifier(ClassifierMixin, OnlineEstimator[AnyClasses]):
         if "_class_order" not in vars(self):
             raise AttributeError(f"{type(self).__name__} is not fitted; call fit or partial_fit first")
         return self._class_order.classes
-
-    @property
-    def _is_multilabel(self) -> bool:
-        return self.learner_.task.multilabel
 
     @property
     def mistakes_(self) -> int:
