@@ -8,6 +8,7 @@
 #include "bindings/interpreter_lock.hpp"
 #include "tasks/calibration.hpp"
 #include "tasks/conformal.hpp"
+#include "tasks/margin_variances.hpp"
 
 namespace confidently::python {
 
@@ -75,6 +76,13 @@ void conformal_learn(Array<double, 1> state, std::size_t classes, Input<double, 
     for (std::size_t i = 0; i < labels.shape(0); ++i) sets.learn(scores.data()[i], labels.data()[i]);
 }
 
+void margin_variances_p_values(Input<double, 1> state, Input<double, 1> variances, Array<double, 1> out) {
+    require(state.shape(0) == MarginVariances::size, "the variances are not counts");
+    require(out.shape(0) == variances.shape(0), "out does not have the shape of the variances");
+    const MarginVariances counts{const_cast<double*>(state.data())};
+    for (std::size_t i = 0; i < variances.shape(0); ++i) out.data()[i] = counts.p_value(variances.data()[i]);
+}
+
 // p-values of classes by their probabilities.
 void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, Array<double, 2> out) {
     const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
@@ -115,6 +123,9 @@ void bind_predictions(nb::module_& m) {
     m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),
           "labels"_a.noconvert());
     m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
+          "out"_a.noconvert());
+    m.attr("margin_variances_size") = MarginVariances::size;
+    m.def("margin_variances_p_values", &margin_variances_p_values, "state"_a.noconvert(), "variances"_a.noconvert(),
           "out"_a.noconvert());
 }
 

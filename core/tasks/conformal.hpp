@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tasks/calibration.hpp"
+#include "tasks/counts.hpp"
 
 namespace confidently {
 
@@ -18,10 +19,6 @@ inline double log_odds(double p) {
     const double inside = std::clamp(p, kMinProbability, 1.0 - kMinAnswered);
     return std::log(inside / (1.0 - inside));
 }
-
-// What was learned of early rows counts less, since they were predicted worse: the weights of rows grow with the square
-// of their number, and by 1/2000 a row later on.
-inline double growth(double rows) { return 1.0 + std::max(2.0 / rows, 1.0 - kDecay); }
 
 // f(expert, lane) of all experts and lanes.
 template <int experts, int lanes, class F>
@@ -77,58 +74,6 @@ struct Levels {
                 weight = (1.0 - redistributed) * weight / total + redistributed / experts;
             }
         }
-    }
-};
-
-// Rows by bins; old ones count less, since what a row adds grows.
-struct Counts {
-    static constexpr int group = 8;
-    static constexpr double largest_gain = 1e100;
-    double* state;  // what a row adds, the sum, the rows so far, the sums of groups of bins, and the bins
-    int bins;
-
-    static constexpr int size(int bins) { return 3 + bins / group + bins; }
-    double& gain() const { return state[0]; }
-    double& total() const { return state[1]; }
-    double& seen() const { return state[2]; }
-    double& sum(int j) const { return state[3 + j]; }
-    double& bin(int k) const { return state[3 + bins / group + k]; }
-    double rows() const { return total() / gain(); }
-
-    // The rows below a place, of those in its bin in proportion.
-    double below(double z) const {
-        const int at = static_cast<int>(z), groups = at / group;
-        const double* bin_of_group = &bin(groups * group);
-        std::array<double, 4> found{};  // without branches that depend on the place
-        for (int j = 0; j < bins / group; j += 4) add_first(&sum(j), groups - j, found);
-        for (int k = 0; k < group; k += 4) add_first(bin_of_group + k, at - groups * group - k, found);
-        return ((found[0] + found[1]) + (found[2] + found[3]) + (z - at) * bin(at)) / gain();
-    }
-
-    // growth: of what a row adds, from this one to the next
-    void add(int k, double growth) const {
-        bin(k) += gain();
-        sum(k / group) += gain();
-        total() += gain();
-        age(growth);
-    }
-
-    void age(double growth) const {
-        seen() += 1.0;
-        gain() *= growth;
-        if (!(gain() > largest_gain)) return;
-        for (int k = 0; k < bins; ++k) bin(k) /= gain();
-        for (int j = 0; j < bins / group; ++j) sum(j) /= gain();
-        total() /= gain();
-        gain() = 1.0;
-    }
-
-  private:
-    // Adds the first n of four numbers.
-    static void add_first(const double* numbers, int n, std::array<double, 4>& sums) {
-        static constexpr std::array<double, 8> ones{1.0, 1.0, 1.0, 1.0};
-        const double* one = ones.data() + 4 - std::clamp(n, 0, 4);
-        for (int i = 0; i < 4; ++i) sums[i] += one[i] * numbers[i];
     }
 };
 
@@ -233,10 +178,7 @@ struct ConformalSets {
         return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + lent + 1.0)};
     }
 
-    static double place(double score, double first, double step) {
-        const double z = (score - first) / step;
-        return z > 0.0 ? std::min(z, bins - 1e-9) : 0.0;  // also for NaN
-    }
+    static double place(double score, double first, double step) { return within_bins((score - first) / step, bins); }
 };
 
 // Intervals around predictions of numbers. Errors are larger where some predictions are: the logarithm of their size is

@@ -20,12 +20,13 @@ from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
 from ..tasks.targets import Prediction, Targets
-from .estimator import Labels, OnlineEstimator
+from .conformal import ConformalEstimator
+from .estimator import Labels
 
 AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
 
-class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
+class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
     """Base of the regressors.
 
     Attributes

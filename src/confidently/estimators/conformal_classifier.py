@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.class_order import ClassOrder
 from ..data.warning import warn
@@ -14,13 +13,13 @@ from ..learner.learner import Learner
 from ..rules.ranges import UNIT, check_number
 from ..stack.stack import Stack
 from ..tasks.conformal import NO_ANSWERS, ConformalSets
-from .estimator import OnlineEstimator
+from .conformal import ConformalEstimator
 
 AnyClasses = TypeVar("AnyClasses", bound=Learner | Stack)
 
 
-class ConformalClassifier(OnlineEstimator[AnyClasses]):
-    """Base of the classifiers, as far as their progressive predictions calibrate those of new rows."""
+class ConformalClassifier(ConformalEstimator[AnyClasses]):
+    """Base of the classifiers, as far as it makes sets of classes and withholds answers."""
 
     _class_order: ClassOrder
 
@@ -96,9 +95,7 @@ class ConformalClassifier(OnlineEstimator[AnyClasses]):
 
     def _calibrated(self, method: str) -> ConformalSets:
         """Return what was learned of the scores of true classes."""
-        check_is_fitted(self)
-        if self.calibration is None:
-            raise ValueError(f"{method}: calibration=None has calibrated nothing; train with calibration='progressive'")
+        self._check_calibrated(method)
         found: ConformalSets = self.learner_.conformal
         return found
 

@@ -393,16 +393,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     # --- files ---------------------------------------------------------------------------------------------------
 
-    @property
-    def alarms_(self) -> int:
-        found: int = self._fitted.conformal.alarms
-        return found
-
-    @property
-    def rows_since_alarm_(self) -> int:
-        found: int = self._fitted.conformal.rows_since_alarm
-        return found
-
     def as_model(self) -> Model:
         """Return the learner and the meaning of its numbers, which is all that is saved."""
         check_is_fitted(self)

@@ -86,18 +86,23 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         found[own] = states[:, own].mean(axis=0)
     starts = [SCORES, ANSWERS, MISTAKES, *range(CLASSES, base.size, COUNTS)]
     for start in starts:
-        counts = states[:, start : start + COUNTS]
-        rows = np.delete(counts, [0, 2], axis=1) / counts[:, :1]
-        total = rows.sum(axis=0)
-        part = rows[:, 0].max() / total[0] if total[0] > 0 else 0.0
-        seen = base[start + 2] + (counts[:, 2] - base[start + 2]).sum()
-        found[start : start + COUNTS] = [1.0, part * total[0], seen, *(part * total[1:])]
+        own = slice(start, start + COUNTS)
+        found[own] = merged_counts(states[:, own], base[own])
     martingale = slice(MARTINGALE, ANSWERS)
     found[martingale] = none_of(base)[martingale]
     alarms = MARTINGALE + ALARMS
     found[alarms] = base[alarms] + (states[:, alarms] - base[alarms]).sum()
     found[MARTINGALE + QUIET] = states[:, MARTINGALE + QUIET].min()
     return found
+
+
+def merged_counts(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Return the counts of all, shape (bins,), of those of learners, shape (learners, bins), that began with a base."""
+    rows = np.delete(counts, [0, 2], axis=1) / counts[:, :1]
+    total = rows.sum(axis=0)
+    part = rows[:, 0].max() / total[0] if total[0] > 0 else 0.0
+    seen = base[2] + (counts[:, 2] - base[2]).sum()
+    return np.array([1.0, part * total[0], seen, *(part * total[1:])])
 
 
 def values(state: np.ndarray) -> Values:
@@ -191,6 +196,11 @@ class ConformalSets:
         """
         found = np.zeros(probabilities.shape)
         _core.conformal_p_values(self._state, np.ascontiguousarray(probabilities, np.float64), by_class, found)
+        return found
+
+    def conformity(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the p-value of the class that a row conforms to most, among rows of any class, shape (n,)."""
+        found: np.ndarray = self.p_values(probabilities, by_class=False).max(axis=1)
         return found
 
     def sets(self, probabilities: np.ndarray, coverage: float, by_class: bool) -> np.ndarray:
