@@ -73,6 +73,7 @@ def evaluate(
     abstain: float | None,
     risk_coverage: bool,
     set: float | None,
+    set_together: bool,
     max_risk: float | None,
     plot: str | None,
     quiet: bool,
@@ -96,11 +97,11 @@ def evaluate(
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
             check_one_class(option, model.learner.task)
-    check_promises(set, max_risk, model)
+    check_promises(set, not set_together, max_risk, model)
     from ..output.measures import Wanted, evaluate_model
 
     with reported():
-        wanted = Wanted(abstain, risk_coverage, set, max_risk)
+        wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk)
         result, curve = evaluate_model(model, data, wanted, quiet=quiet, **opening_of(options))
     if plot and curve is not None:
         from ..output.plots import plot_risk_coverage, save_plot

@@ -40,6 +40,7 @@ class Wanted(NamedTuple):
     abstain: float | None = None
     by_coverage: bool = False
     coverage: float | None = None
+    by_class: bool = True
     max_risk: float | None = None
 
 
@@ -113,7 +114,7 @@ def _evaluate(
             one.add(truth == predicted, probability)
         if sets is not None:
             known = truth[:, None] == np.arange(len(model.classes))
-            sets.add(_sets(model, probabilities, sets), known, (truth < 0).astype(np.int64))
+            sets.add(_sets(model, probabilities, wanted), known, (truth < 0).astype(np.int64))
         if wanted.by_coverage:
             right.append(truth == predicted)
             certain.append(probability)
@@ -146,7 +147,7 @@ def _evaluate_labels(model: Model, paths: Sequence[str], wanted: Wanted, opening
         relevant, unknown = _relevant_labels(answers, len(model.classes))
         metrics.add(relevant, unknown, answers.scores, answers.predicted)
         if sets is not None:
-            sets.add(_sets(model, answers.probabilities, sets), relevant, unknown)
+            sets.add(_sets(model, answers.probabilities, wanted), relevant, unknown)
     listed = {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics, sets)}
     return metrics.result() | _set_result(sets) | listed
 
@@ -159,8 +160,8 @@ def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
     return SetMetrics(wanted.coverage, len(model.classes))
 
 
-def _sets(model: Model, probabilities: np.ndarray, metrics: SetMetrics) -> np.ndarray:
-    found: np.ndarray = model.learner.conformal.sets(probabilities, metrics.coverage, by_class=True)
+def _sets(model: Model, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
+    found: np.ndarray = model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class)
     return found
 
 
