@@ -525,6 +525,19 @@ CALLS = {
         lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},
         lambda a: _core.conformal_learn(a["conformal"], 3, a["scores"], a["labels"]),
     ),
+    "conformal_learn_late": Call(
+        lambda: {
+            "conformal": untrained(3), "scores": np.full((2, 3), 0.5), "labels": i32(0, 2), "weight": np.ones(2),
+        },
+        lambda a: _core.conformal_learn_late(a["conformal"], a["scores"], a["labels"], None, a["weight"]),
+    ),
+    "conformal_learn_late of labels": Call(
+        lambda: {
+            "conformal": untrained(3), "scores": np.full((2, 3), 0.5), "labels": i32(0, 2), "start": i64(0, 0, 2),
+        },
+        lambda a: _core.conformal_learn_late(a["conformal"], a["scores"], a["labels"], a["start"], None),
+        ("labels: longer",),
+    ),
     "conformal_p_values": Call(
         lambda: {"conformal": untrained(3), "scores": np.full((2, 3), 0.5), "out": np.zeros((2, 3))},
         lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, a["out"]),

@@ -1,4 +1,5 @@
 // What scores say: classes and their probabilities.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "tasks/calibration.hpp"
 #include "tasks/conformal.hpp"
 #include "tasks/margin_variances.hpp"
+#include "tasks/task.hpp"
 
 namespace confidently::python {
 
@@ -83,6 +85,28 @@ void margin_variances_p_values(Input<double, 1> state, Input<double, 1> variance
     for (std::size_t i = 0; i < variances.shape(0); ++i) out.data()[i] = counts.p_value(variances.data()[i]);
 }
 
+// Learns from what was predicted of rows long before their labels came. Row i has one label, or those from start[i] to
+// start[i + 1]; one of weight 0 is ignored.
+void conformal_learn_late(Array<double, 1> state, Input<double, 2> probabilities, Input<std::int32_t, 1> labels,
+                          Optional<std::int64_t> start, Optional<double> weight) {
+    const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
+    require_conformal(state.shape(0), classes);
+    require(!weight || weight->shape(0) == n, "the weights do not match the rows");
+    require(start ? start->shape(0) == n + 1 : labels.shape(0) == n, "the labels do not match the rows");
+    if (start) require_starts(*start, labels.shape(0), "start does not match the labels");
+    require_below(labels.data(), std::int64_t(labels.shape(0)), std::int64_t(classes), "labels out of range");
+    const Labels of_rows{labels.data(), start ? start->data() : nullptr};
+    const ConformalSets sets{state.data()};
+    for (std::size_t i = 0; i < n; ++i) {
+        if (weight && !(weight->data()[i] > 0.0)) continue;
+        const double* p = probabilities.data() + i * classes;
+        for (const std::int32_t* k = of_rows.begin(i); k < of_rows.end(i); ++k) sets.learn(log_odds(p[*k]), *k, true);
+        if (start) continue;
+        const double top = *std::max_element(p, p + classes);
+        sets.answer(log_odds(top), p[*of_rows.begin(i)] < top);
+    }
+}
+
 // p-values of classes by their probabilities.
 void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, Array<double, 2> out) {
     const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
@@ -122,6 +146,9 @@ void bind_predictions(nb::module_& m) {
     m.def("conformal_begin", &conformal_begin, "state"_a.noconvert(), "classes"_a);
     m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),
           "labels"_a.noconvert());
+    m.def("conformal_learn_late", &conformal_learn_late, "state"_a.noconvert(), "probabilities"_a.noconvert(),
+          "labels"_a.noconvert(), "start"_a.noconvert().none() = nb::none(),
+          "weight"_a.noconvert().none() = nb::none());
     m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
           "out"_a.noconvert());
     m.attr("margin_variances_size") = MarginVariances::size;

@@ -149,12 +149,15 @@ struct ConformalSets {
     // The p-values of class k: among rows of any class, and of its own.
     std::pair<double, double> p_values(double score, int k) const { return p_values_at(place(score, least, width), k); }
 
-    // score: of the row's class k, or of one of its labels
-    void learn(double score, int k) const {
+    // score: of the row's class k, or of one of its labels; late: when it was long since predicted. Levels are then at
+    // rest: they would follow misses that are over.
+    void learn(double score, int k, bool late = false) const {
         const double z = place(score, least, width);
         const auto [of_all, of_own] = p_values_at(z, k);
-        Levels{state}.learn(of_all);
-        Levels{state + at_own_levels}.learn(of_own);
+        if (!late) {
+            Levels{state}.learn(of_all);
+            Levels{state + at_own_levels}.learn(of_own);
+        }
         Martingale{state + at_martingale}.learn(score < sure ? of_all : 1.0);
         for (const Counts& one : {all(), own(k)}) one.add(static_cast<int>(z), growth(one.seen() + 1.0));
     }

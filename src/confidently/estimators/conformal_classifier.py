@@ -12,8 +12,10 @@ from ..data.warning import warn
 from ..learner.learner import Learner
 from ..rules.ranges import UNIT, check_number
 from ..stack.stack import Stack
-from ..tasks.conformal import NO_ANSWERS, ConformalSets
+from ..tasks import conformal
+from ..tasks.conformal import CONFORMAL, NO_ANSWERS, ConformalSets
 from .conformal import ConformalEstimator
+from .estimator import Labels
 
 AnyClasses = TypeVar("AnyClasses", bound=Learner | Stack)
 
@@ -150,6 +152,12 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         Bauer, Multiple testing in clinical trials, Statistics in Medicine 10, 1991 (fixed sequences). Angelopoulos,
         Bates, Candes, Jordan & Lei, Learn then test, Annals of Applied Statistics 19, 2025.
         """
+        least = self._least_probability(risk)
+        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
+        return found
+
+    def _least_probability(self, risk: float) -> float:
+        """Return the probability from which on rows are answered; warn if no row is."""
         check_number("abstain", "risk", risk, UNIT)
         learned = self._calibrated("abstain")
         if self._is_multilabel:
@@ -160,8 +168,34 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         least = learned.least_probability(risk)
         if least > 1.0:
             warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")
-        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
-        return found
+        return least
+
+    # --- labels that come late -----------------------------------------------------------------------------------
+
+    def _late(self, predicted: Any, n: int) -> np.ndarray:
+        known = self._calibrated("partial_fit").classes
+        p = np.asarray(predicted, dtype=np.float64)
+        if p.shape != (n, known):
+            raise ValueError(
+                f"predicted must have a row per row of X and a column per class that was known, shape ({n}, {known}), "
+                f"got shape {p.shape}; classes that were added since it was predicted have probability 0"
+            )
+        if not ((p >= 0.0) & (p <= 1.0)).all():
+            raise ValueError("predicted must be probabilities, from 0 to 1")
+        return p[:, np.argsort(self._class_order.numbers)]
+
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+        if labels.predicted is None:
+            return super()._run(X, matrix, labels, passes, shuffle)
+        before = self.learner_.state[CONFORMAL].copy()
+        super()._run(X, matrix, labels, passes, shuffle)
+        learner, K = self.learner_, self.learner_.n_classes
+        predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
+        start, weight = (labels.options.get(name) for name in ("label_start", "weight"))
+        if (of_class := labels.options.get("class_weight")) is not None:
+            weight = of_class[labels.numbers] * (1.0 if weight is None else weight)
+        learned = conformal.learned_late(conformal.grown(before, K), predicted, labels.numbers, start, weight)
+        learner.state, learner.settled = learner.state | {CONFORMAL: learned}, True
 
     @property
     def _is_multilabel(self) -> bool:

@@ -73,6 +73,24 @@ def settled(own: np.ndarray) -> np.ndarray:
     return found
 
 
+def learned_late(
+    own: np.ndarray, predicted: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: np.ndarray | None
+) -> np.ndarray:
+    """Return the scores after rows whose labels came long after their predictions; levels stay as they are.
+
+    Parameters
+    ----------
+    own : array
+    predicted : float64 array of shape (n, classes)
+        The probabilities of classes as they were predicted.
+    labels, start, weight : array
+        As :meth:`confidently.learner.learner.Learner.learn` takes them.
+    """
+    found = own.copy()
+    _core.conformal_learn_late(found, np.ascontiguousarray(predicted), labels, start, weight)
+    return found
+
+
 def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """Return the scores of learners whose training continued from a base, of the same classes.
 
@@ -149,6 +167,11 @@ class ConformalSets:
 
     def __init__(self, state: np.ndarray) -> None:
         self._state = state
+
+    @property
+    def classes(self) -> int:
+        """How many classes, or labels, have scores."""
+        return (self._state.size - CLASSES) // COUNTS
 
     @property
     def rows(self) -> float:

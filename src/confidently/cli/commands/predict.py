@@ -56,5 +56,5 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
 
     model = load_predictor(model_path, data)
     check_kind(options, model.learner.task)
-    check_promises(wanted.coverage, wanted.max_risk, model)
+    check_promises(wanted.coverage, wanted.by_class, wanted.max_risk, model)
     write_predictions(predictions_of(model, wanted), data, options, **opening_of(options))

@@ -263,7 +263,7 @@ class ClassPredictions(Predictions):
 
     def _sets(self, proba: np.ndarray, coverage: float) -> list[list[Any]]:
         """Return the classes of the set of each row, the most probable first."""
-        inside = self.answering.learner.conformal.sets(proba, coverage, by_class=True)
+        inside = self.answering.learner.conformal.sets(proba, coverage, self.requested.by_class)
         ranked = np.argsort(-proba, axis=1, kind="stable")
         chosen = np.take_along_axis(inside, ranked, axis=1)
         return [[self.names[k] for k in row[own].tolist()] for row, own in zip(ranked, chosen, strict=True)]
