@@ -11,7 +11,9 @@ most 8,000 rows in random order train, and ``abstain`` decides which of the othe
 streams of 10,000 rows in random order, 100 of which do not change. The others change in the middle: each label becomes
 the next one; or the first half of the classes has four of five rows, then one of five; or the column of the largest
 weight is multiplied by ten. Probabilities: of the test rows whose prediction has a probability of at least .9, the mean
-probability and the fraction that is correct.
+probability and the fraction that is correct. Novelty: 60 % of at most 8,000 rows train AutoClassifier without those of
+one class, each of the first eight in turn. Compared are the areas under the curve of ``novelty`` and of one less the
+largest probability, which tell the rows of this class among the other 40 %, and the fractions below .05.
 Rows are those of ``tests/data_sets.py``. Sizes need ``pip install mapie crepes``, streams need River.
 """
 
@@ -30,11 +32,12 @@ from harness import arguments, have_data, load, machine, markdown, table, write_
 from reliability import made_up
 from scipy.sparse import issparse, vstack
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.metrics import roc_auc_score
 
 from confidently import AutoClassifier, OnlineClassifier
 from tests.data_sets import standardized, unit_rows
 
-PARTS = ("streams", "late", "sizes", "risk", "alarms", "probabilities")
+PARTS = ("streams", "late", "sizes", "risk", "alarms", "probabilities", "novelty")
 COVERAGE, RECORDED, ROWS = 0.9, 4, 10_000
 GENERATED = ("SEA, at once", "moving hyperplane", "moving centers", "Agrawal, at once", "Mixed, coming again",
              "Sine, at once")  # fmt: skip
@@ -51,6 +54,7 @@ SEEDS, SHUFFLES, RISKS, RISK_ROWS = 3, 20, (0.01, 0.05), 8000
 STREAMS, CHANGES, CHUNK = 100, ("concept", "classes", "scale"), 128
 RULES = ("arow", "logistic", "probit", "cw_stdev", "pa1", "scw1")
 CERTAIN, MIN_CERTAIN = 0.9, 200
+LEFT_OUT, UNLIKELY = ("digits", "usps", "letter", "newsgroups"), 0.05
 LEARNERS: dict[str, Callable[[], Any]] = {
     "OnlineClassifier": lambda: OnlineClassifier(view="standard"), "AutoClassifier": AutoClassifier,
 }  # fmt: skip
@@ -375,6 +379,31 @@ def probabilities(only: list[str] | None) -> tuple[dict[str, Any], list[str], li
     return found, ["stated / right", *RULES, "AutoClassifier"], lines
 
 
+# --- novelty ------------------------------------------------------------------------------------------------------
+
+
+def novelty(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
+    """Return how well p-values tell rows of a class that training had not, mean and least of the classes."""
+    found: dict[str, Any] = {}
+    for name in LEFT_OUT:
+        if only is not None and name not in only:
+            continue
+        X, y = shuffled(pooled(name), 0, RISK_ROWS)
+        first, runs = len(y) * 3 // 5, []
+        for new in range(8):
+            known = np.flatnonzero(y[:first] != new)
+            model = AutoClassifier().fit(X[known], y[known])
+            p, is_new = model.novelty(X[first:]), y[first:] == new
+            likely = model.predict_proba(X[first:]).max(axis=1)
+            runs.append([roc_auc_score(is_new, -p), roc_auc_score(is_new, -likely),
+                         (p[is_new] < UNLIKELY).mean(), (p[~is_new] < UNLIKELY).mean()])  # fmt: skip
+        found[name] = {"mean": np.mean(runs, axis=0).tolist(), "least": np.min(runs, axis=0).tolist()}
+        print(name, found[name], flush=True)
+    lines = [[name, *(f"{mean:.3f} ({least:.3f})" for mean, least in zip(one["mean"][:2], one["least"], strict=False)),
+              *(f"{100 * part:.1f} %" for part in one["mean"][2:])] for name, one in found.items()]  # fmt: skip
+    return found, ["set", "novelty", "1 - largest probability", "new rows below .05", "known rows below .05"], lines
+
+
 def main() -> None:
     """Print a table of every part."""
     options = arguments(
@@ -393,6 +422,7 @@ def main() -> None:
         "risk": risk,
         "alarms": alarms,
         "probabilities": probabilities,
+        "novelty": novelty,
     }
     result = {}
     for part, run in parts.items():

@@ -287,3 +287,22 @@ def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     assert "doubtful" not in calm and "doubtful" not in ok("inspect", tmp_path / "calm.cw")
     facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
+
+
+@pytest.mark.parametrize("options", [("--rule", "arow"), ("--auto",)])
+@pytest.mark.parametrize("data", ["new.csv", "new.jsonl", "numbers.csv"])
+def test_novelty_is_that_of_python(options, data, ok, files, tmp_path):
+    given = ("--regression", "--auto") if data == "numbers.csv" else options
+    ok("train", files / data.replace("new", "old"), *given, "-q", "-o", tmp_path / "m.cw")
+    lines = ok("predict", tmp_path / "m.cw", files / data, "--novelty", "--json").splitlines()
+    expected = np.concatenate(list(load(tmp_path / "m.cw").predict_stream(files / data, "novelty")))
+    assert [json.loads(line)["novelty"] for line in lines] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert 0.0 < expected.min() < 0.2 and list(json.loads(lines[0]))[-1] == "novelty"
+    with_more = ok("predict", tmp_path / "m.cw", files / data, "--novelty", "--std").splitlines()
+    assert with_more[0].split("\t")[-1] == "novelty"
+
+
+def test_novelty_needs_a_calibration(call, files, ok, tmp_path):
+    ok("train", files / "old.csv", "--rule", "arow", "--calibration", "none", "-q", "-o", tmp_path / "m.cw")
+    told = call("predict", tmp_path / "m.cw", files / "new.csv", "--novelty")[2]
+    assert "--novelty needs a calibration, which --calibration none leaves out" in told

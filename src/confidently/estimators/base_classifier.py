@@ -33,7 +33,9 @@ from ..rules.ranges import UNIT, check_choice, check_number
 from .conformal_classifier import AnyClasses, ConformalClassifier
 from .estimator import Labels
 
-STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain")
+STREAM_METHODS = (
+    "predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain", "novelty"
+)  # fmt: skip
 
 
 class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
@@ -295,7 +297,8 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         paths, options
             As for :func:`confidently.data.open_stream`, except for how rows are read, which is known. Labels are
             ignored.
-        method : {"predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain"}
+        method : {"predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain", \
+"novelty"}
             What to compute. The weights of unseen features have mean 0 and the prior variance.
         coverage, by_class
             Of "predict_set": as for :meth:`predict_set`.
@@ -323,12 +326,16 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         if method == "predict_set" and (text := self._calibrated("predict_set").shortage(coverage)):
             warn(f"predict_set: {text}")
         least = self._least_probability(risk) if method == "abstain" else 0.0
+        if method == "novelty":
+            self._check_calibrated(method)
 
         def answer(matrix: Any, learner: AnyClasses) -> Any:
             if method == "predict_set":
                 return self._sets(matrix, learner, coverage, by_class)
             if method == "abstain":
                 return self._apply("predict_proba", matrix, learner).max(axis=1) < least
+            if method == "novelty":
+                return learner.novelty(matrix)
             return self._apply(method, matrix, learner)
 
         yield from self._predict_stream(paths, answer, strict, options)

@@ -35,7 +35,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
     """
 
     predicts_numbers = True
-    stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval")
+    stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval", "novelty")
     _is_plain_y = staticmethod(is_plain_targets)
     _one_dimensional = True  # whether targets have one dimension
 
@@ -241,8 +241,8 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
             As there.
         method : str
             What to compute: "predict", predictions; "predict_std", pairs of predictions and standard deviations;
-            "predict_interval"; with one Gaussian also "margin_distribution". The weights of unseen features have mean 0
-            and the prior variance.
+            "predict_interval"; "novelty"; with one Gaussian also "margin_distribution". The weights of unseen features
+            have mean 0 and the prior variance.
         coverage : float
             Probability, in (0, 1), with which the intervals of "predict_interval" contain the targets.
 
@@ -260,7 +260,12 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         check_choice("method", method, self.stream_methods)
         check_number("predict_stream", "coverage", coverage, UNIT)
 
+        if method == "novelty":
+            self._check_calibrated(method)
+
         def answer(matrix: Any, learner: AnyRegression) -> Any:
+            if method == "novelty":
+                return learner.novelty(matrix)
             return self._apply(method, matrix, learner, coverage)
 
         yield from self._predict_stream(paths, answer, strict, options)

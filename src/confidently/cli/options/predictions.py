@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ...tasks.task import Task
 
 JSON_FORMAT = "jsonl"  # of --json
-NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
+NOVELTY = "novelty"
+NUMBERS = ("proba", "margin", "std", "variance", NOVELTY)  # in the order of their columns
 FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain", "set", "max_risk")
 TOPIC = "topic"  # the columns of a topic model with the topics' proportions
 
@@ -65,6 +66,11 @@ def promise_options(set_help: str, risk_help: str) -> Callable[[Any], Any]:
     ])  # fmt: skip
 
 
+novelty_option = click.option(
+    "--novelty",
+    is_flag=True,
+    help="Add a p-value, which is small for rows unlike all those of training.",
+)
 interval_option = click.option(
     "--interval",
     type=PROBABILITY,
@@ -152,8 +158,14 @@ def check_promises(coverage: float | None, by_class: bool, max_risk: float | Non
         raise click.UsageError(f"{given[0]} needs a classifier; this model predicts numbers")
     if max_risk is not None:
         check_one_class("--max-risk", task)
-    if given and model.calibration is None:
-        raise click.UsageError(f"{given[0]} needs a calibration, which --calibration none leaves out; train with it")
+    if given:
+        check_calibrated(given[0], model)
+
+
+def check_calibrated(option: str, model: Model) -> None:
+    """Reject an option for a model that has not learned how good its predictions are."""
+    if model.calibration is None:
+        raise click.UsageError(f"{option} needs a calibration, which --calibration none leaves out; train with it")
 
 
 def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:
@@ -163,7 +175,7 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
         raise click.UsageError(f"--keep: empty column name, got {','.join(keep)!r}; use names separated by commas")
     if twice := [name for name in keep if keep.count(name) > 1]:
         raise click.UsageError(f"--keep: duplicate column {twice[0]!r}; name each column once")
-    numbers = frozenset([*further, *(name for name in NUMBERS if options[name])])
+    numbers = frozenset([*further, *(name for name in NUMBERS if options.get(name))])
     ranking = options["ranking"] or options["top"] is not None
     return Requested(
         numbers, ranking, options["top"], options["abstain"], keep, options.get("interval"), options.get("set"),
