@@ -271,7 +271,7 @@ def bounded_risk(s):
 
 def novelty(s):
     p = s.fitted().novelty(s.X)
-    assert p.shape == (N,) and ((0 < p) & (p <= 1)).all()
+    assert p.shape == (N,) and ((p > 0) & (p <= 1)).all()
 
 
 def active_learning(s):

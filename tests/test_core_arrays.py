@@ -542,6 +542,10 @@ CALLS = {
         lambda: {"conformal": untrained(3), "scores": np.full((2, 3), 0.5), "out": np.zeros((2, 3))},
         lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, a["out"]),
     ),
+    "conformal_conformity": Call(
+        lambda: {"conformal": untrained(3), "probabilities": np.full(2, 0.5), "out": np.zeros(2)},
+        lambda a: _core.conformal_conformity(a["conformal"], 3, a["probabilities"], a["out"]),
+    ),
     "margin_variances_p_values": Call(
         lambda: {"counts": novelty.untrained(), "variances": np.ones(2), "out": np.zeros(2)},
         lambda a: _core.margin_variances_p_values(a["counts"], a["variances"], a["out"]),

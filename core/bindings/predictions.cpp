@@ -85,6 +85,16 @@ void margin_variances_p_values(Input<double, 1> state, Input<double, 1> variance
     for (std::size_t i = 0; i < variances.shape(0); ++i) out.data()[i] = counts.p_value(variances.data()[i]);
 }
 
+// The part of the rows before whose most probable class had less than those of rows.
+void conformal_conformity(Input<double, 1> state, std::size_t classes, Input<double, 1> probabilities,
+                          Array<double, 1> out) {
+    require_conformal(state.shape(0), classes);
+    require(out.shape(0) == probabilities.shape(0), "out does not have the shape of the probabilities");
+    const ConformalSets sets{const_cast<double*>(state.data())};
+    for (std::size_t i = 0; i < probabilities.shape(0); ++i)
+        out.data()[i] = sets.conformity(log_odds(probabilities.data()[i]));
+}
+
 // Learns from what was predicted of rows long before their labels came. Row i has one label, or those from start[i] to
 // start[i + 1]; one of weight 0 is ignored.
 void conformal_learn_late(Array<double, 1> state, Input<double, 2> probabilities, Input<std::int32_t, 1> labels,
@@ -136,7 +146,8 @@ void bind_predictions(nb::module_& m) {
     m.attr("conformal_answer_width") = ConformalSets::answer_width;
     m.def("conformal_places", [] {
         return std::vector<int>{ConformalSets::at_scores,   ConformalSets::at_martingale, ConformalSets::at_answers,
-                                ConformalSets::at_mistakes, ConformalSets::at_own_levels, ConformalSets::at_classes};
+                                ConformalSets::at_mistakes, ConformalSets::at_best,       ConformalSets::at_own_levels,
+                                ConformalSets::at_classes};
     });
     m.def("conformal_places_of_numbers", [] {
         return std::vector<int>{ConformalIntervals::at_mean, ConformalIntervals::at_low, ConformalIntervals::at_high,
@@ -151,6 +162,8 @@ void bind_predictions(nb::module_& m) {
           "weight"_a.noconvert().none() = nb::none());
     m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
           "out"_a.noconvert());
+    m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
+          "probabilities"_a.noconvert(), "out"_a.noconvert());
     m.attr("margin_variances_size") = MarginVariances::size;
     m.def("margin_variances_p_values", &margin_variances_p_values, "state"_a.noconvert(), "variances"_a.noconvert(),
           "out"_a.noconvert());

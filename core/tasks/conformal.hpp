@@ -121,7 +121,8 @@ struct Martingale {
 // Sets of classes, or of labels. The score of a class is the logarithm of its odds. Its p-value is the part of the rows
 // before, of any class or of this one, whose class had a smaller score; a set has all classes whose p-value exceeds the
 // level of error, as changed by Levels. state: for rows of any class the levels, the scores and the martingale, how
-// sure answers were and how many of these were wrong; then the levels and the scores by class.
+// sure answers were and how many of these were wrong, the scores of the most probable classes; then the levels and the
+// scores by class.
 struct ConformalSets {
     static constexpr int bins = 96, counts = Counts::size(bins);
     static constexpr double least = -10.0, width = 0.25;  // bins of scores
@@ -132,7 +133,8 @@ struct ConformalSets {
                                                               // more where it has fewer than `enough`
     static constexpr int at_scores = Levels::size, at_martingale = at_scores + counts,
                          at_answers = at_martingale + Martingale::size, at_mistakes = at_answers + counts,
-                         at_own_levels = at_mistakes + counts, at_classes = at_own_levels + Levels::size;
+                         at_best = at_mistakes + counts, at_own_levels = at_best + counts,
+                         at_classes = at_own_levels + Levels::size;
     double* state;
 
     static constexpr int size(int classes) { return at_classes + classes * counts; }
@@ -142,7 +144,7 @@ struct ConformalSets {
         Levels::begin(state);
         Levels::begin(state + at_own_levels);
         Martingale::begin(state + at_martingale);
-        for (const int at : {at_scores, at_answers, at_mistakes}) state[at] = 1.0;
+        for (const int at : {at_scores, at_answers, at_mistakes, at_best}) state[at] = 1.0;
         for (int k = 0; k < classes; ++k) state[at_classes + k * counts] = 1.0;
     }
 
@@ -168,10 +170,18 @@ struct ConformalSets {
         Counts{state + at_answers, bins}.add(at, answer_growth);
         const Counts mistakes{state + at_mistakes, bins};
         wrong ? mistakes.add(at, answer_growth) : mistakes.age(answer_growth);
+        const Counts of_best = best();
+        of_best.add(static_cast<int>(place(score, least, width)), growth(of_best.seen() + 1.0));
+    }
+
+    // The part of the rows before, and of this one, whose most probable class had a smaller score.
+    double conformity(double score) const {
+        return (best().below(place(score, least, width)) + 1.0) / (best().rows() + 1.0);
     }
 
   private:
     Counts all() const { return {state + at_scores, bins}; }
+    Counts best() const { return {state + at_best, bins}; }
     Counts own(int k) const { return {state + at_classes + k * counts, bins}; }
 
     std::pair<double, double> p_values_at(double z, int k) const {

@@ -8,7 +8,7 @@ import pytest
 from confidently import AutoClassifier, OnlineClassifier, _core
 from confidently.tasks import conformal
 from confidently.tasks.conformal import ERRORS, ConformalSets, untrained
-from tests.twins.conformal import Followed, Sets
+from tests.twins.conformal import Followed, Scores, Sets
 
 
 def learned(scores, labels, classes=3):
@@ -189,3 +189,15 @@ def test_levels_are_within_0_and_1(name, value):
     method = model.predict_set if name == "coverage" else model.abstain
     with pytest.raises(ValueError, match=f"{name} must be in"):
         method([[0.0]], value)
+
+
+def test_conformity_is_the_rank_among_the_best_classes_before_in_twins():
+    rng = np.random.default_rng(5)
+    state, twin = untrained(3), Scores()
+    for p in rng.dirichlet([2.0, 1.0, 1.0], 300):
+        _core.conformal_learn_late(state, p[None], np.array([int(rng.integers(3))], np.int32))
+        twin.add(int(Sets.place(np.log(p.max() / (1.0 - p.max())))))
+    asked = rng.dirichlet([1.0, 1.0, 1.0], 100)
+    places = [Sets.place(score) for score in np.log(asked.max(axis=1) / (1.0 - asked.max(axis=1)))]
+    expected = [(twin.below(place) + 1.0) / (twin.rows() + 1.0) for place in places]
+    np.testing.assert_allclose(ConformalSets(state).conformity(asked), expected, rtol=1e-12)

@@ -98,8 +98,9 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             columns of others may move.
         predicted : array of shape (n, n_classes), optional
             For labels that come late: what :meth:`predict_proba` returned for these rows when they came, with a column
-            per class of ``classes_`` before this call. :meth:`predict_set` and :meth:`abstain` then learn how
-            good those predictions were, and not those of the model as it is now, which has learned more.
+            per class of ``classes_`` before this call. :meth:`predict_set` and :meth:`abstain` then learn how good
+            those predictions were, and not those of the model as it is now, which has learned more. Of use if labels
+            are some hundred rows late, and in a stack, which follows the last rows closely, from ten rows on.
 
         Returns
         -------

@@ -21,10 +21,10 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
 
             p = min(1, c/(1 - b), u/b)
 
-        Here c is the part of the rows of training whose class had a smaller score than the row's best one, each before
-        its label was used, and u the part whose margin had a variance x' Sigma x as large. In a stack, each member has
-        a u_g, and u is three times the smallest value that a third of them reach. The part of variances is b =
-        50/rows, at least 0.1 and at most 0.5. For label sets and numbers, p = min(1, u).
+        Here c is the part of the rows of training whose most probable class had a smaller score than the row's, each
+        before its label was used, and u the part whose margin had a variance x' Sigma x as large. In a stack, each
+        member has a u_g, and u is three times the smallest value that a third of them reach. The part of variances is
+        b = 50/rows, at least 0.1 and at most 0.5. For label sets and numbers, p = min(1, u).
 
         Parameters
         ----------
@@ -57,8 +57,7 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
 
         References
         ----------
-        Vovk, Gammerman & Shafer, Algorithmic Learning in a Random World, 2nd ed., Springer 2022 (conformity, anomaly
-        detection). Rüger, Das maximale Signifikanzniveau des Tests "Lehne H0 ab, wenn k unter n gegebenen Tests zur
+        Vovk, Gammerman & Shafer, Algorithmic Learning in a Random World, 2nd ed., Springer 2022 (anomaly detection). Rüger, Das maximale Signifikanzniveau des Tests "Lehne H0 ab, wenn k unter n gegebenen Tests zur
         Ablehnung führen", Metrika 25, 1978.
         """
         self._check_calibrated("novelty")

@@ -65,7 +65,8 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         -----
         The probability is that of rows in random order with those of training, however wrong the model is. If the order
         matters, the part of the rows of training whose set, made before the row was used, had their class is close to
-        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful.
+        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. Where labels
+        come late, ``partial_fit`` may be told what was ``predicted``; 1 - coverage is then not corrected.
 
         Examples
         --------

@@ -243,6 +243,8 @@ class Model(SavedModel):
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         regression = header.kind == REGRESSION
+        if header.format == 9 and not regression:
+            arrays = _with_best_scores(arrays)
         return (
             _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
         )
@@ -323,6 +325,17 @@ def _with_prior(arrays: State, prior: State) -> State:
         if name + PLACES in arrays:
             put_places(prior[name], arrays, name)
     return prior | arrays
+
+
+def _with_best_scores(arrays: State) -> State:
+    """Return arrays of a file of format 9 with the scores of the most probable classes, none of which was counted."""
+    found, before = dict(arrays), conformal.BEST  # where the next numbers were
+    for name in (name for name in arrays if name.rpartition(".")[2] == CONFORMAL):
+        if (places := found.get(name + PLACES)) is None:
+            found[name] = np.insert(found[name], before, conformal.no_counts())
+        else:
+            found[name + PLACES] = np.where(places >= before, places + conformal.COUNTS, places)
+    return found
 
 
 def _check_values(learner: Learner) -> None:

@@ -15,7 +15,7 @@ from .. import _core
 from ..rules.ranges import Range
 
 CONFORMAL = "conformal"  # the entry of a state
-SCORES, MARTINGALE, ANSWERS, MISTAKES, OWN_LEVELS, CLASSES = _core.conformal_places()
+SCORES, MARTINGALE, ANSWERS, MISTAKES, BEST, OWN_LEVELS, CLASSES = _core.conformal_places()
 BINS = _core.conformal_bins
 FIRST_BIN = 3 + BINS // 8  # after what a row adds, the sum, the rows so far, and sums of groups of bins
 COUNTS = FIRST_BIN + BINS
@@ -37,6 +37,11 @@ def untrained(classes: int) -> np.ndarray:
     state = np.zeros(size(classes))
     _core.conformal_begin(state, classes)
     return state
+
+
+def no_counts() -> np.ndarray:
+    """Return counts without rows."""
+    return untrained(0)[BEST : BEST + COUNTS]
 
 
 def none_of(state: np.ndarray) -> np.ndarray:
@@ -102,7 +107,7 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     levels = [slice(start, start + LEVELS) for start in (0, OWN_LEVELS)]
     for own in levels:
         found[own] = states[:, own].mean(axis=0)
-    starts = [SCORES, ANSWERS, MISTAKES, *range(CLASSES, base.size, COUNTS)]
+    starts = [SCORES, ANSWERS, MISTAKES, BEST, *range(CLASSES, base.size, COUNTS)]
     for start in starts:
         own = slice(start, start + COUNTS)
         found[own] = merged_counts(states[:, own], base[own])
@@ -222,8 +227,9 @@ class ConformalSets:
         return found
 
     def conformity(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return the p-value of the class that a row conforms to most, among rows of any class, shape (n,)."""
-        found: np.ndarray = self.p_values(probabilities, by_class=False).max(axis=1)
+        """Return the part of the rows before whose most probable class had less than a row's, shape (n,)."""
+        found, best = np.empty(len(probabilities)), np.ascontiguousarray(probabilities.max(axis=1), np.float64)
+        _core.conformal_conformity(self._state, self.classes, best, found)
         return found
 
     def sets(self, probabilities: np.ndarray, coverage: float, by_class: bool) -> np.ndarray:
