@@ -1,6 +1,6 @@
-"""Linear classifiers that train in one pass over a stream and report the uncertainty of every prediction.
+"""Classifiers and regressions that learn a stream in one pass, and say how sure they are of every prediction.
 
-Every classifier keeps a Gaussian over weight vectors, which every example updates. The update *rule* determines how
+Every learner keeps a Gaussian over weight vectors, which every example updates. The update *rule* determines how
 far it moves, the *covariance* how its covariance matrix is stored, and the *view* what the learner sees of a row::
 
     from confidently import OnlineClassifier, CWStdev
