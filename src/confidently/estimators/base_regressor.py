@@ -11,7 +11,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import Stream
 from ..data.classes import ClassTable
 from ..data.memory.plain import is_plain_targets
 from ..learner.learner import Learner
@@ -20,7 +19,8 @@ from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
 from ..tasks.targets import Prediction, Targets
-from .estimator import Labels, OnlineEstimator
+from .estimator import OnlineEstimator
+from .rows import Labels
 
 AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
@@ -34,6 +34,7 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
     """
 
     predicts_numbers = True
+    _validation_of_y: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
     stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval")
     _is_plain_y = staticmethod(is_plain_targets)
     _one_dimensional = True  # whether targets have one dimension
@@ -45,10 +46,12 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-            Finite numbers.
-        y : array of shape (n,) or (n, n_outputs)
-            Finite numbers; counts >= 0 for ``rule="poisson"``.
+        X : array, data frame or sparse matrix of shape (n, d); list of n dicts or of n texts
+            Finite numbers. Frames of pandas, Polars and Arrow may also have strings, categories, dates, booleans and
+            missing values: these, and dicts and texts, are learned as the rows of Parquet, JSON lines and text are.
+        y : array of shape (n,) or (n, n_outputs); str
+            Finite numbers; counts >= 0 for ``rule="poisson"``. The name of the column of ``X`` that has them, which
+            later frames may have or not.
         sample_weight : array of shape (n,), optional
             Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. With "ridge", a row of
             weight 2 counts as two equal rows.
@@ -88,8 +91,7 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
         """
         return self._learn(X, y, sample_weight, partial=True)
 
-    def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
-        X, y = self._validated(X, y, reset=first, multi_output=True, y_numeric=True)
+    def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
         if y.ndim == 2 and y.shape[1] == 1 and not self.__sklearn_tags__().target_tags.multi_output:
             y = column_or_1d(y, warn=True)
         targets = np.ascontiguousarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -98,22 +100,28 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
             self._one_dimensional = y.ndim == 1
         elif n != (expected := self.learner_.n_classes):
             raise ValueError(f"y has {n} numbers per row, the regressor was trained on {expected}")
-        return X, Labels(n, np.zeros(len(y), dtype=np.int32), {"targets": targets})
+        return Labels(n, np.zeros(len(y), dtype=np.int32), {"targets": targets})
+
+    def _first_table(self, labels: Labels, names: list[Any]) -> ClassTable:
+        return ClassTable(range(labels.n), multilabel=True, closed=True)
 
     # --- training on files ---------------------------------------------------------------------------------------
 
-    def fit_stream(self, stream: Stream, progress: bool = False) -> Self:
-        """Train from scratch, in one pass over a stream.
+    def fit_stream(self, data: Any, progress: bool = False, **options: Any) -> Self:
+        """Train from scratch, in one pass over files, a frame, dicts or a stream.
 
         With ``covariance="auto"`` the columns of the first 1,000 rows decide.
 
         Parameters
         ----------
-        stream : Stream
-            Of :func:`confidently.data.open_stream` with ``targets=True``, from which nothing has been read. Tables of
-            numbers are read as they are, with ``normalize="none", zeros=True``.
+        data : path or list of paths, data frame, list of dicts, or Stream
+            As for :func:`confidently.data.open_stream`, with the targets. Tables of numbers are read as they are,
+            unless ``options`` have ``normalize`` or ``zeros``; rows of a :class:`confidently.data.Stream`, which was
+            opened with ``targets=True`` and from which nothing has been read, are as it reads them.
         progress : bool
             Show a progress bar on standard error or, in a notebook, below the cell.
+        options
+            As for :func:`confidently.data.open_stream`, such as ``label="price"``.
 
         Returns
         -------
@@ -121,27 +129,24 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
 
         Raises
         ------
-        confidently.data.DataError
+        confidently.data.DataError, OSError
             For invalid data, with its location; the estimator is then unchanged.
         ValueError, TypeError
-            For invalid parameters, or something else than a stream of targets.
+            For invalid parameters or options, or other data.
 
         Examples
         --------
         >>> import tempfile
         >>> from confidently import OnlineRegressor
-        >>> from confidently.data import open_stream
         >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         ...     _ = file.write("label,a\\n" + "".join(f"{2.5 * a + 1},{a}\\n" for a in range(50)))
         ...     file.flush()
-        ...     model = OnlineRegressor(prior_variance=1e6).fit_stream(
-        ...         open_stream(file.name, targets=True, normalize="none", zeros=True)
-        ...     )
+        ...     model = OnlineRegressor(prior_variance=1e6).fit_stream(file.name)
         ...     [found] = model.predict_stream(file.name)
         >>> found[:3].round(3).tolist()
         [1.0, 3.5, 6.0]
         """
-        return self._learn_stream(stream, progress)
+        return self._learn_stream(data, progress, options)
 
     def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
         if not targets:
@@ -189,7 +194,7 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
             only after more than two predictions, it is ``inf`` before. It is never the scale.
         """
         if not return_std:
-            return self._shaped(self._answer(lambda matrix: self.learner_.numbers(matrix), X))
+            return self._shaped(self._answer(lambda matrix: self._learner_for(matrix).numbers(matrix), X))
         found = self._predicted(X)
         return self._shaped(found.mean), self._shaped(self._deviations(found))
 
@@ -216,7 +221,7 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
         return self._intervals(self._predicted(X), coverage)
 
     def _predicted(self, X: Any) -> Prediction:
-        found: Prediction = self._answer(lambda matrix: self.learner_.number_distribution(matrix), X)
+        found: Prediction = self._answer(lambda matrix: self._learner_for(matrix).number_distribution(matrix), X)
         return found
 
     def _deviations(self, found: Prediction) -> NDArray[np.float64]:
