@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load
+from confidently.active import certainty
 from confidently.cli import run
 from confidently.data import DataError, DataWarning, open_stream
 
@@ -73,6 +74,11 @@ def test_a_frame_is_learned_as_its_file_is_on_the_command_line(tmp_path, estimat
     file, model, y = tmp_path / "rows.parquet", tmp_path / "model.cw", labels_for(estimator)
     FRAME.assign(target=y).to_parquet(file)
     assert run(["train", str(file), "--label", "target", *arguments, "-o", str(model), "-q"]) == 0
+    words = FRAME[["town", "kind"]].assign(target=y)  # without numeric columns, rows are scaled
+    words.to_parquet(tmp_path / "words.parquet")
+    of_words = ["train", str(tmp_path / "words.parquet"), "--label", "target", *arguments, "-o", str(tmp_path / "w.cw")]
+    assert run([*of_words, "-q"]) == 0
+    assert_same(clone(estimator).fit(words, "target"), load(tmp_path / "w.cw"))
     trained = load(model)
     fitted = clone(estimator).fit(FRAME.assign(target=y), "target")
     assert_same(fitted, trained)
@@ -221,6 +227,8 @@ def test_unseen_categories_are_those_of_files(tmp_path, estimator):
         here, there = getattr(fitted, method)(NEW), fitted.predict_stream(tmp_path / "new.parquet", method)
         np.testing.assert_array_equal(here, next(there))
         np.testing.assert_array_equal(here, next(fitted.predict_stream(NEW, method)))
+    if not estimator.predicts_numbers:
+        assert certainty(fitted, NEW).shape == (100,)
     assert fitted.n_features_in_ == before == fitted.learner_.n_features
 
 

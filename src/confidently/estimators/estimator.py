@@ -39,7 +39,7 @@ from ..views.view import View
 from ..wording import counted
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .rows import LabelledRows, Labels, labelled, rows_to_learn, rows_to_read
-from .streams import batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
+from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
 
@@ -425,6 +425,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 table = self._table_of(stream.targets, stream.multilabel, classes)
                 self._forget("feature_names_in_")
                 learning, batches = self._stream_learner(stream, table, batches)
+                if isinstance(data, Stream) or not OF_SCALING.isdisjoint(options):
+                    check_values_kept(learning.learner.view, stream.reading)
                 for _ in learning.learn(weighted(batches, self.class_weight)):
                     pass
             return self._keep(learning, stream.reading)
@@ -438,7 +440,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         if self.predicts_numbers:
             n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
         learner = self._new_learner(0, len(table), table.multilabel, view, n_columns)
-        check_values_kept(learner.view, stream.reading)
         return StreamLearner(learner, table, self.multiclass, features, stream.reading), batches
 
     def _continued(self, table: ClassTable, reading: ReaderOptions) -> StreamLearner:

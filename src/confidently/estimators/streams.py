@@ -27,7 +27,7 @@ from .progress import watched
 from .rows import read_as
 
 OF_READING = tuple(field.name for field in fields(ReaderOptions))
-SCALING = ("normalize", "zeros")  # what the learner decides about reading, unless it is given
+OF_SCALING = frozenset(("reading", "normalize", "zeros"))  # options that say how rows are scaled; otherwise the learner does
 
 
 def open_as_before(
@@ -87,7 +87,7 @@ def open_to_learn(
     given = {name: options.pop(name) for name in OF_READING if name in options}
     reading = ReaderOptions(**{"format": format_of(files) if rows is None else rows.format, **given})
     reading = infer_columns(files, reading)
-    if not any(name in given for name in SCALING):
+    if OF_SCALING.isdisjoint(given):
         reading = scaled(files, reading)
     return open_stream(files, reading, largest=largest, **options)
 
