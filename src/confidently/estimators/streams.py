@@ -27,7 +27,7 @@ from .progress import watched
 from .rows import read_as
 
 OF_READING = tuple(field.name for field in fields(ReaderOptions))
-OF_SCALING = frozenset(("reading", "normalize", "zeros"))  # options that say how rows are scaled; otherwise the learner does
+OF_SCALING = frozenset(("reading", "normalize", "zeros"))  # options about how rows are scaled, in place of the learner
 
 
 def open_as_before(
