@@ -22,7 +22,7 @@ def is_frame(X: Any) -> bool:
         return True
     shape = getattr(X, "shape", ())
     counted = type(shape) is tuple and len(shape) == 2 and all(type(n) is int for n in shape)  # as no frame of Dask is
-    return counted and hasattr(X, "columns") and (hasattr(X, "__arrow_c_stream__") or _is_pandas(X))
+    return counted and hasattr(X, "columns") and (_is_pandas(X) or _is_polars(X) or hasattr(X, "__arrow_c_stream__"))
 
 
 def as_table(X: Any) -> Any:
@@ -51,7 +51,9 @@ def arrow_table(X: Any) -> pa.Table:
     if twice := [name for name, n in counts.items() if n > 1]:
         raise DataError(f"X has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them")
     try:
-        return pa.Table.from_pandas(X, preserve_index=False) if _is_pandas(X) else pa.table(X)
+        if _is_pandas(X):
+            return pa.Table.from_pandas(X, preserve_index=False)
+        return X.to_arrow() if _is_polars(X) else pa.table(X)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"X cannot be read as a table: {'; '.join(map(str, error.args))}") from None
 
@@ -109,6 +111,10 @@ def _is_record_batch(X: Any) -> bool:
 
 def _is_pandas(X: Any) -> bool:
     return hasattr(X, "dtypes") and hasattr(X.dtypes, "items")
+
+
+def _is_polars(X: Any) -> bool:
+    return hasattr(X, "to_arrow") and hasattr(getattr(X, "schema", None), "items")
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
