@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
-from math import isinf, isnan
+from math import isfinite, isinf, isnan
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,9 @@ def _is_missing(value: Any) -> bool:
 
 def _plain(value: Any, path: str, dates: dict[str, None]) -> Any:
     """Return a value as JSON has it; note the paths at which there are dates."""
+    kind = type(value)
+    if kind is str or kind is int or (kind is float and isfinite(value)):  # the usual case
+        return value
     if isinstance(value, np.generic):
         value = value.item()
     if _is_missing(value):
