@@ -133,6 +133,24 @@ def test_a_frame_of_numbers_with_missing_ones_is_a_table(tmp_path, estimator, li
     assert fitted.predict(X.fillna(1.0)).shape == (N,)
 
 
+@EACH
+def test_fit_forgets_what_rows_were_before(estimator):
+    y, fitted = labels_for(estimator), clone(estimator)
+    for rows in (FRAME[["rooms"]], FRAME, FRAME[["rooms"]], FRAME[["rooms"]].to_numpy(), FRAME):
+        assert_same(fitted.fit(rows, y), clone(estimator).fit(rows, y))
+        assert hasattr(fitted, "source_") == hasattr(fitted, "features_") == (rows is FRAME)
+        assert fitted.predict(rows).shape == (N,)
+
+
+def test_categories_of_numbers_are_numbers(tmp_path):
+    frame = FRAME[["rooms"]].astype({"rooms": "category"})
+    frame.assign(label=CLASSES).to_parquet(tmp_path / "rows.parquet")
+    fitted = OnlineClassifier().fit(frame, CLASSES)
+    assert_same(fitted, OnlineClassifier().fit_stream(tmp_path / "rows.parquet"))
+    assert list(fitted.features_.names) == ["rooms"]
+    np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(FRAME[["rooms"]]))
+
+
 # --- training ------------------------------------------------------------------------------------------------------
 
 

@@ -238,6 +238,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _learn_rows(self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool) -> Self:
         """Train on rows that are read as those of a file are."""
+        if first:
+            self.__dict__.pop("feature_names_in_", None)
         self._check_parameters(partial)
         n = found.rows.n_rows
         labels = self._numbered(self._validated_labels(found.y, n), classes, first, partial)
@@ -254,7 +256,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         with stream:
             batches: Iterator[Batch] = labelled(stream, labels, names)
             if first:
-                self.__dict__.pop("feature_names_in_", None)
                 learning, batches = self._stream_learner(stream, table, batches)
             else:
                 learning = self._continued(table, stream.reading)

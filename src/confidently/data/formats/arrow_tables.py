@@ -102,8 +102,7 @@ def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -
     with _opened_table(name, path, reading, request) as table:
         for leaf, use in _used(name, table().schema, reading, request):
             if is_feature(use):
-                of = leaf.kind.value_type if is_any(leaf.kind, LISTS) else leaf.kind
-                number = use.use == _core.Use.value and is_any(of, NUMBER_TYPES)
+                number = use.use == _core.Use.value and is_any(_type_of_values(leaf.kind), NUMBER_TYPES)
                 yield leaf.name, _core.Use.number if number else use.use
 
 
@@ -120,6 +119,12 @@ def first_texts(path: Path, reading: ReaderOptions) -> dict[str, str]:
             if part.n_rows:
                 break
     return texts
+
+
+def _type_of_values(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, or of what is in its lists, of which there may be a dictionary."""
+    of = kind.value_type if is_any(kind, LISTS) else kind
+    return of.value_type if types.is_dictionary(of) else of
 
 
 def _used(
@@ -166,9 +171,7 @@ def _check_kind_of_training(name: str, leaf: Leaf, reading: ReaderOptions) -> No
     """Raise ``DataError`` if a column of numbers has become one of strings, or the other way round."""
     if leaf.name not in (reading.header or ()) or leaf.name in reading.mixed:
         return
-    of = leaf.kind.value_type if is_any(leaf.kind, LISTS) else leaf.kind
-    of = of.value_type if types.is_dictionary(of) else of
-    known = leaf.name in reading.numbers
+    of, known = _type_of_values(leaf.kind), leaf.name in reading.numbers
     if not types.is_null(of) and is_any(of, NUMBER_TYPES) != known:
         before = "numbers" if known else "no numbers"
         raise DataError(f"{name}: column {leaf.name!r} holds {leaf.kind}, and {before} in training; convert it")

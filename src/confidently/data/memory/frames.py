@@ -65,10 +65,8 @@ def of_frame(X: Any) -> InMemory:
 
 
 def holds_numbers(X: Any) -> bool:
-    """Return whether all columns of a frame hold numbers, none of which is missing, or there are no rows or columns."""
+    """Return whether all columns of a frame hold numbers, none of which is missing."""
     X = as_table(X)
-    if 0 in X.shape:
-        return True
     kinds = [kind for _, kind in _columns(X)]
     if _is_pandas(X):
         if any(type(kind).__name__ == "SparseDtype" for kind in kinds):
