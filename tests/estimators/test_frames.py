@@ -170,6 +170,9 @@ def test_training_in_parts_is_that_of_the_whole(estimator):
     assert parts.n_seen_ == N and len(parts.features_) == len(whole.features_)
     later = clone(estimator).fit(FRAME[:300], y[:300]).partial_fit(FRAME[300:].assign(target=y[300:]), "target")
     assert later.n_seen_ == N
+    assert later.score(FRAME.assign(target=y), "target") == later.score(FRAME, y) > 0.5
+    with pytest.raises(DataError, match="no column 'target' of labels"):
+        later.score(FRAME, "target")
     assert len(later.features_) == len(whole.features_)
 
 

@@ -30,7 +30,7 @@ from ..data.warning import warn
 from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
 from .conformal_classifier import AnyClasses, ConformalClassifier
-from .rows import Labels
+from .rows import Labels, separated
 
 STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution", "predict_set")
 
@@ -260,6 +260,11 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         with np.errstate(divide="ignore"):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of :meth:`predict`; ``y`` as in :meth:`fit`."""
+        found: float = super().score(*separated(X, y), sample_weight)
+        return found
 
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""

@@ -20,7 +20,7 @@ from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
 from ..tasks.targets import Prediction, Targets
 from .estimator import OnlineEstimator
-from .rows import Labels
+from .rows import Labels, separated
 
 AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
@@ -197,6 +197,11 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
             return self._shaped(self._answer(lambda matrix: self._learner_for(matrix).numbers(matrix), X))
         found = self._predicted(X)
         return self._shaped(found.mean), self._shaped(self._deviations(found))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R2 of :meth:`predict`; ``y`` as in :meth:`fit`."""
+        found: float = super().score(*separated(X, y), sample_weight)
+        return found
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return central intervals that contain the targets with a probability.

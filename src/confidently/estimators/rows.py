@@ -108,6 +108,12 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None) -> LabelledRows
     return LabelledRows(rows, y, name)
 
 
+def separated(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return rows and labels, which are in a column of the rows if ``y`` is its name; errors as of `rows_to_learn`."""
+    found = rows_to_learn(X, y, None) if isinstance(y, str) else None
+    return (X, y) if found is None else (found.rows, found.y)
+
+
 def rows_to_read(X: Any, source: dict[str, Any] | None) -> InMemory | None:
     """Return rows that are read as those of files are; ``None``: they are those of an array.
 
@@ -116,6 +122,8 @@ def rows_to_read(X: Any, source: dict[str, Any] | None) -> InMemory | None:
     ValueError
         If ``X`` is not what the estimator was trained on.
     """
+    if isinstance(X, InMemory):
+        return X
     kind = "frame" if is_frame(X) else "dicts" if are_dicts(X) else "texts" if are_texts(X) else None
     if kind is None:
         return None
