@@ -17,6 +17,7 @@ from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineR
 from confidently.active import certainty
 from confidently.cli import run
 from confidently.data import DataError, DataWarning, open_stream
+from confidently.tasks import conformal
 
 N = 600
 MESSAGES = ["free money now", "see you at noon", "money for free", "lunch at noon?\nsure", "", "a\ttab"] * 20
@@ -188,6 +189,21 @@ def test_new_classes_and_columns_may_come_later():
         closed.partial_fit(FRAME[:2], ["maybe", "no"], classes=["maybe"])
 
 
+def test_labels_may_come_late():
+    fitted, other = (OnlineClassifier().fit(FRAME[:300], CLASSES[:300]) for _ in range(2))
+    p, before = fitted.predict_proba(FRAME[300:]), fitted.learner_.state[conformal.CONFORMAL].copy()
+    fitted.partial_fit(FRAME[300:], CLASSES[300:], predicted=p)
+    other.partial_fit(FRAME[300:], CLASSES[300:])
+    np.testing.assert_array_equal(fitted.coef_, other.coef_)
+    numbers = fitted._class_order.numbers[(CLASSES[300:] == "yes").astype(int)]
+    by_number = p[:, np.argsort(fitted._class_order.numbers)]
+    expected = conformal.learned_late(before, by_number, numbers.astype(np.int32), None, None)
+    np.testing.assert_array_equal(fitted.learner_.state[conformal.CONFORMAL], expected)
+    assert np.any(expected != other.learner_.state[conformal.CONFORMAL])
+    with pytest.raises(ValueError, match="predicted must have a row per row of X"):
+        fitted.partial_fit(FRAME, CLASSES, predicted=p)
+
+
 def test_passes_are_those_of_the_command_line(tmp_path):
     file, model = tmp_path / "rows.parquet", tmp_path / "model.cw"
     FRAME.assign(label=CLASSES).to_parquet(file)
@@ -242,6 +258,7 @@ def test_unseen_categories_are_those_of_files(tmp_path, estimator):
     methods = (
         ["predict", "predict_interval"] if estimator.predicts_numbers else ["predict", "predict_proba", "predict_set"]
     )
+    methods += ["novelty"]
     methods += ["margin_distribution"] if hasattr(estimator, "margin_distribution") else []
     before = fitted.n_features_in_
     for method in methods:

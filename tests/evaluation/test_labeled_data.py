@@ -45,8 +45,11 @@ def test_promises_are_measured(tmp_path):
     FRAME.to_parquet(file)
     fitted = OnlineClassifier().fit(FRAME, "label")
     fitted.save(model)
-    expected = json.loads(here("evaluate", model, file, "--set", "0.8", "--max-risk", "0.2", "--json").stdout)
-    assert evaluate(fitted, FRAME, coverage=0.8, risk=0.2) == expected
+    asked = ["--set", "0.8", "--max-risk", "0.2", "--by", "town"]
+    expected = json.loads(here("evaluate", model, file, *asked, "--json").stdout)
+    assert evaluate(fitted, FRAME, coverage=0.8, risk=0.2, by="town") == expected
+    together = json.loads(here("evaluate", model, file, *asked, "--set-together", "--json").stdout)
+    assert evaluate(fitted, FRAME, coverage=0.8, risk=0.2, by="town", by_class=False) == together != expected
     assert evaluate(OnlineRegressor().fit(PRICES, "label"), PRICES, coverage=0.5)["interval"]["probability"] == 0.5
     few = OnlineClassifier().fit(FRAME[:5], "label")
     with pytest.warns(DataWarning, match="evaluate: "):

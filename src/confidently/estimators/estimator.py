@@ -38,7 +38,8 @@ from ..views.columns import ZERO, Columns
 from ..views.view import View
 from ..wording import counted
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
-from .rows import LabelledRows, Labels, labelled, rows_to_learn, rows_to_read
+from .rows import LabelledRows, labelled, rows_to_learn, rows_to_read
+from .rows import Labels as Labels
 from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
@@ -78,6 +79,10 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
         """Return validated labels as numbers."""
+        raise NotImplementedError
+
+    def _late(self, predicted: Any, n: int) -> np.ndarray:
+        """Return checked predictions of n rows whose labels are late, by number."""
         raise NotImplementedError
 
     def _keep_classes(self, names: Any) -> None:
@@ -143,7 +148,9 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False) -> Self:
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False, predicted: Any = None
+    ) -> Self:
         """Train on rows, from scratch unless ``partial``."""
         with training_of(self):
             if not partial:
@@ -152,7 +159,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if isinstance(y, str) or not is_plain_matrix(X):
                 found = rows_to_learn(X, y, None if first else vars(self).get("source_", {}))
                 if found is not None:
-                    return self._learn_rows(found, sample_weight, classes, first, partial)
+                    return self._learn_rows(found, sample_weight, classes, first, partial, predicted)
             parameters = parameters_of(self)
             followed = not first and self._has_followed(parameters)
             if not followed:
@@ -160,6 +167,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             self._check_labels(y)
             X, y = self._validated(X, y, reset=first, **self._validation_of_y)
             labels = self._numbered(y, classes, first, partial)
+            if predicted is not None:
+                labels = labels._replace(predicted=self._late(predicted, X.shape[0]))
             matrix = as_matrix(X, self.dtype, check=False)
             if sample_weight is not None:
                 labels.options["weight"] = example_weights(sample_weight, matrix.shape[0], partial)
@@ -216,7 +225,12 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         return Columns.alike(n_features, ZERO, None if names is None else list(names))
 
     def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
-        """Make the passes; rows are checked during training where that is possible."""
+        """Make the passes; rows are checked during training where that is possible.
+
+        In place of rows and their matrix, there may be the learner of a stream and its batches.
+        """
+        if isinstance(X, StreamLearner):
+            return self._run_rows(X, matrix, passes, shuffle)
         learner, generator = self.learner_, check_random_state(self.random_state)
         if labels.n > learner.n_classes:
             matrix = as_matrix(X, self.dtype)
@@ -236,13 +250,17 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     # --- training on frames, dicts and texts -------------------------------------------------------------------------
 
-    def _learn_rows(self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool) -> Self:
+    def _learn_rows(
+        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any
+    ) -> Self:
         """Train on rows that are read as those of a file are."""
         if first:
             self.__dict__.pop("feature_names_in_", None)
         self._check_parameters(partial)
         n = found.rows.n_rows
         labels = self._numbered(self._validated_labels(found.y, n), classes, first, partial)
+        if predicted is not None:
+            labels = labels._replace(predicted=self._late(predicted, n))
         if sample_weight is not None:
             labels.options["weight"] = example_weights(sample_weight, n, partial)
         names = [] if labels.classes is None else [plain(name) for name in labels.classes]
@@ -254,12 +272,19 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             self._follow_parameters()
             stream, table = self._open(found.rows, ignore_labels=True), self._next_table(names)
         with stream:
-            batches: Iterator[Batch] = labelled(stream, labels, names)
+            rows: Iterator[Batch] = labelled(stream, labels, names)
             if first:
-                learning, batches = self._stream_learner(stream, table, batches)
+                learning, rows = self._stream_learner(stream, table, rows)
             else:
                 learning = self._continued(table, stream.reading)
-            self._make_passes(learning, list(batches), labels, n, partial)
+            batches = list(rows)
+        shape = n, max((batch.n_columns for batch in batches), default=0)
+        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels)
+        self._run(learning, batches, labels, passes, shuffle)
+        if not partial:
+            self.learner_.settle(shuffled=shuffle)
         return self._keep(learning, stream.reading if first else None)
 
     def _next_table(self, names: list[Any]) -> ClassTable:
@@ -269,23 +294,17 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             class_number(table, NewLabel(name, 0, "classes"))
         return table
 
-    def _make_passes(
-        self, learning: StreamLearner, batches: list[Batch], labels: Labels, n_rows: int, partial: bool
-    ) -> None:
-        """Make the passes over all rows."""
-        shape = n_rows, max((batch.n_columns for batch in batches), default=0)
-        shuffle, generator = bool(self.shuffle) and not partial, check_random_state(self.random_state)
-        if not shuffle:
-            self._advise(labels)
-        for number in range(1 if partial else self._passes(shape)):
+    def _run_rows(self, learning: StreamLearner, batches: list[Batch], passes: int, shuffle: bool) -> None:
+        """Make the passes over rows that are read as those of a file are."""
+        generator, n = check_random_state(self.random_state), sum(map(len, batches))
+        for number in range(passes):
             rows: Iterator[Batch] = iter(batches)
             if shuffle:
-                rows = shuffled(rows, 2 * n_rows, int(generator.randint(MAX_SEED)))
+                rows = shuffled(rows, 2 * n, int(generator.randint(MAX_SEED)))
             for _ in learning.learn(rows, calibrate=number == 0, check_order=False):
                 pass
             batches = [replace(batch, new_features=None) for batch in batches]
-        if not partial:
-            learning.learner.settle(shuffled=shuffle)
+        self.learner_ = learning.learner
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -502,16 +521,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         return self._fitted.n_seen
 
     # --- files ---------------------------------------------------------------------------------------------------
-
-    @property
-    def alarms_(self) -> int:
-        found: int = self._fitted.conformal.alarms
-        return found
-
-    @property
-    def rows_since_alarm_(self) -> int:
-        found: int = self._fitted.conformal.rows_since_alarm
-        return found
 
     def as_model(self) -> Model:
         """Return the learner and the meaning of its numbers, which is all that is saved."""

@@ -35,6 +35,8 @@ class Labels(NamedTuple):
     multilabel : bool
     classes : array, optional
         The classes or labels by number.
+    predicted : array of shape (n, classes before), optional
+        The probabilities by number that were predicted when the rows came, if their labels are late.
     """
 
     n: int
@@ -42,6 +44,7 @@ class Labels(NamedTuple):
     options: dict[str, Any]
     multilabel: bool = False
     classes: np.ndarray | None = None
+    predicted: np.ndarray | None = None
 
     def weights(self) -> np.ndarray | None:
         """Return the weights of rows, multiplied by those of their classes; ``None``: all are 1."""

@@ -15,8 +15,8 @@ from .measures import Wanted, evaluated, snapshot_of
 
 
 def evaluate(
-    estimator: Any, data: Any, *, coverage: float | None = None, risk: float | None = None, strict: bool = False,
-    **options: Any,
+    estimator: Any, data: Any, *, coverage: float | None = None, by_class: bool = True, risk: float | None = None,
+    by: str | None = None, strict: bool = False, **options: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Compare an estimator's predictions with the labels of files, a frame or dicts, in one pass over them.
 
@@ -31,8 +31,12 @@ def evaluate(
     coverage : float, optional
         Of a classifier: measure the sets of :meth:`OnlineClassifier.predict_set`, too. Of a regressor: the probability
         of the intervals that are measured, by default 0.9.
+    by_class : bool
+        Of these sets: as for :meth:`OnlineClassifier.predict_set`.
     risk : float, optional
         Measure the answers that :meth:`OnlineClassifier.abstain` does not withhold, too.
+    by : str, optional
+        Measure rows, errors and coverage for each value of this column, too; above 64 values, of the others together.
     strict : bool
         As for ``predict_stream``.
 
@@ -70,9 +74,10 @@ def evaluate(
         _check_promises(estimator, coverage, risk)
     elif risk is not None:
         raise ValueError("risk is for classifiers, whose answers are right or wrong")
-    reading = estimator._label_options()
-    with estimator._open(data, freeze=True, strict=strict, **reading, **options) as stream:
-        return evaluated(model, stream, Wanted(coverage=coverage, max_risk=risk))[0]
+    reading, keep = estimator._label_options(), () if by is None else (by,)
+    with estimator._open(data, freeze=True, strict=strict, keep=keep, **reading, **options) as stream:
+        wanted = Wanted(coverage=coverage, by_class=by_class, max_risk=risk, by=by)
+        return evaluated(model, stream, wanted)[0]
 
 
 def _check_promises(estimator: Any, coverage: float | None, risk: float | None) -> None:
