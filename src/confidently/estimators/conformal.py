@@ -57,8 +57,9 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
 
         References
         ----------
-        Vovk, Gammerman & Shafer, Algorithmic Learning in a Random World, 2nd ed., Springer 2022 (anomaly detection). Rüger, Das maximale Signifikanzniveau des Tests "Lehne H0 ab, wenn k unter n gegebenen Tests zur
-        Ablehnung führen", Metrika 25, 1978.
+        Vovk, Gammerman & Shafer, Algorithmic Learning in a Random World, 2nd ed., Springer 2022 (anomaly detection).
+        Rüger, Das maximale Signifikanzniveau des Tests "Lehne H0 ab, wenn k unter n gegebenen Tests zur Ablehnung
+        führen", Metrika 25, 1978.
         """
         self._check_calibrated("novelty")
         p: NDArray[np.float64] = self._answer(lambda matrix: self._learner_for(matrix).novelty(matrix), X)

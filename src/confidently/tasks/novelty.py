@@ -49,7 +49,7 @@ def rows(state: np.ndarray) -> float:
 
 
 def combined(conformity: np.ndarray | None, rarities: Sequence[np.ndarray], rows: float) -> np.ndarray:
-    """Return p-values of rows, shape (n,), from those of their best classes and those of variances, one for each learner.
+    """Return p-values of rows, shape (n,), from those of their best classes and of variances, one for each learner.
 
     Of r p-values, the k-th smallest is at most t k/r in a fraction t of rows at most, whatever their dependence
     (Rüger 1978); of several learners a third must be as uncertain. Variances have a part of t, since rows that conform
