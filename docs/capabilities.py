@@ -26,6 +26,7 @@ GROUPS = {
     "Rows": {
         "sparse_rows": ("sparse matrices", "quick-start.md"),
         "data_frames": ("data frames, by the names of columns", "data-frames-and-export.md"),
+        "tables": ("frames with strings, dates and missing values, dicts, texts", "data-frames-and-export.md"),
         "files": ("files of any format, in Python", "data-formats.md"),
         "commands": ("files, on the command line", "command-line.md"),
         "dicts": ("dicts, in River's pipelines", "migrating-from-river.md"),
@@ -50,6 +51,7 @@ GROUPS = {
         "coefficients": ("export to a predictor of scikit-learn", "data-frames-and-export.md"),
     },
     "What is shown": {
+        "measures": ("measures of predictions of files and frames", "data-frames-and-export.md"),
         "validation": ("progressive validation, over the rows", "comparing.md"),
         "comparison": ("comparison of rules in one pass", "comparing.md"),
         "inspection": ("weights of features", "inspecting.md"),
@@ -127,6 +129,7 @@ NO: dict[tuple[str, str], No] = {
     **{
         (name, "MIRA"): No(MIRA, error)
         for name, error in {
+            "tables": "could not convert string", "measures": "evaluate takes a classifier or",
             "label_sets": "y should be a 1d array", "example_weights": "unexpected keyword argument 'sample_weight'",
             "class_weights": "unexpected keyword argument 'class_weight'", "files": "no attribute 'fit_stream'",
             "commands": "unknown rule 'mira'", "dicts": "no attribute 'MIRA'",
@@ -143,6 +146,7 @@ NO: dict[tuple[str, str], No] = {
     **{
         (name, "OnlineMedLDA"): No(TOPIC_MODEL, error)
         for name, error in {
+            "tables": "could not convert string", "measures": "evaluate takes a classifier or",
             "files": "no attribute 'fit_stream'", "dicts": "no attribute 'OnlineMedLDA'",
             "dicts_of_labels": "no attribute 'OnlineMedLDA'", "merging": "merge takes",
             "clusters": "OnlineMedLDA", "serving": "unknown field", "abstention": "got a topic model",
@@ -159,6 +163,7 @@ NO: dict[tuple[str, str], No] = {
     **{
         (name, "ContextualBandit"): No(BANDIT, error)
         for name, error in {
+            "tables": "could not convert string", "measures": "evaluate takes a classifier or",
             "label_sets": "unhashable", "several_targets": "unhashable", "data_frames": "feature_names_in_",
             "example_weights": "unexpected keyword argument 'sample_weight'",
             "class_weights": "unexpected keyword argument 'class_weight'",

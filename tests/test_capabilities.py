@@ -19,7 +19,6 @@ from scipy.sparse import csr_array
 import confidently
 from confidently import active, load, merge, plots, progressive_validation, river
 from confidently.bandits import ContextualBandit
-from confidently.data import open_stream
 from confidently.serve.problems import Problem
 from confidently.serve.served import ServedModel
 from confidently.serve.settings import ModelSettings
@@ -183,9 +182,20 @@ def new_classes(s):
     assert len(model.classes_) == 3
 
 
+def tables(s):
+    X = frame(s.X).assign(town=np.where(s.X[:, 1] > 2.0, "Delft", None), day=pd.Timestamp("2026-01-01"))
+    texts = ["free money" if y else "see you" for y in s.X[:, 1] > 2.0]
+    for rows in (X, X.to_dict("records"), texts):
+        assert len(answers(s.new().fit(*s.given(rows)), rows)) == N
+
+
+def measures(s):
+    model = s.new().fit_stream(s.file()) if hasattr(s.new(), "fit_stream") else s.fitted()
+    assert confidently.evaluate(model, s.file())["rows"] == N
+
+
 def files(s):
-    with open_stream(str(s.file()), label="label", targets=s.regression, normalize="none", zeros=True) as stream:
-        model = s.new().fit_stream(stream)
+    model = s.new().fit_stream(s.file())
     assert len(np.concatenate(list(model.predict_stream(str(s.file()))))) == N
 
 

@@ -8,10 +8,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/dates.hpp"
 #include "data/hashing.hpp"
 #include "row_order.hpp"
 #include "data/rows_out.hpp"
@@ -42,6 +44,7 @@ class Name {
     throw nb::value_error(text.c_str());
 }
 
+// NaN where the value is unknown.
 inline double number_of(nb::handle key, nb::handle value, double largest) {
     double x;
     if (PyFloat_CheckExact(value.ptr())) {
@@ -50,13 +53,14 @@ inline double number_of(nb::handle key, nb::handle value, double largest) {
         x = PyFloat_AsDouble(value.ptr());
         if (x == -1.0 && PyErr_Occurred()) {
             PyErr_Clear();
-            reject("feature {!r}: expected a number, a boolean, a string (a category) or None (unknown), got {!r}", key,
-                   value);
+            if (std::string_view(Py_TYPE(value.ptr())->tp_name).ends_with("NAType"))  // of pandas
+                return std::numeric_limits<double>::quiet_NaN();
+            reject(
+                "feature {!r}: expected a number, a boolean, a string (a category), a date or None (unknown), got {!r}",
+                key, value);
         }
     }
-    if (std::fabs(x) <= largest) return x;
-    if (std::isnan(x))
-        reject("feature {!r}: got {!r}; leave the feature out or pass None where its value is unknown", key, value);
+    if (!(std::fabs(x) > largest)) return x;
     reject("feature {!r}: the value {!r} is too large; scale it down", key, value);
 }
 
@@ -184,8 +188,9 @@ class DictReader {
         PyObject** const names = names_.data();
         for (Entry* entry = entries; entry != end; ++entry) {
             if (!PyUnicode_CheckExact(entry->key)) return false;
-            const bool known = entry->value != Py_None;
+            bool known = entry->value != Py_None;
             if (known && !is_number(entry->value, values[n])) return false;
+            known = known && !std::isnan(values[n]);
             if constexpr (again) {
                 entry->hash = NameMemo::hash_of(entry->key);
                 numbers[entry - entries] = known ? values[n] : kUnknown;
@@ -319,11 +324,30 @@ class DictReader {
         if (PyUnicode_Check(value.ptr())) {
             number = 1.0;
             column = column_of(Namespace(std::string(name.view()) + "="), Name(value).view(), number);
-        } else if (number = number_of(key, value, largest); number != 0.0 || zeros_) {
+        } else if (!PyFloat_Check(value.ptr()) && !PyLong_Check(value.ptr()) && nb::hasattr(value, "isoformat")) {
+            date(key, value, column_of);
+        } else if (number = number_of(key, value, largest); !std::isnan(number) && (number != 0.0 || zeros_)) {
             column = column_of(plain_, name.view(), number);
             if (PyUnicode_CheckExact(key.ptr()) && 0 <= column && column < known_) memo_.remember(key.ptr(), column);
         }
         if (column >= 0) add(column, number);
+    }
+
+    // A date or a time of day, or NaT of pandas, which is unknown.
+    template <class F>
+    void date(const nb::object& key, const nb::object& value, F& column_of) {
+        const nb::object text = value.attr("isoformat")();
+        const std::optional<Moment> moment = MomentReader(Name(text).view()).read();
+        if (!moment && Name(text).view() == "NaT") return;
+        if (!moment) reject("feature {!r}: expected a date or a time, got {!r}", key, value);
+        const auto part = [&](const char* end, double number) {
+            if (number == 0.0 && !zeros_) return;
+            const std::int32_t column = column_of(plain_, std::string(Name(key).view()) + end, number);
+            if (column >= 0) add(column, number);
+        };
+        if (moment->has_date) part(DateFeatures::kNames[0], moment->time);
+        part(DateFeatures::kNames[1], moment->hour);
+        if (moment->has_date) part(DateFeatures::kNames[2], moment->weekday);
     }
 
     // --- the row

@@ -5,6 +5,7 @@ from .estimators.loading import load as load
 from .estimators.merging import merge as merge
 from .estimators.mira import MIRA as MIRA
 from .estimators.regressor import OnlineRegressor as OnlineRegressor
+from .evaluation.labeled_data import evaluate as evaluate
 from .evaluation.progressive import progressive_validation as progressive_validation
 from .learner.cost import CostWarning as CostWarning
 from .rules.bayesian import BayesPA as BayesPA

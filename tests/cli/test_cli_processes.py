@@ -196,7 +196,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, pack):
 HEAVY = [  # modules of the package that no command needs that trains and predicts with the default options
     f"confidently.{name}"
     for name in (
-        "covariances.kernel_model", "covariances.batch_products", "topics.learner", "cli.output.measures",
+        "covariances.kernel_model", "covariances.batch_products", "topics.learner", "evaluation.measures",
         "cli.output.plots", "cli.training.cluster", "cli.training.topics", "stack.threads", "views.standard",
     )
 ] + ["concurrent.futures", "fractions", "numpy.ma"]  # fmt: skip

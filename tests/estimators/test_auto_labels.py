@@ -306,7 +306,7 @@ def test_dicts_bring_labels_and_an_error_takes_them_back():
     before = model.predict_proba_one({"c0": 1.0})
     assert set(before) == {*NAMES, "late"}
     again = pickle.loads(pickle.dumps(model))
-    for bad in ({"c0": float("nan"), "new": 1.0}, {"new": [1]}, {"new": 1e101}):
+    for bad in ({"c0": float("inf"), "new": 1.0}, {"new": [1]}, {"new": 1e101}):
         with pytest.raises(ValueError, match=r"."):
             model.learn_one(bad, {"other": True})
     assert model.predict_proba_one({"c0": 1.0}) == before == again.predict_proba_one({"c0": 1.0})

@@ -140,7 +140,7 @@ def test_a_refused_row_leaves_the_classifier_unchanged():
     for n in (0, 5, 150):
         model = trained(rows(n))
         before, known = model.predict_proba_one({"a": 1.0}), model._rows.core.size
-        for bad in ({"a": float("nan"), "new": 1.0}, {"new": [1]}, {"new": 1e101}):
+        for bad in ({"a": float("inf"), "new": 1.0}, {"new": [1]}, {"new": 1e101}):
             with pytest.raises(ValueError):
                 model.learn_one(bad, "other")
         assert model.predict_proba_one({"a": 1.0}) == before

@@ -118,13 +118,6 @@ def test_what_cannot_be_is_refused_and_nothing_changes(texts, tmp_path, settings
     assert np.array_equal(classifier.coef_, before) and list(classifier.classes_) == ["ham", "spam"]
 
 
-def test_a_path_is_no_stream(texts):
-    classifier = OnlineClassifier()
-    with pytest.raises(TypeError, match="fit_stream: expected a stream of open_stream, got "):
-        classifier.fit_stream(texts)
-    assert not hasattr(classifier, "classes_")
-
-
 def test_bad_rows_leave_what_was_learned(texts, tmp_path):
     classifier = OnlineClassifier().fit_stream(open_stream(texts))
     before = classifier.coef_.copy()

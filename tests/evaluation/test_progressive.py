@@ -1,9 +1,11 @@
 """Progressive validation against the plain loop that it stands for."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import t
+from sklearn.base import clone
 from sklearn.linear_model import Perceptron
 from sklearn.metrics import log_loss
 
@@ -282,3 +284,18 @@ def test_single_learners_and_label_sets_have_no_mixture():
     assert progressive_validation(AutoClassifier(), X, np.column_stack([y, 1 - y])).mixtures is None
     assert progressive_validation(Perceptron(), X[:50], y[:50]).mixtures is None
     assert len(progressive_validation(AutoClassifier(), X, y, permutations=2).mixtures) == 2
+
+
+@pytest.mark.parametrize("model", [OnlineClassifier(), AutoClassifier()])
+def test_frames_and_files_are_run_over_as_streams(tmp_path, model):
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": generator.choice(["Delft", "Lund"], 400), "age": generator.normal(40, 10, 400)})
+    frame["bought"] = (frame["town"] == "Delft") & (frame["age"] > 35)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    found = progressive_validation(model, frame, "bought", at=100)
+    assert found.rows.tolist() == [100, 200, 300, 400]
+    for data in (tmp_path / "rows.parquet", frame.to_dict("records")):
+        np.testing.assert_array_equal(progressive_validation(model, data, "bought", at=100).mistakes, found.mistakes)
+    assert found.mistakes[0, -1] == clone(model).fit_stream(frame, label="bought").mistakes_
+    with pytest.raises(TypeError, match="a stream needs an OnlineClassifier or an AutoClassifier, got MIRA"):
+        progressive_validation(MIRA(), frame, "bought")

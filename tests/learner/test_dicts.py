@@ -1,12 +1,15 @@
 """Rows that are dicts: however they are read, they are learned and predicted alike."""
 
+import datetime
 import math
 import random
 from collections import Counter, OrderedDict, UserDict
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from confidently.data import open_stream
 from confidently.estimators.parameters import recipe_of
 from confidently.estimators.river import OnlineClassifier
 from confidently.learner.dicts import DictRows
@@ -131,7 +134,7 @@ def test_a_name_may_take_the_place_of_a_deleted_one():
         assert model.probabilities(x) == other.probabilities(dict(x))
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -1e200, 10**400, object(), b"bytes"])
+@pytest.mark.parametrize("bad", [-math.inf, math.inf, -1e200, 10**400, object(), b"bytes"])
 def test_errors_leave_everything_as_it_was(bad):
     model, other = rows(), rows()
     for each in (model, other):
@@ -153,6 +156,36 @@ def test_errors_leave_everything_as_it_was(bad):
         assert_same(state(model), state(other))
 
 
+@pytest.mark.parametrize("missing", [None, math.nan, -math.nan, np.float64("nan"), pd.NA, pd.NaT])
+def test_missing_values_leave_no_trace(missing):
+    model, other = rows(), rows()
+    for x, y in rows_of(3)[:50]:
+        for kind in (dict, ByEntry):
+            row = kind({"never": missing, **x, "the": missing})
+            plain = {name: value for name, value in x.items() if name != "the"}
+            model.learn(row, y)
+            other.learn(plain, y)
+            assert model.probabilities(row) == other.probabilities(plain)
+    assert_same(state(model), state(other))
+
+
+def test_dates_are_the_features_that_readers_make_of_them():
+    aware = datetime.timezone(datetime.timedelta(hours=2))
+    moments = {
+        "at": datetime.datetime(2024, 1, 5, 22, 10, 1, 500_000),
+        "there": datetime.datetime(2024, 1, 5, 3, tzinfo=aware),
+        "day": datetime.date(1999, 12, 31),
+        "clock": datetime.time(10, 30),
+        "stamp": pd.Timestamp("2024-02-29 12:00"),
+    }
+    [batch] = open_stream([moments | {"label": "a"}], normalize="none", multilabel=False)
+    model = rows()
+    for kind in (dict, ByEntry):
+        values, columns = model.core.row(kind(moments), True, 1e100)
+        assert list(model.features().names) == list(batch.new_features.names)
+        np.testing.assert_array_equal(values[columns], batch.values)
+
+
 def test_a_name_that_is_no_text_is_an_error():
     model = rows()
     for y in "ab":
@@ -171,7 +204,7 @@ def test_forgotten_names_get_other_columns():
         model.learn({"a": 1.0}, y)
     for _ in range(3):
         with pytest.raises(ValueError, match="another"):
-            model.learn({"b": 1.0, "another": math.nan}, "a")
+            model.learn({"b": 1.0, "another": math.inf}, "a")
     for _ in range(3):
         model.learn({"c": 2.0, "b": 1.0}, "b")
     assert list(model.features().names) == ["a", "c", "b"]

@@ -93,6 +93,12 @@ def load_predictor(path: str, data: Sequence[str] = ()) -> Model:
         return Model.load_touched(path, if_needed=True)
 
 
+def check_one_number(model: Model) -> None:
+    """Reject a regression of several numbers per row, of which rows of files have one."""
+    if model.learner.task.regression and (n := model.learner.n_classes) > 1:
+        raise BadInput(f"the model predicts {n} numbers per row, and rows of files have one; evaluate it in Python")
+
+
 def model_type(kind: Kind) -> type[Model] | type[TopicModel]:
     """Return the class of models of a kind; importing it here keeps the start of the command line fast."""
     if kind == "topics":

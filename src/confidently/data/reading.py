@@ -242,6 +242,19 @@ class ReaderOptions:
             date_format=date_format, **marks,
         )  # fmt: skip
 
+    def of_table(self) -> ReaderOptions:
+        """Return the options for the same columns in tables that declare their types.
+
+        Whether the other columns hold numbers or strings is not known of text, cell by cell.
+        """
+        if self.file_format.binary:
+            return self
+        header = self.header or ()
+        return replace(
+            self.of_objects(), format=table.TYPED, header=header,
+            mixed=tuple(name for name in header if name in self.mixed or name not in self.numbers), encoding=UTF8,
+        )  # fmt: skip
+
     def number_format(self, units: bool = False, strict: bool = False) -> _core.NumberFormat:
         """How numbers are written, for the compiled readers."""
         return _core.NumberFormat(decimal=self.decimal, thousands=self.thousands, units=units, strict=strict)

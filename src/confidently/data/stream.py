@@ -20,6 +20,7 @@ from .features import Features
 from .formats.first_names import check_requested_names
 from .formats.inference import infer_columns
 from .formats.table import Format, format_of
+from .memory.rows import in_memory
 from .reading import ReaderOptions
 from .request import ReadRequest
 from .selection import skip_rows
@@ -178,7 +179,7 @@ class Stream:
 
 
 def open_stream(
-    paths: Paths,
+    paths: Paths | Any,
     reading: ReaderOptions | None = None,
     *,
     format: str | None = None,
@@ -201,11 +202,12 @@ def open_stream(
 
     Parameters
     ----------
-    paths : path or list of paths
+    paths : path or list of paths, data frame, or list of dicts
         Files, read one after the other; globs (``*``, ``**``) and folders, whose files are read in sorted order; URIs
         of file systems that pyarrow supports (``s3://``, ``gs://``, ``hdfs://``, ``file://``); ``"-"`` is standard
         input. Text may be compressed (gzip, zstd, bzip2, lz4, xz). Paths may also be binary caches of any format
-        (docs/cache-file.md). Compression and caches are recognized by content.
+        (docs/cache-file.md). Compression and caches are recognized by content. Data frames of pandas and Polars and
+        tables of Arrow are read as Parquet files are, and lists of dicts as JSON lines are.
     reading : ReaderOptions, optional
         How rows become features; otherwise ``format`` and other keywords of :class:`ReaderOptions`.
     format : str, optional
@@ -261,14 +263,17 @@ def open_stream(
     """
     if targets and (multilabel or classes):
         raise ValueError("targets are numbers, not labels; leave out multilabel and classes")
-    files = expand_paths(paths)
+    rows = in_memory(paths)
+    if rows is not None and format not in (None, rows.format):
+        raise ValueError(f"format: rows in memory are read as {rows.format}, got {format!r}; leave it out")
+    files = expand_paths(paths if rows is None else rows)
     cached = cached_reading(files, reading)
     if cached is not None and (format is not None or how):
         raise ValueError("the rows of a cache are parsed already; leave out the options of reading")
     if cached is not None:
         reading = cached
     elif reading is None:
-        reading = ReaderOptions(format=format or format_of(files), **how)
+        reading = ReaderOptions(format=format or (format_of(files) if rows is None else rows.format), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
     if cached is None:

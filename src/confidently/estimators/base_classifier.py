@@ -12,7 +12,6 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import predicted_numbers
-from ..data import Stream
 from ..data.advice import warn_if_labels_sorted
 from ..data.class_order import ClassOrder
 from ..data.classes import ClassTable
@@ -31,7 +30,7 @@ from ..data.warning import warn
 from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
 from .conformal_classifier import AnyClasses, ConformalClassifier
-from .estimator import Labels
+from .rows import Labels, separated
 
 STREAM_METHODS = (
     "predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain", "novelty"
@@ -55,10 +54,12 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-            Finite numbers.
-        y : array of shape (n,), or indicator matrix of shape (n, n_labels)
-            Classes (numbers or strings, two or more), or the labels of multilabel data.
+        X : array, data frame or sparse matrix of shape (n, d); list of n dicts or of n texts
+            Finite numbers. Frames of pandas, Polars and Arrow may also have strings, categories, dates, booleans and
+            missing values: these, and dicts and texts, are learned as the rows of Parquet, JSON lines and text are.
+        y : array of shape (n,), or indicator matrix of shape (n, n_labels); str
+            Classes (numbers or strings, two or more), or the labels of multilabel data. The name of the column of
+            ``X`` that has them, which later frames may have or not.
         sample_weight : array of shape (n,), optional
             Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. The rules "pa",
             "cw_stdev", "cw_var", "cellip", "iellip" and "iellip_margin" meet a constraint instead: for them weights
@@ -113,9 +114,9 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         """
         return self._learn(X, y, sample_weight, classes, partial=True, predicted=predicted)
 
-    def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
-        check_labels(y)
-        X, y = self._validated(X, y, reset=first, multi_output=True)
+    _check_labels = staticmethod(check_labels)
+
+    def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
         multilabel = is_multilabel(y)
         if not first and multilabel != self._is_multilabel:
             raise ValueError("y changed between one class per row and an indicator matrix of labels")
@@ -127,7 +128,10 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             y = y if y.ndim == 1 else column_or_1d(y, warn=True)
             known, labels = self._classes_of_rows(y, classes, first, partial)
         weights = class_weights(self.class_weight, known, y, multilabel)
-        return X, Labels(len(known), labels, {"label_start": start, "class_weight": weights}, multilabel, known)
+        return Labels(len(known), labels, {"label_start": start, "class_weight": weights}, multilabel, known)
+
+    def _first_table(self, labels: Labels, names: list[Any]) -> ClassTable:
+        return ClassTable(names, labels.multilabel)
 
     def _classes_of_rows(
         self, y: np.ndarray, classes: Any, first: bool, partial: bool
@@ -150,17 +154,21 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
     # --- training on files ---------------------------------------------------------------------------------------
 
-    def fit_stream(self, stream: Stream, classes: Any = None, progress: bool = False) -> Self:
-        """Train from scratch, in one pass over a stream.
+    def fit_stream(self, data: Any, classes: Any = None, progress: bool = False, **options: Any) -> Self:
+        """Train from scratch, in one pass over files, a frame, dicts or a stream.
 
         Parameters
         ----------
-        stream : Stream
-            Of :func:`confidently.data.open_stream`, from which nothing has been read.
+        data : path or list of paths, data frame, list of dicts, or Stream
+            As for :func:`confidently.data.open_stream`, with the labels. Rows are scaled, or numbers standardized, as
+            ``confidently train`` does for such an estimator, unless ``options`` have ``normalize`` or ``zeros``; those
+            of a :class:`confidently.data.Stream`, from which nothing has been read, are as it reads them.
         classes : sequence, optional
             All possible classes; by default they are added as they appear.
         progress : bool
             Show a progress bar on standard error or, in a notebook, below the cell.
+        options
+            As for :func:`confidently.data.open_stream`, such as ``label="click"``.
 
         Returns
         -------
@@ -168,24 +176,23 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
         Raises
         ------
-        confidently.data.DataError
+        confidently.data.DataError, OSError
             For invalid data, with its location; the estimator is then unchanged.
         ValueError, TypeError
-            For invalid parameters, something else than a stream, or a stream with one class only.
+            For invalid parameters or options, other data, or data with one class only.
 
         Examples
         --------
         >>> import tempfile
         >>> from confidently import OnlineClassifier
-        >>> from confidently.data import open_stream
         >>> with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         ...     _ = file.write("spam\\tfree money now\\nham\\tsee you at noon\\n" * 20)
         ...     file.flush()
-        ...     classifier = OnlineClassifier("arow").fit_stream(open_stream(file.name))
+        ...     classifier = OnlineClassifier("arow").fit_stream(file.name)
         ...     [list(found) for found in classifier.predict_stream([file.name])][0][:2]
         [np.str_('spam'), np.str_('ham')]
         """
-        return self._learn_stream(stream, progress, classes)
+        return self._learn_stream(data, progress, options, classes)
 
     def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
         if targets:
@@ -263,9 +270,14 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             p: NDArray[np.float64] = np.log(self.predict_proba(X))
         return p
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy of :meth:`predict`; ``y`` as in :meth:`fit`."""
+        found: float = super().score(*separated(X, y), sample_weight)
+        return found
+
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:
         """Return what a method gives for rows, by this classifier's learner or by one with more features."""
-        learner = self.learner_ if learner is None else learner
+        learner = self._learner_for(matrix) if learner is None else learner
         order, binary = self._class_order, learner.task.binary
         if method == "decision_function":
             return order.scores(learner.decision(matrix), binary)
@@ -286,6 +298,10 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         if scores.ndim == 1:
             return order.classes[(scores > 0).view(np.int8)]
         return order.classes[predicted_numbers(scores)]
+
+    def _sets(self, matrix: Any, learner: AnyClasses, coverage: float, by_class: bool) -> NDArray[np.bool_]:
+        room = self._learner_for(matrix) if learner is self.learner_ else learner
+        return super()._sets(matrix, room, coverage, by_class)
 
     def predict_stream(
         self, paths: Any, method: str = "predict", *, coverage: float = 0.9, by_class: bool = True,

@@ -11,7 +11,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import Stream
 from ..data.classes import ClassTable
 from ..data.memory.plain import is_plain_targets
 from ..learner.learner import Learner
@@ -21,7 +20,7 @@ from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
 from ..tasks.targets import Prediction, Targets
 from .conformal import ConformalEstimator
-from .estimator import Labels
+from .rows import Labels, separated
 
 AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
@@ -35,6 +34,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
     """
 
     predicts_numbers = True
+    _validation_of_y: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
     stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval", "novelty")
     _is_plain_y = staticmethod(is_plain_targets)
     _one_dimensional = True  # whether targets have one dimension
@@ -46,10 +46,12 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
         Parameters
         ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-            Finite numbers.
-        y : array of shape (n,) or (n, n_outputs)
-            Finite numbers; counts >= 0 for ``rule="poisson"``.
+        X : array, data frame or sparse matrix of shape (n, d); list of n dicts or of n texts
+            Finite numbers. Frames of pandas, Polars and Arrow may also have strings, categories, dates, booleans and
+            missing values: these, and dicts and texts, are learned as the rows of Parquet, JSON lines and text are.
+        y : array of shape (n,) or (n, n_outputs); str
+            Finite numbers; counts >= 0 for ``rule="poisson"``. The name of the column of ``X`` that has them, which
+            later frames may have or not.
         sample_weight : array of shape (n,), optional
             Weights >= 0, which multiply the loss; 0 has the same effect as leaving out the row. With "ridge", a row of
             weight 2 counts as two equal rows.
@@ -89,8 +91,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         """
         return self._learn(X, y, sample_weight, partial=True)
 
-    def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
-        X, y = self._validated(X, y, reset=first, multi_output=True, y_numeric=True)
+    def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
         if y.ndim == 2 and y.shape[1] == 1 and not self.__sklearn_tags__().target_tags.multi_output:
             y = column_or_1d(y, warn=True)
         targets = np.ascontiguousarray(y, dtype=np.float64).reshape(len(y), -1)
@@ -99,22 +100,28 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
             self._one_dimensional = y.ndim == 1
         elif n != (expected := self.learner_.n_classes):
             raise ValueError(f"y has {n} numbers per row, the regressor was trained on {expected}")
-        return X, Labels(n, np.zeros(len(y), dtype=np.int32), {"targets": targets})
+        return Labels(n, np.zeros(len(y), dtype=np.int32), {"targets": targets})
+
+    def _first_table(self, labels: Labels, names: list[Any]) -> ClassTable:
+        return ClassTable(range(labels.n), multilabel=True, closed=True)
 
     # --- training on files ---------------------------------------------------------------------------------------
 
-    def fit_stream(self, stream: Stream, progress: bool = False) -> Self:
-        """Train from scratch, in one pass over a stream.
+    def fit_stream(self, data: Any, progress: bool = False, **options: Any) -> Self:
+        """Train from scratch, in one pass over files, a frame, dicts or a stream.
 
         With ``covariance="auto"`` the columns of the first 1,000 rows decide.
 
         Parameters
         ----------
-        stream : Stream
-            Of :func:`confidently.data.open_stream` with ``targets=True``, from which nothing has been read. Tables of
-            numbers are read as they are, with ``normalize="none", zeros=True``.
+        data : path or list of paths, data frame, list of dicts, or Stream
+            As for :func:`confidently.data.open_stream`, with the targets. Tables of numbers are read as they are,
+            unless ``options`` have ``normalize`` or ``zeros``; rows of a :class:`confidently.data.Stream`, which was
+            opened with ``targets=True`` and from which nothing has been read, are as it reads them.
         progress : bool
             Show a progress bar on standard error or, in a notebook, below the cell.
+        options
+            As for :func:`confidently.data.open_stream`, such as ``label="price"``.
 
         Returns
         -------
@@ -122,27 +129,24 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
         Raises
         ------
-        confidently.data.DataError
+        confidently.data.DataError, OSError
             For invalid data, with its location; the estimator is then unchanged.
         ValueError, TypeError
-            For invalid parameters, or something else than a stream of targets.
+            For invalid parameters or options, or other data.
 
         Examples
         --------
         >>> import tempfile
         >>> from confidently import OnlineRegressor
-        >>> from confidently.data import open_stream
         >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
         ...     _ = file.write("label,a\\n" + "".join(f"{2.5 * a + 1},{a}\\n" for a in range(50)))
         ...     file.flush()
-        ...     model = OnlineRegressor(prior_variance=1e6).fit_stream(
-        ...         open_stream(file.name, targets=True, normalize="none", zeros=True)
-        ...     )
+        ...     model = OnlineRegressor(prior_variance=1e6).fit_stream(file.name)
         ...     [found] = model.predict_stream(file.name)
         >>> found[:3].round(3).tolist()
         [1.0, 3.5, 6.0]
         """
-        return self._learn_stream(stream, progress)
+        return self._learn_stream(data, progress, options)
 
     def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
         if not targets:
@@ -190,9 +194,14 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
             only after more than two predictions, it is ``inf`` before. It is never the scale.
         """
         if not return_std:
-            return self._shaped(self._answer(lambda matrix: self.learner_.numbers(matrix), X))
+            return self._shaped(self._answer(lambda matrix: self._learner_for(matrix).numbers(matrix), X))
         found = self._predicted(X)
         return self._shaped(found.mean), self._shaped(self._deviations(found))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R2 of :meth:`predict`; ``y`` as in :meth:`fit`."""
+        found: float = super().score(*separated(X, y), sample_weight)
+        return found
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
         """Return central intervals that contain the targets with a probability.
@@ -217,7 +226,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         return self._intervals(self._predicted(X), coverage)
 
     def _predicted(self, X: Any) -> Prediction:
-        found: Prediction = self._answer(lambda matrix: self.learner_.number_distribution(matrix), X)
+        found: Prediction = self._answer(lambda matrix: self._learner_for(matrix).number_distribution(matrix), X)
         return found
 
     def _deviations(self, found: Prediction) -> NDArray[np.float64]:

@@ -62,7 +62,7 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
         führen", Metrika 25, 1978.
         """
         self._check_calibrated("novelty")
-        p: NDArray[np.float64] = self._answer(lambda matrix: self.learner_.novelty(matrix), X)
+        p: NDArray[np.float64] = self._answer(lambda matrix: self._learner_for(matrix).novelty(matrix), X)
         return p
 
     def _check_calibrated(self, method: str) -> None:

@@ -3,66 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
-from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import Stream
+from ..data import Batch, ReaderOptions, Stream
+from ..data.batch import NewLabel
 from ..data.classes import ClassTable, check_classes
 from ..data.column_advice import warn_of_array_columns
 from ..data.features import Features
+from ..data.formats.files import Path
 from ..data.memory.frames import as_table, describe_columns
-from ..data.memory.labels import example_weights, training_of
+from ..data.memory.labels import example_weights, plain, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.plain import is_plain_labels, is_plain_matrix
-from ..data.selection import columns_of_first
+from ..data.selection import columns_of_first, joined
+from ..data.shuffling import shuffled
+from ..data.sources.in_memory import InMemory
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
-from ..learner.streams import StreamLearner, StreamPredictor
+from ..learner.streams import StreamLearner, StreamPredictor, class_number, with_unseen_combined
 from ..learner.tables import view_of_rows, view_of_stream
 from ..models.model import Model
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from ..views.columns import ZERO, Columns
 from ..views.view import View
+from ..wording import counted
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
-from .streams import batches_of, check_stream, check_values_kept, open_as_before, weighted
+from .rows import LabelledRows, labelled, rows_to_learn, rows_to_read
+from .rows import Labels as Labels
+from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
 
+MAX_SEED = 2**31 - 1
 LEARNED = ("learner_", "_class_order", "source_", "features_")  # attributes that training from scratch forgets
-
-
-class Labels(NamedTuple):
-    """The labels of rows as a learner takes them.
-
-    Attributes
-    ----------
-    n : int
-        Number of classes, of labels, or of numbers per row.
-    numbers : int32 array
-        Class numbers; of a regression 0 for every row.
-    options : dict
-        Further arguments of :meth:`confidently.learner.learner.Learner.learn`.
-    multilabel : bool
-    classes : array, optional
-        The classes or labels by number.
-    predicted : array of shape (n, classes before), optional
-        The probabilities by number that were predicted when the rows came, if their labels are late.
-    """
-
-    n: int
-    numbers: np.ndarray
-    options: dict[str, Any]
-    multilabel: bool = False
-    classes: np.ndarray | None = None
-    predicted: np.ndarray | None = None
 
 
 class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
@@ -77,6 +60,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
     n_features_in_: int
 
     predicts_numbers: ClassVar[bool] = False
+    _validation_of_y: ClassVar[dict[str, bool]] = {"multi_output": True}
     chooses_passes: ClassVar[bool] = False  # whether ``passes`` may be "auto"
     _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
 
@@ -90,8 +74,11 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     # --- what estimators of classes and of numbers define --------------------------------------------------------
 
-    def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
-        """Return validated rows and their labels."""
+    def _check_labels(self, y: Any) -> None:
+        """Raise ``ValueError`` for labels about which scikit-learn has no clear error."""
+
+    def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
+        """Return validated labels as numbers."""
         raise NotImplementedError
 
     def _late(self, predicted: Any, n: int) -> np.ndarray:
@@ -103,6 +90,10 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _advise(self, labels: Labels) -> None:
         """Warn of labels in an order that is perhaps not meant."""
+
+    def _first_table(self, labels: Labels, names: list[Any]) -> ClassTable:
+        """Return the classes of rows before training, of which those with ``names`` exist from the start."""
+        raise NotImplementedError
 
     def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
         """Return the classes of a stream before training; ``ValueError``: its labels are of the other kind."""
@@ -151,6 +142,10 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         """Return the parameters that a model file keeps besides the learner's."""
         raise NotImplementedError
 
+    def _scaled(self, files: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
+        """Return the options to read files for this learner, as ``confidently train`` does."""
+        raise NotImplementedError
+
     # --- training on arrays --------------------------------------------------------------------------------------
 
     def _learn(
@@ -161,11 +156,17 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if not partial:
                 self._forget()
             first = "learner_" not in vars(self)
+            if isinstance(y, str) or not is_plain_matrix(X):
+                found = rows_to_learn(X, y, None if first else vars(self).get("source_", {}))
+                if found is not None:
+                    return self._learn_rows(found, sample_weight, classes, first, partial, predicted)
             parameters = parameters_of(self)
             followed = not first and self._has_followed(parameters)
             if not followed:
                 self._check_parameters(partial)
-            X, labels = self._labelled(X, y, classes, first, partial)
+            self._check_labels(y)
+            X, y = self._validated(X, y, reset=first, **self._validation_of_y)
+            labels = self._numbered(y, classes, first, partial)
             if predicted is not None:
                 labels = labels._replace(predicted=self._late(predicted, X.shape[0]))
             matrix = as_matrix(X, self.dtype, check=False)
@@ -224,7 +225,12 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         return Columns.alike(n_features, ZERO, None if names is None else list(names))
 
     def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
-        """Make the passes; rows are checked during training where that is possible."""
+        """Make the passes; rows are checked during training where that is possible.
+
+        In place of rows and their matrix, there may be the learner of a stream and its batches.
+        """
+        if isinstance(X, StreamLearner):
+            return self._run_rows(X, matrix, passes, shuffle)
         learner, generator = self.learner_, check_random_state(self.random_state)
         if labels.n > learner.n_classes:
             matrix = as_matrix(X, self.dtype)
@@ -242,13 +248,100 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 learner.learn(matrix, labels.numbers, **options)
         self._keep_classes(labels.classes)
 
+    # --- training on frames, dicts and texts -------------------------------------------------------------------------
+
+    def _learn_rows(
+        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any
+    ) -> Self:
+        """Train on rows that are read as those of a file are."""
+        if first:
+            self.__dict__.pop("feature_names_in_", None)
+        self._check_parameters(partial)
+        n = found.rows.n_rows
+        labels = self._numbered(self._validated_labels(found.y, n), classes, first, partial)
+        if predicted is not None:
+            labels = labels._replace(predicted=self._late(predicted, n))
+        if sample_weight is not None:
+            labels.options["weight"] = example_weights(sample_weight, n, partial)
+        names = [] if labels.classes is None else [plain(name) for name in labels.classes]
+        if first:
+            options = {} if found.label is None else {"label": found.label}
+            stream = open_to_learn(found.rows, self.dtype, self._scaled, ignore_labels=True, **options)
+            table = self._first_table(labels, [] if not (partial or labels.multilabel) else names)
+        else:
+            self._follow_parameters()
+            stream, table = self._open(found.rows, ignore_labels=True), self._next_table(names)
+        with stream:
+            rows: Iterator[Batch] = labelled(stream, labels, names)
+            if first:
+                learning, rows = self._stream_learner(stream, table, rows)
+            else:
+                learning = self._continued(table, stream.reading)
+            batches = list(rows)
+        shape = n, max((batch.n_columns for batch in batches), default=0)
+        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels)
+        self._run(learning, batches, labels, passes, shuffle)
+        if not partial:
+            self.learner_.settle(shuffled=shuffle)
+        return self._keep(learning, stream.reading if first else None)
+
+    def _next_table(self, names: list[Any]) -> ClassTable:
+        """Return the classes so far and perhaps more."""
+        table = self.as_model().class_table()
+        for name in names:
+            class_number(table, NewLabel(name, 0, "classes"))
+        return table
+
+    def _run_rows(self, learning: StreamLearner, batches: list[Batch], passes: int, shuffle: bool) -> None:
+        """Make the passes over rows that are read as those of a file are."""
+        generator, n = check_random_state(self.random_state), sum(map(len, batches))
+        for number in range(passes):
+            rows: Iterator[Batch] = iter(batches)
+            if shuffle:
+                rows = shuffled(rows, 2 * n, int(generator.randint(MAX_SEED)))
+            for _ in learning.learn(rows, calibrate=number == 0, check_order=False):
+                pass
+            batches = [replace(batch, new_features=None) for batch in batches]
+        self.learner_ = learning.learner
+
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _matrix(self, X: Any) -> Any:
+        """Return rows, perhaps with one column more than training had, which stands for all that were not there."""
+        if not is_plain_matrix(X) and (rows := self._rows_to_read(X)) is not None:
+            return self._matrix_of_rows(rows)
         return as_matrix(self._validated_rows(X), self.dtype)
+
+    def _rows_to_read(self, X: Any) -> InMemory | None:
+        check_is_fitted(self)
+        return rows_to_read(X, vars(self).get("source_", {}))
+
+    def _matrix_of_rows(self, rows: InMemory) -> Any:
+        known = self.learner_.n_features
+        with self._open(rows, ignore_labels=True, freeze=True) as stream:
+            batch = joined(list(stream))
+        return batch.matrix if batch.n_columns <= known else with_unseen_combined(batch, known)
+
+    def _learner_for(self, matrix: Any) -> AnyLearner:
+        """Return the learner, with room for the columns of :meth:`_matrix`."""
+        if matrix.shape[1] <= self.learner_.n_features:
+            return self.learner_
+        learner = self._copied_learner()
+        learner.grow(n_features=matrix.shape[1])
+        return learner
+
+    def _copied_learner(self) -> AnyLearner:
+        """Return a learner that may get room for unseen features, while this one stays as it is."""
+        learner = copy(self.learner_)
+        learner.state = dict(learner.state)
+        return learner
 
     def _answer(self, answer: Callable[[Any], Any], X: Any) -> Any:
         """Return what a function gives for rows, which are checked while they are scored where that is possible."""
+        if not is_plain_matrix(X) and (rows := self._rows_to_read(X)) is not None:
+            return answer(self._matrix_of_rows(rows))
         X = self._validated_rows(X)
         try:
             return answer(as_matrix(X, self.dtype, check=False))
@@ -277,6 +370,14 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if better is error:
                 raise
             raise better from error
+
+    def _validated_labels(self, y: Any, n_rows: int) -> Any:
+        """Return what scikit-learn makes of y without rows."""
+        self._check_labels(y)
+        y = validate_data(self, y=y, reset=False, **self._validation_of_y)
+        if y.shape[0] != n_rows:
+            raise ValueError(f"X has {counted(n_rows, 'row')}, y has {y.shape[0]:,}; they must have as many")
+        return y
 
     def _is_as_before(self, X: Any) -> bool:
         """Return whether a plain X has the columns of training, by number, and needs no other validation."""
@@ -325,48 +426,65 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         with training_of(self), self._open(paths, **self._label_options(), **options) as stream:
             self._check_parameters(partial=True)
             self._follow_parameters()
-            learner, features = deepcopy(self.learner_), deepcopy(getattr(self, "features_", None))
+            learning = self._continued(self.as_model().class_table(), stream.reading)
             with batches_of(stream, progress) as batches:
-                return self._learn_batches(stream, batches, learner, self.as_model().class_table(), features)
+                for _ in learning.learn(weighted(batches, self.class_weight)):
+                    pass
+            return self._keep(learning, None if vars(self).get("source_") else stream.reading)
 
-    def _learn_stream(self, stream: Stream, progress: bool, classes: Any = None) -> Self:
-        """Train from scratch on a stream."""
+    def _learn_stream(self, data: Any, progress: bool, options: dict[str, Any], classes: Any = None) -> Self:
+        """Train from scratch on a stream, or on data that are opened as one."""
         with training_of(self):
             self._check_parameters(partial=False)
-            check_stream(stream, self._passes())
-            table = self._table_of(stream.targets, stream.multilabel, classes)
-            self._forget("feature_names_in_")
-            features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
+            check_stream(data, self._passes(), options)
+            if isinstance(data, Stream):
+                stream = data
+            else:
+                stream = open_to_learn(data, self.dtype, self._scaled, targets=self.predicts_numbers, **options)
             with batches_of(stream, progress) as batches:
-                n_columns = None
-                if stream.targets:
-                    n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
-                learner = self._new_learner(0, len(table), table.multilabel, self._default_view(stream), n_columns)
-                check_values_kept(learner.view, stream.reading)
-                return self._learn_batches(stream, batches, learner, table, features)
+                table = self._table_of(stream.targets, stream.multilabel, classes)
+                self._forget("feature_names_in_")
+                learning, batches = self._stream_learner(stream, table, batches)
+                if isinstance(data, Stream) or not OF_SCALING.isdisjoint(options):
+                    check_values_kept(learning.learner.view, stream.reading)
+                for _ in learning.learn(weighted(batches, self.class_weight)):
+                    pass
+            return self._keep(learning, stream.reading)
 
-    def _learn_batches(
-        self, stream: Stream, batches: Any, learner: AnyLearner, table: ClassTable, features: Features | None
-    ) -> Self:
-        """Train a learner on the batches of a stream, and keep it and how the stream was read."""
-        learning = StreamLearner(learner, table, self.multiclass, features, stream.reading)
-        for _ in learning.learn(weighted(batches, self.class_weight)):
-            pass
+    def _stream_learner(
+        self, stream: Stream, table: ClassTable, batches: Iterator[Batch]
+    ) -> tuple[StreamLearner, Iterator[Batch]]:
+        """Return an untrained learner of a stream, and all of its batches, the first of which may have chosen it."""
+        features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
+        view, n_columns = self._default_view(stream), None
+        if self.predicts_numbers:
+            n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
+        learner = self._new_learner(0, len(table), table.multilabel, view, n_columns)
+        return StreamLearner(learner, table, self.multiclass, features, stream.reading), batches
+
+    def _continued(self, table: ClassTable, reading: ReaderOptions) -> StreamLearner:
+        """Return a copy of the learner, to continue its training."""
+        learner, features = deepcopy(self.learner_), deepcopy(vars(self).get("features_"))
+        return StreamLearner(learner, table, self.multiclass, features, reading)
+
+    def _keep(self, learning: StreamLearner, reading: ReaderOptions | None) -> Self:
+        """Keep what was trained, and how its rows were read; ``None``: as those before."""
+        table = learning.classes
         check_classes(table.names, table.multilabel)
         self._keep_classes(table.names)
         self.learner_ = learning.learner
         self.n_features_in_ = learning.learner.n_features
-        self.source_ = {**stream.reading.as_dict(), "closed": table.closed}
-        if features is not None:
-            self.features_ = features
+        if reading is not None:
+            self.source_ = {**reading.as_dict(), "closed": table.closed}
+        if learning.features is not None:
+            self.features_ = learning.features
         return self
 
     def _predict_stream(
         self, paths: Any, answer: Callable[[Any, AnyLearner], Any], strict: bool, options: dict[str, Any]
     ) -> Iterator[Any]:
         """Yield what a function gives for rows and a learner, which has room for unseen features, batch by batch."""
-        learner = copy(self.learner_)
-        learner.state = dict(learner.state)  # StreamPredictor makes room in it for unseen features
+        learner = self._copied_learner()
         answering = StreamPredictor(learner)
         with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
             for batch in stream:

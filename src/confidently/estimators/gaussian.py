@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.settings import DTYPES, Settings
 from ..covariances.table import resolved
+from ..data import ReaderOptions
+from ..data.formats.files import Path
 from ..learner.learner import Learner
 from ..learner.recipe import Recipe
+from ..learner.tables import unscaled, view_of_files
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
 from ..views.table import make_view
@@ -56,6 +60,13 @@ class GaussianEstimator(OnlineEstimator[Learner]):
     ) -> Learner:  # fmt: skip
         columns = self._columns(n_features)
         return self._recipe(default).learner(n_outputs, multilabel, n_features, n_columns, columns, self.device)
+
+    def _scaled(self, files: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
+        view = self._view(None)
+        if self._is_seen_by_default or (view is None and self.predicts_numbers):
+            return view_of_files(files, reading)[1]
+        as_they_are = view is not None and view.takes_values and reading.file_format.columns
+        return unscaled(reading) if as_they_are else reading
 
     def _wanted(self, learner: Learner) -> tuple[Settings, View | None]:
         """Return the settings and the view that a learner with these parameters has, where the rows chose "auto"."""

@@ -8,8 +8,11 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypeVar
 
 from ..covariances.settings import DTYPES
+from ..data import ReaderOptions
+from ..data.formats.files import Path
 from ..learner.learner import Learner
 from ..learner.recipe import automatic_covariance
+from ..learner.tables import unscaled
 from ..models.model import Model
 from ..rules.ranges import check_choice
 from ..stack.number_stack import NumberStack
@@ -65,6 +68,9 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
     @property
     def _is_seen_by_default(self) -> bool:
         return not isinstance(self.members, str) and any(map(chooses_view, self.members))
+
+    def _scaled(self, files: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
+        return unscaled(reading)
 
     def _new_stack(self, multilabel: bool, **options: Any) -> AnyStack:
         """Return a stack whose members the first rows will choose."""

@@ -203,7 +203,8 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
             The mean without the noise of targets; with a log link, of the logarithm of the rate. The variance is in the
             units of the rule.
         """
-        return self._centered_scores(self._answer(lambda matrix: self.learner_.score_distribution(matrix), X))
+        found = self._answer(lambda matrix: self._learner_for(matrix).score_distribution(matrix), X)
+        return self._centered_scores(found)
 
     def _centered_scores(self, found: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         (scores, variances), settings = found, self._fitted.settings

@@ -92,7 +92,7 @@ class DictClassifier(OnDicts, base.MiniBatchClassifier):
         Raises
         ------
         ValueError
-            For values that are not numbers, strings or None, or not finite; the classifier is then unchanged.
+            For values that are not numbers, strings, dates or None, or infinite; the classifier is then unchanged.
         """
         self._rows.learn(x, y, w)
 
@@ -274,10 +274,10 @@ class OnlineClassifier(WeightsByName, DictClassifier):
 
     Notes
     -----
-    Values are numbers or booleans. A string s of feature f is a category: the feature ``f=s`` with the value 1. None
-    and 0 have the same effect as a missing feature; if the view standardizes, 0 is a value. Features are identified by
-    ``str(name)``. New classes are added as they appear. The weight of an unseen feature has mean 0 and the prior
-    variance.
+    Values are numbers or booleans. A string s of feature f is a category: the feature ``f=s`` with the value 1. A date
+    or time becomes the numbers ``f.time``, ``f.hour`` and ``f.weekday``, as in tables. None, NaN and 0 have the same
+    effect as a missing feature; if the view standardizes, 0 is a value. Features are identified by ``str(name)``. New
+    classes are added as they appear. The weight of an unseen feature has mean 0 and the prior variance.
 
     Examples
     --------
@@ -442,7 +442,7 @@ class DictRegressor(OnDicts, base.MiniBatchRegressor):
         Raises
         ------
         ValueError
-            For values that are not numbers, strings or None, or not finite; the regressor is then unchanged.
+            For values that are not numbers, strings, dates or None, or infinite; the regressor is then unchanged.
         """
         self._rows.learn(x, y, w)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,21 @@ import numpy as np
 from ..data import Batch, ReaderOptions, Stream, open_stream
 from ..data.expected_columns import ExpectedColumns
 from ..data.features import Features
+from ..data.formats.files import Path
+from ..data.formats.inference import infer_columns
 from ..data.formats.table import format_of
+from ..data.memory.frames import is_frame
+from ..data.memory.lines import are_dicts
 from ..data.memory.matrix import largest_value
+from ..data.memory.rows import in_memory
 from ..data.sources.paths import expand_paths
+from ..data.stream import cached_reading
 from ..views.view import View
 from .progress import watched
+from .rows import read_as
+
+OF_READING = tuple(field.name for field in fields(ReaderOptions))
+OF_SCALING = frozenset(("reading", "normalize", "zeros"))  # options about how rows are scaled, in place of the learner
 
 
 def open_as_before(
@@ -33,7 +44,12 @@ def open_as_before(
     ValueError
         If columns of files have names and the estimator knows none.
     """
-    reading = ReaderOptions.from_dict(source) if source else ReaderOptions(format=format_of(expand_paths(paths)))
+    rows = in_memory(paths)
+    if source:
+        reading = ReaderOptions.from_dict(source)
+        reading = reading if rows is None else read_as(rows, reading)
+    else:
+        reading = ReaderOptions(format=format_of(expand_paths(paths)) if rows is None else rows.format)
     if reading.named and features is None:
         raise ValueError(
             "the estimator was trained on arrays, which do not define the columns of files; use fit_stream to train "
@@ -43,7 +59,37 @@ def open_as_before(
         raise ValueError(f"strict is for formats with named columns; {reading.format} has none")
     if features is not None:
         options["expected"] = ExpectedColumns(reading, features, strict, predicting=options.get("freeze", False))
-    return open_stream(paths, reading, features=features, largest=largest_value(dtype), **options)
+    files = paths if rows is None else rows
+    return open_stream(files, reading, features=features, largest=largest_value(dtype), **options)
+
+
+def open_to_learn(
+    data: Any, dtype: str, scaled: Callable[[Sequence[Path], ReaderOptions], ReaderOptions], **options: Any
+) -> Stream:
+    """Open data to train an estimator on them from scratch.
+
+    Parameters
+    ----------
+    data : path or list of paths, data frame, list of dicts, or InMemory
+    dtype : {"float64", "float32"}
+        Of the state.
+    scaled : callable
+        Takes files and the options of reading them; returns the options, with the scaling of rows that suits the
+        learner. It is not asked if the options name one, or for a cache.
+    options
+        As for :func:`confidently.data.open_stream`.
+    """
+    rows = in_memory(data)
+    files = expand_paths(data if rows is None else rows)
+    largest = largest_value(dtype)
+    if "reading" in options or cached_reading(files, None) is not None:
+        return open_stream(files, largest=largest, **options)
+    given = {name: options.pop(name) for name in OF_READING if name in options}
+    reading = ReaderOptions(**{"format": format_of(files) if rows is None else rows.format, **given})
+    reading = infer_columns(files, reading)
+    if OF_SCALING.isdisjoint(given):
+        reading = scaled(files, reading)
+    return open_stream(files, reading, largest=largest, **options)
 
 
 def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
@@ -54,12 +100,17 @@ def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
         )
 
 
-def check_stream(stream: Any, passes: int) -> None:
-    """Raise unless an estimator can be trained on a stream, which is read once."""
+def check_stream(stream: Any, passes: int, options: dict[str, Any]) -> None:
+    """Raise unless an estimator can be trained on a stream, or on data to open as one, which is read once."""
     if passes != 1:
         raise ValueError(f"a stream is read once, got passes={passes}; use passes=1 and partial_fit_stream for more")
-    if not isinstance(stream, Stream):
-        raise TypeError(f"fit_stream: expected a stream of open_stream, got {type(stream).__name__}")
+    is_list = isinstance(stream, list | tuple) and all(isinstance(path, str | os.PathLike) for path in stream)
+    if not (isinstance(stream, Stream | str | os.PathLike) or is_list or is_frame(stream) or are_dicts(stream)):
+        raise TypeError(
+            f"fit_stream: expected a stream of open_stream, paths, a data frame or dicts, got {type(stream).__name__}"
+        )
+    if options and isinstance(stream, Stream):
+        raise TypeError(f"fit_stream: the stream is open already; pass {', '.join(options)} to open_stream")
 
 
 @contextmanager

@@ -59,10 +59,11 @@ def certainty(classifier: OnlineClassifier | AutoClassifier, X: Any, strategy: s
     array([4.36, 0.93, 0.  ])
     """
     check_choice("strategy", strategy, strategies_of(classifier)[:-1])
-    learner: Any = classifier.learner_
+    matrix = classifier._matrix(X)
+    learner: Any = classifier._learner_for(matrix)
     if strategy == "disagreement":
-        return _inverse(learner.disagreement(classifier._matrix(X)))
-    margin, variance = learner.top_margins(classifier._matrix(X))
+        return _inverse(learner.disagreement(matrix))
+    margin, variance = learner.top_margins(matrix)
     if strategy == "margin":
         found = np.abs(margin)
     elif strategy == "confidence":

@@ -24,7 +24,7 @@ from ..estimators.auto import AutoClassifier
 from ..estimators.base_regressor import BaseOnlineRegressor
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.mira import MIRA
-from ..estimators.streams import check_values_kept
+from ..estimators.streams import check_values_kept, open_to_learn
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..stack.history import WINDOW_ROWS, MixturePoint, mixture_of
@@ -149,10 +149,10 @@ def progressive_validation(
         ``partial_fit`` (slow: it predicts row by row). It is cloned, not changed. The members of an AutoClassifier are
         chosen by the columns of the first 1000 rows of each run, as :meth:`AutoClassifier.fit_stream` does; labels have
         no part in that, so every row is still predicted before its label is used.
-    X : array, sparse matrix or :class:`confidently.data.Stream`
+    X : array, sparse matrix, data frame, list of dicts, paths, or :class:`confidently.data.Stream`
         Rows; a stream (one run, one pass, :class:`OnlineClassifier` and :class:`AutoClassifier` only) needs no ``y``.
-    y : array of shape (n,), or indicator matrix
-        Labels.
+    y : array of shape (n,), or indicator matrix; str
+        Labels, or the name of the column that has them: a frame, dicts or files are then run over as a stream.
     classes : array, optional
         All possible classes; by default those in ``y``, or those of the stream as they appear.
     permutations : int, optional
@@ -195,8 +195,11 @@ def progressive_validation(
     if isinstance(model, BaseOnlineRegressor):
         name = type(model).__name__
         raise TypeError(f"progressive_validation is for classifiers, got {name}, whose rmse_ and mae_ are progressive")
-    if isinstance(X, Stream):
-        return _over_stream(model, X, classes, at)
+    if isinstance(X, Stream) or isinstance(y, str):
+        if not isinstance(model, ONLINE):
+            raise TypeError(f"a stream needs an OnlineClassifier or an AutoClassifier, got {type(model).__name__}")
+        with X if isinstance(X, Stream) else open_to_learn(X, model.dtype, model._scaled, label=y) as stream:
+            return _over_stream(model, stream, classes, at)
     if y is None:
         raise ValueError("a matrix of rows needs y; only a stream of confidently.data includes its labels")
     for name, value in (("passes", passes), ("permutations", 1 if permutations is None else permutations)):
@@ -322,10 +325,10 @@ def _run_any(
     return {"mistakes": mistakes.tolist(), "updates": nothing, "log_loss": nothing}, model, None
 
 
-def _over_stream(model: Any, stream: Stream, classes: Any, at: int | Sequence[int] | None) -> ProgressiveCurve:
+def _over_stream(
+    model: OnlineClassifier | AutoClassifier, stream: Stream, classes: Any, at: int | Sequence[int] | None
+) -> ProgressiveCurve:
     """Run once over a stream of batches, which are cut where a point is due."""
-    if not isinstance(model, ONLINE):
-        raise TypeError(f"a stream needs an OnlineClassifier or an AutoClassifier, got {type(model).__name__}")
     table = ClassTable([] if classes is None else list(classes), stream.multilabel, closed=classes is not None)
     learner = clone(model)._new_learner(0, len(table), stream.multilabel, model._default_view(stream))
     check_values_kept(learner.view, stream.reading)

@@ -105,8 +105,11 @@ class FrameRows(DictRows):
             values = X.sparse.to_coo().tocsr().astype(np.float64)
         else:
             values = sparse.csr_matrix(X.to_numpy(dtype=np.float64, na_value=np.nan))
+        if (missing := np.isnan(values.data)).any():  # as in a row without them
+            values.data[missing] = 0.0
+            values.eliminate_zeros()
         if not (np.abs(values.data) <= self.largest).all():
             raise ValueError(
-                "the data frame has values that are missing, not finite or too large; replace them, for example by 0"
+                "the data frame has values that are not finite or too large; replace them, for example by 0"
             )
         return values

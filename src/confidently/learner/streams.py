@@ -60,7 +60,7 @@ class StreamLearner:
 
     def learn(
         self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True,
-        divide: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None,
+        divide: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None, check_order: bool = True,
     ) -> Iterator[Batch]:  # fmt: skip
         """Train on the batches of one stream; yield each batch after training on it.
 
@@ -73,6 +73,8 @@ class StreamLearner:
             Whether to warn, in the first pass, of sorted rows and of columns that may not be features.
         divide : callable, optional
             Yields the same rows in other batches, once the first rows have chosen the members of a stack.
+        check_order : bool
+            Whether ``advise`` is also about sorted rows.
 
         Raises
         ------
@@ -82,7 +84,8 @@ class StreamLearner:
         number_of = np.zeros((0,), "int32")  # the learner's number of each label of the stream
         same = True  # whether these are the stream's own numbers
         if advise and calibrate:
-            batches = warn_if_sorted(batches, SHUFFLE_STREAM)
+            if check_order:
+                batches = warn_if_sorted(batches, SHUFFLE_STREAM)
             if not self.learner.n_features:  # otherwise training continues and has already warned
                 batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
         prepared = self._prepared(batches)
@@ -182,7 +185,7 @@ class StreamLearner:
                     "class_start": np.array(class_start, np.int64) if class_start else None,
                 }
             else:
-                options["targets"] = part.targets[:, None]
+                options["targets"] = part.targets.reshape(len(part), -1)
             try:
                 self.learner.learn(part.matrix, labels, part.label_start, **options)
             except ValueError as error:  # out of range, or rows that a view cannot take
@@ -258,5 +261,9 @@ class StreamPredictor:
             return batch.matrix
         if self.learner.n_features == self.known:
             self.learner.grow(n_features=self.known + 1)
-        rows = _core.rows_of_known(batch.values, batch.columns, batch.start, self.known, self.columns)
-        return csr_matrix(*rows, self.known + 1)
+        return with_unseen_combined(batch, self.known, self.columns)
+
+
+def with_unseen_combined(batch: Batch, known: int, columns: np.ndarray | None = None) -> _core.Matrix:
+    """Return rows of ``known`` columns, the first ones or ``columns``, and one more for all others together."""
+    return csr_matrix(*_core.rows_of_known(batch.values, batch.columns, batch.start, known, columns), known + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ from .. import _core
 from ..data.batch import Batch
 from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
-from ..data.sources.source import peeked
+from ..data.sources.source import is_stored, peeked
 from ..data.stream import Stream, cached_reading, open_stream
 from ..data.warning import DataWarning
 from ..views.columns import MARKS
@@ -38,7 +37,12 @@ def default_view(has_numbers: bool) -> View | None:
 def view_of_files(paths: Sequence[Path], reading: ReaderOptions) -> tuple[View | None, ReaderOptions]:
     """Return the :func:`default_view` of files and the options to read them for it."""
     view = default_view(has_numeric_columns(paths, reading))
-    return view, reading if view is None else replace(reading, normalize="none", zeros=True)
+    return view, reading if view is None else unscaled(reading)
+
+
+def unscaled(reading: ReaderOptions) -> ReaderOptions:
+    """Return the options to read rows as they are, those of tables with their zeros."""
+    return replace(reading, normalize="none", zeros=reading.file_format.columns)
 
 
 def view_of_stream(stream: Stream) -> View | None:
@@ -73,10 +77,10 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
     if not reading.file_format.columns:
         return False
     if cached_reading(paths, None) is None:
-        reading = replace(reading, normalize="none", zeros=True)
+        reading = unscaled(reading)
     elif reading.normalize != "none" or not reading.zeros:
         return False
-    if reading.file_format.binary and not os.path.isfile(paths[0]):
+    if reading.file_format.binary and not is_stored(paths[0]):
         return True  # a pipe, of which the format cannot read a part twice
     with (
         suppress(OSError, ValueError),  # raised again when the rows are read, as warnings are

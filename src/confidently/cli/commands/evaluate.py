@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from ...wording import counted
-from ..inputs import load_predictor, reported
+from ..inputs import check_one_number, load_predictor, open_for, reported
 from ..options.arguments import FRACTION, data_argument, json_option, model_argument, quiet_option
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class, check_promises, promise_options
 from ..options.reading import new_data_options, new_missing_label_option, opening_of
-from ..output.text import digits, percent, say, table
+from ..output.text import class_name, digits, percent, say, table
 
 MAX_CLASSES_IN_TABLE = 30  # in the table of classes; of more, the largest and those with the lowest recall
 LARGEST_CLASSES, WORST_CLASSES = 20, 10
@@ -111,11 +111,22 @@ def evaluate(
         if is_used:
             check_one_class(option, model.learner.task)
     check_promises(set, not set_together, max_risk, model)
-    from ..output.measures import Wanted, evaluate_model
+    from ...evaluation.measures import Wanted, evaluated
+    from ..output.predictions import least_probability, warn_of_shortage
+    from ..output.reporter import reported_batches
 
     with reported():
-        wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
-        result, curve = evaluate_model(model, data, wanted, quiet=quiet, **opening_of(options))
+        check_one_number(model)
+        if set is not None:
+            warn_of_shortage(model, set)
+        if max_risk is not None:
+            least_probability(model, max_risk)
+        keep = () if by is None else (by,)
+        with open_for(model, data, keep=keep, **model.learner.task.reading, **opening_of(options)) as stream:
+            wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
+            result, curve = evaluated(model, reported_batches(stream, quiet), wanted)
+    for entry in (*result.get("unknown_classes", ()), *result.get("classes", ())):
+        entry["name"] = class_name(entry["name"])
     if plot and curve is not None:
         from ..output.plots import plot_risk_coverage, save_plot
 

@@ -15,7 +15,7 @@ from ...data.selection import columns_of_first, cut_at
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
 from ...tasks.task import Task
-from ..inputs import BadInput
+from ..inputs import BadInput, check_one_number, open_for
 from ..options.learner import chosen_classes, estimator_entries, new_stream_learner
 from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
@@ -224,9 +224,12 @@ class LearnerTraining(TrainingLoop):
         paths = [str(self.data.held)] if self.data.holdout else self.options["validation"]
         if not paths:
             return None
-        from ..output.measures import validate_model
+        from ...evaluation.measures import snapshot_of, validated
 
-        found = validate_model(self.model(), paths)
+        model = snapshot_of(self.model())
+        check_one_number(model)
+        with open_for(model, paths, **model.learner.task.reading) as stream:
+            found = validated(model, stream)
         if found[self.task.decisive] is None:
             raise BadInput("no validation row has a class that training has seen; validate on rows of these classes")
         return cast("Validation", {"pass": self.position.passes + 1, **found})

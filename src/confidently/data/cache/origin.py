@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from ..sources.in_memory import InMemory
 from ..sources.json_schema import Count, FileText
 from ..sources.paths import expand_paths
 from ..sources.source import display_name, size_of
@@ -16,7 +17,7 @@ MAGIC = b"\x89confidently\r\n\x1a\n"  # how a cache begins
 
 def is_cache(path: str | os.PathLike[str]) -> bool:
     """Return whether a path is a regular file that begins like a cache."""
-    if not os.path.isfile(path):
+    if isinstance(path, InMemory) or not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC

@@ -1,10 +1,11 @@
-"""Parquet and Feather (Arrow's IPC format, files and streams), read with pyarrow in parts."""
+"""Parquet, Feather (Arrow's IPC format, files and streams) and tables in memory, read with pyarrow in parts."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
@@ -16,8 +17,20 @@ from ..batch import Batch, DataError
 from ..reading import DATE_PARTS, ReaderOptions
 from ..request import ReadRequest
 from ..sources.background import in_background
+from ..sources.in_memory import InMemory
 from ..sources.source import display_name, opened
-from .arrow_columns import LISTS, NUMBER_TYPES, Leaf, arrow_column, check_kind, date_column, is_any, is_date, leaves
+from .arrow_columns import (
+    LISTS,
+    NUMBER_TYPES,
+    Leaf,
+    arrow_column,
+    check_kind,
+    date_column,
+    is_any,
+    is_date,
+    is_string,
+    leaves,
+)  # fmt: skip
 from .columns import column_uses, is_feature
 from .files import Path, batches_of_files
 
@@ -52,15 +65,27 @@ def read_tables(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequ
         reader.restore(known.key, known.names.text, known.names.start, request.freeze)
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-        with opened(path) as file:
+        with _opened_table(name, path, reading, request) as table:
             try:
-                yield from _parsed(name, reader, OPENERS[reading.format](name, file, request), reading, request)
+                yield from _parsed(name, reader, table(), reading, request)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 if "decrypt" in str(error).lower():
                     raise DataError(f"{name} is encrypted; write it again without encryption") from None
                 raise DataError(f"{name} is damaged, or not a {reading.format} file: {error}") from None
 
     return batches_of_files(paths, parsed, request.keep, unit="row")
+
+
+@contextmanager
+def _opened_table(name: str, path: Path, reading: ReaderOptions, request: ReadRequest) -> Iterator[Callable[[], Table]]:
+    """Yield a function that returns the table of a path."""
+    if isinstance(path, InMemory):
+        content = path.content
+        assert isinstance(content, pa.Table)
+        yield lambda: _record_batches(content, iter(content.to_batches()), request)
+        return
+    with opened(path) as file:
+        yield lambda: OPENERS[reading.format](name, file, request)
 
 
 class _Described(NamedTuple):
@@ -74,28 +99,32 @@ class _Described(NamedTuple):
 def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -> Iterator[tuple[str, _core.Use]]:
     """Yield the columns of features of a file; those that are declared as dates or numbers have that use."""
     name = display_name(path)
-    with opened(path) as file:
-        schema = OPENERS[reading.format](name, file, request).schema
-        for leaf, use in _used(name, schema, reading, request):
+    with _opened_table(name, path, reading, request) as table:
+        for leaf, use in _used(name, table().schema, reading, request):
             if is_feature(use):
-                of = leaf.kind.value_type if is_any(leaf.kind, LISTS) else leaf.kind
-                number = use.use == _core.Use.value and is_any(of, NUMBER_TYPES)
+                number = use.use == _core.Use.value and is_any(_type_of_values(leaf.kind), NUMBER_TYPES)
                 yield leaf.name, _core.Use.number if number else use.use
 
 
 def first_texts(path: Path, reading: ReaderOptions) -> dict[str, str]:
     """Return the first string of each column with units."""
     name, request, texts = display_name(path), ReadRequest(ignore_labels=True), dict[str, str]()
-    with opened(path) as file:
-        table = OPENERS[reading.format](name, file, request)
+    with _opened_table(name, path, reading, request) as opened_table:
+        table = opened_table()
         wanted = {leaf.name: k for k, leaf in _numbered_leaves(table.schema) if leaf.name in reading.units}
         for part in table.parts(wanted) if wanted else ():
             for column, array in part.columns.items():
-                if types.is_string(array.type) or types.is_large_string(array.type):
+                if is_string(array.type):
                     texts[column] = next(filter(None, array.to_pylist()), "")
             if part.n_rows:
                 break
     return texts
+
+
+def _type_of_values(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, or of what is in its lists, of which there may be a dictionary."""
+    of = kind.value_type if is_any(kind, LISTS) else kind
+    return of.value_type if types.is_dictionary(of) else of
 
 
 def _used(
@@ -122,6 +151,8 @@ def _parsed(
     used = _used(name, table.schema, reading, request)
     for (k, leaf), (_, use) in zip(_numbered_leaves(table.schema), used, strict=True):
         check_kind(name, leaf.name, leaf.kind, use.use)
+        if request.freeze and use.use == _core.Use.value:
+            _check_kind_of_training(name, leaf, reading)
         if use.use != _core.Use.none or use.kept:
             wanted[leaf.name] = k
         described += _described(leaf, use)
@@ -134,6 +165,16 @@ def _parsed(
     for part in in_background(table.parts(wanted), request.ahead(BATCHES_AHEAD)):
         if part.n_rows:
             yield reader.feed(part.n_rows, _converted(name, part.columns, described)), part.bytes_read
+
+
+def _check_kind_of_training(name: str, leaf: Leaf, reading: ReaderOptions) -> None:
+    """Raise ``DataError`` if a column of numbers has become one of strings, or the other way round."""
+    if leaf.name not in (reading.header or ()) or leaf.name in reading.mixed:
+        return
+    of, known = _type_of_values(leaf.kind), leaf.name in reading.numbers
+    if not types.is_null(of) and is_any(of, NUMBER_TYPES) != known:
+        before = "numbers" if known else "no numbers"
+        raise DataError(f"{name}: column {leaf.name!r} holds {leaf.kind}, and {before} in training; convert it")
 
 
 def _described(leaf: Leaf, use: _core.ColumnUse) -> Iterator[_Described]:

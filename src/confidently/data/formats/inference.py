@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,8 @@ from ...wording import typed
 from ..batch import DataError
 from ..reading import DEFAULT_LABEL, ReaderOptions, date_features
 from ..request import ReadRequest
-from ..sources.source import display_name, is_uri, peek_chunks
+from ..sources.in_memory import InMemory
+from ..sources.source import display_name, is_stored, is_uri, peek_chunks
 from ..warning import warn
 from .columns import column_uses, is_feature
 from .csv_text import new_reader, rows_below_header
@@ -101,7 +101,7 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
             reading = replace(reading, unit_names=_units(reading, texts_of(paths[0], reading, reading.units)))
         if training:  # what was dropped in training need not be there
             check_chosen_names(paths[0], reading)
-        return replace(reading, header=())
+        return replace(reading, header=(), dates=reading.dates + _dates_of_dicts(paths[0], reading))
     columns: list[_Column] = []
     label: list[_Column] = []
     with suppress(OSError, ValueError):  # raised again when the rows are read
@@ -179,7 +179,7 @@ def _of_first_rows(path: Path, reading: ReaderOptions) -> tuple[list[_Column], l
 
 def _of_schema(path: Path, reading: ReaderOptions) -> ReaderOptions:
     """Return the options with the columns of a file that declares their types; a pipe cannot be read twice."""
-    if not (is_uri(path) or os.path.isfile(path)):
+    if not (is_uri(path) or is_stored(path)):
         return replace(reading, header=())
     from .arrow_tables import declared_columns, first_texts
 
@@ -189,6 +189,14 @@ def _of_schema(path: Path, reading: ReaderOptions) -> ReaderOptions:
     if reading.units:
         reading = replace(reading, unit_names=_units(reading, first_texts(path, reading)))
     return replace(reading, header=tuple(column for column, _ in found), dates=reading.dates + dates, numbers=numbers)
+
+
+def _dates_of_dicts(path: Path, reading: ReaderOptions) -> tuple[str, ...]:
+    """Return the keys of dicts in memory whose values are dates, unless these have another use."""
+    if not isinstance(path, InMemory):
+        return ()
+    chosen = {*reading.dates, *reading.category, *reading.text, *reading.drop, *reading.units}
+    return tuple(name for name in path.dates if name not in chosen)
 
 
 def _check_dates(name: str, column: _Column) -> None:

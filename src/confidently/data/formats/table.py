@@ -144,6 +144,8 @@ TABLE = (
 
 DEFAULT = "svmlight"  # where no suffix names a format
 OBJECTS = "jsonl"  # the format whose rows are JSON objects
+TEXTS = "text"  # the format whose rows are texts
+TYPED = "parquet"  # the format that stands for tables in memory, whose columns declare their types
 BY_NAME = {format.name: format for format in TABLE}
 BY_SUFFIX = {suffix: format for format in TABLE for suffix in format.suffixes}
 FORMATS = tuple(BY_NAME)

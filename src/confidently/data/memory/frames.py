@@ -2,19 +2,88 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from ..batch import DataError
+from ..formats.table import TYPED
+from ..sources.in_memory import InMemory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_SHOWN = 3  # columns, in a message
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether ``X`` is a data frame or a table."""
+    if _is_lazy(X) or _is_record_batch(X):
+        return True
+    shape = getattr(X, "shape", ())
+    counted = type(shape) is tuple and len(shape) == 2 and all(type(n) is int for n in shape)  # as no frame of Dask is
+    return counted and hasattr(X, "columns") and (_is_pandas(X) or _is_polars(X) or hasattr(X, "__arrow_c_stream__"))
 
 
 def as_table(X: Any) -> Any:
     """Return a record batch of Arrow as a table, whose column names scikit-learn can read; other data unchanged."""
-    if type(X).__name__ == "LazyFrame" and hasattr(X, "collect"):
+    if _is_lazy(X):
         raise ValueError("X is a lazy frame of Polars, which has no rows yet; pass X.collect()")
-    if type(X).__name__ == "RecordBatch" and hasattr(X, "schema"):
+    if _is_record_batch(X):
         from pyarrow import Table
 
         return Table.from_batches([X])
     return X
+
+
+def arrow_table(X: Any) -> pa.Table:
+    """Return a frame as a table of Arrow, without the index of pandas.
+
+    Raises
+    ------
+    DataError
+        If two columns have the same name, or a column has values of several types.
+    """
+    import pyarrow as pa  # loads slowly
+
+    X = as_table(X)
+    counts = Counter(str(name) for name, _ in _columns(X))
+    if twice := [name for name, n in counts.items() if n > 1]:
+        raise DataError(f"X has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them")
+    try:
+        if _is_pandas(X):
+            return pa.Table.from_pandas(X, preserve_index=False)
+        return X.to_arrow() if _is_polars(X) else pa.table(X)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"X cannot be read as a table: {'; '.join(map(str, error.args))}") from None
+
+
+def of_frame(X: Any) -> InMemory:
+    """Return a frame as a table that readers take in place of a file; errors as of :func:`arrow_table`."""
+    table = arrow_table(X)
+    return InMemory(TYPED, table, table.num_rows)
+
+
+def holds_numbers(X: Any) -> bool:
+    """Return whether all columns of a frame hold numbers, none of which is missing."""
+    X = as_table(X)
+    kinds = [kind for _, kind in _columns(X)]
+    if _is_pandas(X):
+        if any(type(kind).__name__ == "SparseDtype" for kind in kinds):
+            return all(map(_is_number, kinds))
+        others = [kind for kind in kinds if not _is_number(kind)]
+        if not others:
+            return not X.isna().to_numpy().any()
+        if any(str(kind) != "object" for kind in others):
+            return False
+    import pyarrow.compute as pc  # loads slowly
+
+    table = arrow_table(X)
+    return all(
+        _is_number(column.type) and not column.null_count
+        and not (str(column.type) in ("float", "double", "halffloat") and pc.any(pc.is_nan(column)).as_py())
+        for column in table.columns
+    )  # fmt: skip
 
 
 def describe_columns(error: Exception, X: Any) -> Exception:
@@ -23,12 +92,27 @@ def describe_columns(error: Exception, X: Any) -> Exception:
     if not wrong:
         return error
     several = len(wrong) > 1
-    shown = ", ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
+    shown = ", ".join(wrong[:MAX_SHOWN]) + (f" and {len(wrong) - MAX_SHOWN} more" if len(wrong) > MAX_SHOWN else "")
     return ValueError(
-        f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers; encode strings with "
-        "sklearn.preprocessing.OneHotEncoder in a sklearn.compose.ColumnTransformer, or use fit_stream on a file, "
-        "where a string becomes a feature column=string and a date numbers automatically"
+        f"the column{'s' * several} {shown} of X {'do' if several else 'does'} not hold numbers, as all columns did in "
+        "training; convert them, or call fit with a frame that has such columns"
     )
+
+
+def _is_lazy(X: Any) -> bool:
+    return type(X).__name__ == "LazyFrame" and hasattr(X, "collect")
+
+
+def _is_record_batch(X: Any) -> bool:
+    return type(X).__name__ == "RecordBatch" and hasattr(X, "schema")
+
+
+def _is_pandas(X: Any) -> bool:
+    return hasattr(X, "dtypes") and hasattr(X.dtypes, "items")
+
+
+def _is_polars(X: Any) -> bool:
+    return hasattr(X, "to_arrow") and hasattr(getattr(X, "schema", None), "items")
 
 
 def _columns(X: Any) -> Iterator[tuple[str, Any]]:
@@ -38,7 +122,7 @@ def _columns(X: Any) -> Iterator[tuple[str, Any]]:
         yield from zip(schema.names, schema.types, strict=True)
     elif hasattr(schema, "items"):  # Polars
         yield from schema.items()
-    elif hasattr(X, "dtypes") and hasattr(X.dtypes, "items"):  # pandas
+    elif _is_pandas(X):
         yield from X.dtypes.items()
 
 

@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from ..batch import DataError
 from ..formats.table import format_of_suffix
 from .file_range import FileRange
+from .in_memory import InMemory
 from .source import bytes_of, file_system, is_uri
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -30,7 +31,7 @@ def expand_paths(paths: Paths) -> list[str | os.PathLike[str]]:
     """
     files: list[str | os.PathLike[str]] = []
     for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        if isinstance(path, FileRange):
+        if isinstance(path, FileRange | InMemory):
             files.append(path)
         else:
             files += _remote(os.fspath(path)) if is_uri(path) else _local(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import io
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from ..batch import DataError
 from .compression import Chunk, compression_of, decompressed
 from .encoding import UTF8, transcoded
 from .file_range import FileRange
+from .in_memory import InMemory
 from .recognition import HEAD_BYTES, MODEL, SIZE_BYTES
 
 CHUNK_BYTES = 1 << 20  # large enough that work per batch does not matter
@@ -31,10 +33,17 @@ def is_uri(path: str | os.PathLike[str]) -> bool:
 
 
 def size_of(path: str | os.PathLike[str]) -> int | None:
-    """Return the bytes of a regular file, or ``None`` for pipes and the like."""
+    """Return the bytes of a regular file or of rows in memory, or ``None`` for pipes and the like."""
+    if isinstance(path, InMemory):
+        return path.n_bytes
     if os.fspath(path) == "-" or not os.path.isfile(path):
         return None
     return os.path.getsize(path)
+
+
+def is_stored(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is a regular file or rows in memory, which can be read several times."""
+    return isinstance(path, InMemory) or os.path.isfile(path)
 
 
 def bytes_of(files: Iterable[str | os.PathLike[str]]) -> int | None:
@@ -123,7 +132,10 @@ def _opened_again(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO | _Pipe:
 
 
 def opened(path: str | os.PathLike[str]) -> IO[bytes] | BinaryIO:
-    """Open a file, standard input or a URI to read bytes."""
+    """Open a file, standard input, a URI or lines in memory to read bytes."""
+    if isinstance(path, InMemory):
+        assert isinstance(path.content, bytes)  # tables are not read as bytes
+        return io.BytesIO(path.content)
     if is_uri(path):
         system, inside = file_system(os.fspath(path))
         file: IO[bytes] = system.open_input_file(inside)
@@ -141,7 +153,7 @@ def plain_file(path: str | os.PathLike[str], encoding: str) -> Iterator[IO[bytes
     OSError, DataError
         As :func:`read_chunks`.
     """
-    if encoding != UTF8 or isinstance(path, FileRange) or is_uri(path) or size_of(path) is None:
+    if encoding != UTF8 or isinstance(path, FileRange | InMemory) or is_uri(path) or size_of(path) is None:
         yield None
         return
     with open(path, "rb", buffering=0) as file:

@@ -1,18 +1,18 @@
-"""Measures of predictions for labeled data, of ``evaluate`` and of validations."""
+"""Measures of a model's predictions of labeled batches, of ``evaluate`` and of validations."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import row_numbers
-from ...data.class_order import sorted_numbers
-from ...evaluation.abstention import COVERAGES, RiskCoverage, risk_coverage
-from ...evaluation.metrics import (
+from ..arrays import row_numbers
+from ..data.class_order import sorted_numbers
+from .abstention import COVERAGES, RiskCoverage, risk_coverage
+from .metrics import (
     MIN_SCORED_PROBABILITY,
     AbstentionMetrics,
     ClassMetrics,
@@ -22,21 +22,28 @@ from ...evaluation.metrics import (
     SetMetrics,
     area_under_curve,
 )
-from ..inputs import BadInput, open_for
-from ..options.predictions import Requested
-from .predictions import ClassPredictions, least_probability, warn_of_shortage
-from .reporter import reported_batches
-from .text import class_name
 
 if TYPE_CHECKING:
-    from ...data import Batch
-    from ...models.model import Model
+    from ..data import Batch
+    from ..models.model import Model
 
 COVERAGE = 0.9  # of the intervals of numbers that are measured
 
 
 class Wanted(NamedTuple):
-    """Measures that not every evaluation has; all but the coverage of sets need a model of one class per row."""
+    """Measures that not every evaluation has; all but coverage need a model of one class per row.
+
+    Attributes
+    ----------
+    abstain : float, optional
+        Measure predictions of at least this probability.
+    by_coverage : bool
+        Measure the error by the fraction of rows that is predicted.
+    coverage : float, optional
+        The probability of sets of classes; of intervals of numbers, which are measured in any case.
+    max_risk : float, optional
+        Measure the answers of which at most this fraction is wrong.
+    """
 
     abstain: float | None = None
     by_coverage: bool = False
@@ -46,69 +53,58 @@ class Wanted(NamedTuple):
     by: str | None = None
 
 
-def evaluate_model(
-    model: Model, paths: Sequence[str], wanted: Wanted, **opening: Any
-) -> tuple[dict[str, Any], RiskCoverage | None]:
-    """Return all measures, overall and by class, and the errors by coverage if they are wanted.
-
-    ``opening`` goes to :func:`open_for`, except for
-    ``quiet``; with ``quiet=False`` progress is reported.
-    """
-    if wanted.by is not None:
-        opening["keep"] = (wanted.by,)
+def evaluated(model: Model, batches: Iterable[Batch], wanted: Wanted) -> tuple[dict[str, Any], RiskCoverage | None]:
+    """Return all measures, overall and by class, and the errors by coverage if they are wanted."""
     if model.learner.task.regression:
         groups = _groups(wanted)
-        return _number_metrics(model, paths, groups, **opening).result() | _group_result(wanted, groups), None
+        metrics = _number_metrics(model, batches, wanted.coverage or COVERAGE, groups)
+        return metrics.result() | _group_result(wanted, groups), None
     if model.learner.task.multilabel:
-        return _evaluate_labels(model, paths, wanted, opening), None
-    return _evaluate(model, paths, wanted, opening)
+        return _evaluate_labels(model, batches, wanted), None
+    return _evaluate(model, batches, wanted)
 
 
-def validate_model(model: Model, paths: Sequence[str]) -> dict[str, Any]:
-    """Return rows and the task's measures of a model that is still being trained, and leave the model as it is."""
-    snapshot, task = copy.copy(model), model.learner.task
-    snapshot.learner = copy.copy(model.learner)
-    snapshot.learner.state = dict(model.learner.state)  # answering may add a feature; arrays are never written to
+def validated(model: Model, batches: Iterable[Batch]) -> dict[str, Any]:
+    """Return rows and the task's measures of a model that is still being trained."""
+    task = model.learner.task
     if task.multilabel:
-        return _validate_labels(snapshot, paths)
+        return _validate_labels(model, batches)
     if task.regression:
-        result = _number_metrics(snapshot, paths).result()
+        result = _number_metrics(model, batches, COVERAGE).result()
     else:
         metrics = ClassMetrics(len(task.names(model.classes)))
-        for batch in _answered(snapshot, paths, Counter()):
+        for batch in _answered(model, batches, Counter()):
             metrics.add(batch.truth, batch.predicted, batch.probabilities)
         result = metrics.result()
     return {name: result[name] for name in ("rows", *task.measures)}
 
 
-def _one_number(model: Model) -> Any:
-    """Return the learner of a regression, which predicts one number per row, as rows of files have."""
-    if (n := model.learner.n_classes) > 1:
-        raise BadInput(f"the model predicts {n} numbers per row, and rows of files have one; evaluate it in Python")
-    return model.learner
+def snapshot_of(model: Model) -> Model:
+    """Return a model that may predict unseen features, while the other one stays as it is."""
+    snapshot = copy.copy(model)
+    snapshot.learner = copy.copy(model.learner)
+    snapshot.learner.state = dict(model.learner.state)  # answering may add a feature; arrays are never written to
+    return snapshot
 
 
 def _number_metrics(
-    model: Model, paths: Sequence[str], groups: GroupMetrics | None = None, quiet: bool = True, **opening: Any
+    model: Model, batches: Iterable[Batch], coverage: float, groups: GroupMetrics | None = None
 ) -> RegressionMetrics:
-    metrics, learner, answering = RegressionMetrics(COVERAGE), _one_number(model), model.predictor()
+    metrics, learner, answering = RegressionMetrics(coverage), model.learner, model.predictor()
     calibrated = model.calibration is not None
-    with open_for(model, paths, **model.learner.task.reading, **opening) as stream:
-        for batch in reported_batches(stream, quiet):
-            assert batch.targets is not None
-            found = learner.number_distribution(answering.matrix(batch))
-            mean, limits = found.mean[:, 0], learner.intervals(found, COVERAGE, calibrated)[:, 0]
-            metrics.add(batch.targets, mean, limits)
-            if groups is not None:
-                (low, high), error = limits.T, np.abs(batch.targets - mean)
-                inside = (low <= batch.targets) & (batch.targets <= high)
-                groups.add(_values(batch), {"mae": error, "coverage": inside, "mean_width": high - low})
+    for batch in batches:
+        assert batch.targets is not None
+        found = learner.number_distribution(answering.matrix(batch))
+        mean, limits = found.mean[:, 0], learner.intervals(found, coverage, calibrated)[:, 0]
+        metrics.add(batch.targets, mean, limits)
+        if groups is not None:
+            (low, high), error = limits.T, np.abs(batch.targets - mean)
+            inside = (low <= batch.targets) & (batch.targets <= high)
+            groups.add(_values(batch), {"mae": error, "coverage": inside, "mean_width": high - low})
     return metrics
 
 
-def _evaluate(
-    model: Model, paths: Sequence[str], wanted: Wanted, opening: dict[str, Any]
-) -> tuple[dict[str, Any], RiskCoverage | None]:
+def _evaluate(model: Model, batches: Iterable[Batch], wanted: Wanted) -> tuple[dict[str, Any], RiskCoverage | None]:
     metrics, sets, abstaining, groups = (
         ClassMetrics(len(model.classes)),
         _set_metrics(model, wanted),
@@ -117,7 +113,7 @@ def _evaluate(
     )
     binary, scores, truths, right, certain = model.learner.task.binary, [], [], [], []
     unknown: Counter[Any] = Counter()
-    for batch, truth, score, predicted, probabilities in _answered(model, paths, unknown, **opening):
+    for batch, truth, score, predicted, probabilities in _answered(model, batches, unknown):
         metrics.add(truth, predicted, probabilities)
         probability = probabilities[np.arange(len(predicted)), predicted]
         if binary:
@@ -159,10 +155,10 @@ def _evaluate(
     return result | _set_result(sets) | _group_result(wanted, groups) | listed, curve
 
 
-def _evaluate_labels(model: Model, paths: Sequence[str], wanted: Wanted, opening: dict[str, Any]) -> dict[str, Any]:
+def _evaluate_labels(model: Model, batches: Iterable[Batch], wanted: Wanted) -> dict[str, Any]:
     metrics, names, sets = LabelMetrics(len(model.classes)), Counter[Any](), _set_metrics(model, wanted)
     groups = _groups(wanted)
-    for answers in _answered(model, paths, names, **opening):
+    for answers in _answered(model, batches, names):
         relevant, unknown = _relevant_labels(answers, len(model.classes))
         metrics.add(relevant, unknown, answers.scores, answers.predicted)
         exact = (answers.predicted == relevant).all(axis=1) & (unknown == 0)
@@ -179,10 +175,7 @@ def _evaluate_labels(model: Model, paths: Sequence[str], wanted: Wanted, opening
 
 def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
     """Return the measures of sets, if they are wanted."""
-    if wanted.coverage is None:
-        return None
-    warn_of_shortage(model, wanted.coverage)
-    return SetMetrics(wanted.coverage, len(model.classes))
+    return None if wanted.coverage is None else SetMetrics(wanted.coverage, len(model.classes))
 
 
 def _sets(model: Model, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
@@ -204,7 +197,7 @@ def _groups(wanted: Wanted) -> GroupMetrics | None:
     return None if wanted.by is None else GroupMetrics()
 
 
-def _values(batch: Batch) -> Sequence[str]:
+def _values(batch: Batch) -> list[str]:
     """Return the column of a batch by which measures are grouped: the only one that is kept."""
     [values] = batch.kept.values()
     return list(values)
@@ -218,14 +211,14 @@ def _abstaining(model: Model, wanted: Wanted) -> dict[str, AbstentionMetrics]:
     """Return the measures of abstention that are wanted, by the name of their option."""
     found = {} if wanted.abstain is None else {"abstain": AbstentionMetrics(wanted.abstain)}
     if wanted.max_risk is not None:
-        found["max_risk"] = AbstentionMetrics(least_probability(model, wanted.max_risk))
+        found["max_risk"] = AbstentionMetrics(model.learner.conformal.least_probability(wanted.max_risk))
     return found
 
 
-def _validate_labels(model: Model, paths: Sequence[str]) -> dict[str, Any]:
+def _validate_labels(model: Model, batches: Iterable[Batch]) -> dict[str, Any]:
     """Measures of predicted probabilities; the log-loss is a mean over labels too."""
     rows, wrong, loss = 0, 0, 0.0
-    for answers in _answered(model, paths, Counter()):
+    for answers in _answered(model, batches, Counter()):
         relevant, unknown = _relevant_labels(answers, len(model.classes))
         p = answers.probabilities
         given = np.maximum(np.where(relevant, p, 1.0 - p), MIN_SCORED_PROBABILITY)
@@ -245,22 +238,22 @@ class Answers(NamedTuple):
     probabilities: np.ndarray
 
 
-def _answered(
-    model: Model, paths: Sequence[str], unknown: Counter[Any], quiet: bool = True, **opening: Any
-) -> Iterator[Answers]:
+def _answered(model: Model, batches: Iterable[Batch], unknown: Counter[Any]) -> Iterator[Answers]:
     """Yield a model's predictions for labeled data; count the labels that it does not know."""
     number = {name: k for k, name in enumerate(model.classes) if name is not None}
     names, number_of = list[Any](), np.empty(0, dtype=np.int64)
-    answering = ClassPredictions(model, Requested())
-    with open_for(model, paths, **answering.task.reading, **opening) as stream:
-        for batch in reported_batches(stream, quiet):
-            names += [new.name for new in batch.new_labels]
-            number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
-            numbers = number_of[batch.labels]
-            label, rows = np.unique(batch.labels[numbers < 0], return_counts=True)
-            unknown.update(dict(zip([names[k] for k in label.tolist()], rows.tolist(), strict=True)))
-            scores, probabilities = answering.with_probabilities(answering.inputs(batch))
-            yield Answers(batch, numbers, scores, answering.decided(scores, probabilities), probabilities)
+    answering, calibration = model.predictor(), model.calibration
+    learner = answering.learner
+    by_probability = learner.decides_by_probability(calibration)
+    for batch in batches:
+        names += [new.name for new in batch.new_labels]
+        number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
+        numbers = number_of[batch.labels]
+        label, rows = np.unique(batch.labels[numbers < 0], return_counts=True)
+        unknown.update(dict(zip([names[k] for k in label.tolist()], rows.tolist(), strict=True)))
+        scores, probabilities = learner.decision_and_probabilities(answering.matrix(batch), calibration)
+        decided = learner.decided(scores, probabilities if by_probability else None)
+        yield Answers(batch, numbers, scores, decided, probabilities)
 
 
 def _relevant_labels(answers: Answers, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -275,10 +268,10 @@ def _relevant_labels(answers: Answers, n_labels: int) -> tuple[np.ndarray, np.nd
 
 def _by_rows(unknown: Counter[Any]) -> list[dict[str, Any]]:
     """Return the unknown classes with their numbers of rows, most rows first."""
-    return [{"name": class_name(name), "rows": rows} for name, rows in unknown.most_common()]
+    return [{"name": name, "rows": rows} for name, rows in unknown.most_common()]
 
 
 def _by_class(model: Model, metrics: ClassMetrics | LabelMetrics, sets: SetMetrics | None) -> list[dict[str, Any]]:
     measured = metrics.by_class()
     of_sets: list[dict[str, Any]] = [{}] * len(measured) if sets is None else sets.by_class()
-    return [{"name": class_name(model.classes[k]), **measured[k], **of_sets[k]} for k in sorted_numbers(model.classes)]
+    return [{"name": model.classes[k], **measured[k], **of_sets[k]} for k in sorted_numbers(model.classes)]

@@ -1,0 +1,197 @@
+"""Frames with more than numbers, dicts and texts, which estimators learn and predict as rows of files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..data.batch import Batch, DataError, NewLabel
+from ..data.formats.table import BY_NAME, OBJECTS, TEXTS
+from ..data.memory.frames import holds_numbers, is_frame, of_frame
+from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
+from ..data.reading import DEFAULT_LABEL, ReaderOptions
+from ..data.similar import similar
+from ..data.sources.in_memory import InMemory
+from ..wording import listed
+
+ARRAYS = "numbers in arrays or frames"
+KINDS = {"frame": "a data frame", "dicts": "a list of dicts", "texts": "a list of texts"}
+
+
+class Labels(NamedTuple):
+    """The labels of rows as a learner takes them.
+
+    Attributes
+    ----------
+    n : int
+        Number of classes, of labels, or of numbers per row.
+    numbers : int32 array
+        Class numbers; of a regression 0 for every row.
+    options : dict
+        Further arguments of :meth:`confidently.learner.learner.Learner.learn`.
+    multilabel : bool
+    classes : array, optional
+        The classes or labels by number.
+    predicted : array of shape (n, classes before), optional
+        The probabilities by number that were predicted when the rows came, if their labels are late.
+    """
+
+    n: int
+    numbers: np.ndarray
+    options: dict[str, Any]
+    multilabel: bool = False
+    classes: np.ndarray | None = None
+    predicted: np.ndarray | None = None
+
+    def weights(self) -> np.ndarray | None:
+        """Return the weights of rows, multiplied by those of their classes; ``None``: all are 1."""
+        of_classes = self.options.get("class_weight")
+        found = [self.options.get("weight"), None if of_classes is None else of_classes[self.numbers]]
+        given = [weights for weights in found if weights is not None]
+        return np.prod(given, axis=0) if given else None
+
+
+class LabelledRows(NamedTuple):
+    """Rows that are learned as those of a file are.
+
+    Attributes
+    ----------
+    rows : InMemory
+    y : array
+        Classes, labels or targets.
+    label : str, optional
+        What files call the column of labels.
+    """
+
+    rows: InMemory
+    y: Any
+    label: str | None
+
+
+def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None) -> LabelledRows | None:
+    """Return rows that are learned as those of a file are; ``None``: they are those of an array.
+
+    Parameters
+    ----------
+    X : object
+        As users pass it.
+    y : object
+        Labels, or the name of the column that has them.
+    source : dict, optional
+        How rows were read before, empty for arrays; ``None``: training begins.
+
+    Raises
+    ------
+    ValueError
+        If ``y`` names no column, or ``X`` is not what the estimator was trained on.
+    """
+    named = isinstance(y, str)
+    if source is None and not named and is_frame(X) and holds_numbers(X):
+        return None
+    if named and not (is_frame(X) or are_dicts(X)):
+        raise ValueError(f"y={y!r} is the name of a column, and X has no names; pass a data frame, or an array y")
+    if named and source == {}:
+        raise ValueError(f"y={y!r} is the name of a column, and the estimator was trained on {ARRAYS}; pass an array y")
+    rows = rows_to_read(X, source)
+    if rows is None:
+        return None
+    if named:
+        return _without_label(rows, X, y)
+    name, columns = getattr(y, "name", None), _columns(rows, X) if source is None else []
+    if not isinstance(name, str) or not name or name in columns:
+        name = None
+    if name is None and DEFAULT_LABEL in columns:
+        raise DataError(
+            f"X has a column {DEFAULT_LABEL!r}, as files call that of labels; pass y={DEFAULT_LABEL!r} if it has them, "
+            "otherwise rename it"
+        )
+    return LabelledRows(rows, y, name)
+
+
+def separated(X: Any, y: Any) -> tuple[Any, Any]:
+    """Return rows and labels, which are in a column of the rows if ``y`` is its name; errors as of `rows_to_learn`."""
+    found = rows_to_learn(X, y, None) if isinstance(y, str) else None
+    return (X, y) if found is None else (found.rows, found.y)
+
+
+def rows_to_read(X: Any, source: dict[str, Any] | None) -> InMemory | None:
+    """Return rows that are read as those of files are; ``None``: they are those of an array.
+
+    Raises
+    ------
+    ValueError
+        If ``X`` is not what the estimator was trained on.
+    """
+    if isinstance(X, InMemory):
+        return X
+    kind = "frame" if is_frame(X) else "dicts" if are_dicts(X) else "texts" if are_texts(X) else None
+    if kind is None:
+        return None
+    if source is not None:
+        trained = BY_NAME[source["format"]] if source else None
+        if kind == "frame" and (trained is None or not trained.named):
+            return None
+        if trained is None or not (trained.text if kind == "texts" else trained.columns):
+            before = ARRAYS if trained is None else f"rows of {trained.title}"
+            raise ValueError(f"X is {KINDS[kind]}, and the estimator was trained on {before}")
+    return {"frame": of_frame, "dicts": of_dicts, "texts": of_texts}[kind](X)
+
+
+def read_as(rows: InMemory, reading: ReaderOptions) -> ReaderOptions:
+    """Return how rows in memory are read, given how those of training were."""
+    if rows.format == TEXTS:
+        return replace(reading, encoding=ReaderOptions.encoding)
+    adapted = reading.of_objects() if rows.format == OBJECTS else reading.of_table()
+    return adapted if adapted.file_format.binary else replace(adapted, encoding=ReaderOptions.encoding)
+
+
+def labelled(batches: Iterable[Batch], labels: Labels, names: list[Any]) -> Iterator[Batch]:
+    """Yield batches without labels with these, whose classes have ``names``; labels of sets are announced at once."""
+    start, targets = labels.options.get("label_start"), labels.options.get("targets")
+    weights, seen, first_row = labels.weights(), *np.unique(labels.numbers, return_index=True)
+    if start is not None:
+        seen, first_row = np.arange(len(names)), np.zeros(len(names), dtype=np.int64)
+    order = np.argsort(first_row, kind="stable")  # in which a stream numbers its labels
+    seen, first_row = seen[order], first_row[order]
+    number_in_stream = np.zeros(labels.n, dtype=np.int32)
+    number_in_stream[seen] = np.arange(len(seen))
+    numbers, first = number_in_stream[labels.numbers], 0
+    for batch in batches:
+        last = first + len(batch)
+        new = [] if targets is not None else np.flatnonzero((first_row >= first) & (first_row < last)).tolist()
+        of_rows = slice(first, last) if start is None else slice(start[first], start[last])
+        yield replace(
+            batch,
+            labels=numbers[of_rows],
+            label_start=None if start is None else start[first : last + 1] - start[first],
+            targets=None if targets is None else targets[first:last],
+            weights=None if weights is None else weights[first:last],
+            new_labels=[NewLabel(names[seen[k]], int(first_row[k]) - first, batch.location) for k in new],
+        )
+        first = last
+
+
+def _without_label(rows: InMemory, X: Any, label: str) -> LabelledRows:
+    """Return the rows without a column, and that column."""
+    if label not in (columns := _columns(rows, X)):
+        meant = similar(label, columns)
+        hint = "" if meant is None else f" (did you mean {meant!r}?)"
+        raise DataError(f"X has no column {label!r} of labels{hint}; there are {listed(columns)}")
+    if rows.format == OBJECTS:
+        y = [row.get(label) for row in X]
+        return LabelledRows(of_dicts([{key: row[key] for key in row if key != label} for row in X]), y, label)
+    table: Any = rows.content
+    column = table[label]
+    plain = not column.null_count and str(column.type).startswith(("int", "uint", "float", "double", "bool"))
+    y = column.to_numpy() if plain else column.to_pylist()
+    return LabelledRows(replace(rows, content=table.drop_columns([label])), y, label)
+
+
+def _columns(rows: InMemory, X: Any) -> list[str]:
+    """Return the columns of a frame, or the keys of dicts; those of texts have none."""
+    if not isinstance(rows.content, bytes):
+        return list(rows.content.column_names)
+    return list(dict.fromkeys(str(key) for row in X for key in row)) if rows.format == OBJECTS else []
