@@ -27,6 +27,11 @@ class TopicModel(SavedModel):
 
     learner: TopicLearner
 
+    @property
+    def calibration(self) -> str | None:
+        """What calibrates probabilities: "progressive", or None."""
+        return self.learner.settings.calibration
+
     def packed(self) -> State:
         """Return the learner's arrays without the words that no document had, and scores of which there are none."""
         words = self.learner.state["words"][: self.learner.n_features]
