@@ -124,8 +124,12 @@ NO: dict[tuple[str, str], No] = {
         for capability, method in (
             ("class_sets", "predict_set"), ("bounded_risk", "abstain"), ("novelty", "novelty")
         )
-        for name in ("MIRA", "OnlineMedLDA", "ContextualBandit")
+        for name in ("MIRA", "ContextualBandit")
     },
+    ("novelty", "OnlineMedLDA"): No(
+        "Words that training has not seen are left out, so that a topic model does not see what is new in a document.",
+        "no attribute 'novelty'",
+    ),
     **{
         (name, "MIRA"): No(MIRA, error)
         for name, error in {

@@ -381,3 +381,35 @@ assert not {{"sklearn", "scipy", "matplotlib", "pyarrow"}} & sys.modules.keys()
 """
     done = subprocess.run([COMMAND[0], "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_sets_and_answers_are_those_of_python(ok, tmp_path):
+    """Classes are numbered as they appear, so that their columns have another order."""
+    found, _ = written(tmp_path / "x.jsonl", ("sport", "food", "politics"), n=1200)
+    ok("topics", "train", tmp_path / "x.jsonl", "--text", "text", "--topics", 3, "-q", "-o", tmp_path / "m")
+    model = load(tmp_path / "m")
+    X = counted(found, [name.removeprefix("text:") for name in model.features_.names])
+    asked = ("topics", "predict", tmp_path / "m", tmp_path / "x.jsonl", "--json", "--no-topics")
+    sets, left_out = model.predict_set(X, 0.8), model.abstain(X, 0.15)
+    lines = [json.loads(line) for line in ok(*asked, "--set", 0.8, "--max-risk", 0.15).splitlines()]
+    assert [sorted(line["set"]) for line in lines] == [model.classes_[row].tolist() for row in sets]
+    assert [line["class"] is None for line in lines] == left_out.tolist()
+    assert 0 < sets.mean() < 1 and not left_out.all()
+    together = [json.loads(line) for line in ok(*asked, "--set", 0.8, "--set-together").splitlines()]
+    expected = model.predict_set(X, 0.8, by_class=False)
+    assert [sorted(line["set"]) for line in together] == [model.classes_[row].tolist() for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("training", "option", "message"),
+    [
+        ((), ("--max-risk", 0.1), "--max-risk needs a model of one class per row; this model is multilabel"),
+        ((), ("--set-together",), "--set-together is about the sets of --set; use both"),
+        (("--calibration", "none"), ("--set", 0.9), "--set needs a calibration, which --calibration none leaves out"),
+    ],
+)
+def test_what_topic_models_do_not_promise(call, ok, tmp_path, training, option, message):
+    (tmp_path / "x.svm").write_text(rows(120, ("1,2", "2", "3,1")))
+    ok("topics", "train", tmp_path / "x.svm", "--topics", 3, *training, "-q", "-o", tmp_path / "m")
+    code, out, err = call("topics", "predict", tmp_path / "m", tmp_path / "x.svm", *option)
+    assert code == 2 and not out and message in err

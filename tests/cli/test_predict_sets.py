@@ -224,7 +224,6 @@ def test_what_cannot_be_promised_is_one_error(command, call, ok, model, labels, 
     words.write_text("a\tred green red\nb\tblue green sky\n" * 20)
     ok("topics", "train", words, "--topics", "2", "-q", "-o", tmp_path / "topics.cw")
     assert "topic model" in error(tmp_path / "topics.cw", words, "--set", "0.9")
-    assert "No such option '--set'" in call("topics", "predict", tmp_path / "topics.cw", words, "--set", "0.9")[2]
 
 
 def test_two_ways_to_abstain_exclude_each_other(call, model, files):

@@ -49,6 +49,8 @@ def test_kept_models_predict_and_train_as_before(name, tmp_path):
     for method in ("decision_function", "predict_proba"):
         if method in expected:
             np.testing.assert_allclose(getattr(model, method)(rows), expected[method], rtol=1e-6)
+    if "class_sets" in expected:
+        np.testing.assert_array_equal(model.predict_set(rows), expected["class_sets"])
     model.save(tmp_path / "today.cw")
     again = load(tmp_path / "today.cw")
     np.testing.assert_array_equal(again.decision_function(rows), model.decision_function(rows))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..tasks.conformal import UNCALIBRATED
 from .estimator import AnyLearner, OnlineEstimator
 
 
@@ -69,7 +70,7 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
         """Raise ``ValueError`` unless training learned of its predictions."""
         check_is_fitted(self)
         if self.calibration is None:
-            raise ValueError(f"{method}: calibration=None has calibrated nothing; train with calibration='progressive'")
+            raise ValueError(f"{method}: {UNCALIBRATED}")
 
     @property
     def alarms_(self) -> int:

@@ -13,7 +13,7 @@ from ..learner.learner import Learner
 from ..rules.ranges import UNIT, check_number
 from ..stack.stack import Stack
 from ..tasks import conformal
-from ..tasks.conformal import CONFORMAL, NO_ANSWERS, ConformalSets
+from ..tasks.conformal import CONFORMAL, NO_ANSWERS, SEVERAL_LABELS, ConformalSets
 from .conformal import ConformalEstimator
 from .estimator import Labels
 
@@ -162,10 +162,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         check_number("abstain", "risk", risk, UNIT)
         learned = self._calibrated("abstain")
         if self._is_multilabel:
-            raise ValueError(
-                "abstain: rows have several labels, which are not right or wrong as a whole; use predict_set, in which "
-                "each relevant label is with the probability asked for"
-            )
+            raise ValueError(f"abstain: {SEVERAL_LABELS}")
         least = learned.least_probability(risk)
         if least > 1.0:
             warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")

@@ -29,6 +29,11 @@ MAX_CHANGE, MAX_COUNT = 2.0, 1e104
 ALARMS, QUIET = 1, 2  # in the martingale
 ROUNDING = 1e-9  # relative, of sums of rows
 NO_ANSWERS = "none of the answers before are known to be wrong in at most {:g} of the cases"
+UNCALIBRATED = "calibration=None has calibrated nothing; train with calibration='progressive'"
+SEVERAL_LABELS = (
+    "rows have several labels, which are not right or wrong as a whole; use predict_set, in which each relevant label "
+    "is with the probability asked for"
+)
 Values = Iterator[tuple[str, np.ndarray, Range]]
 
 

@@ -21,6 +21,9 @@ from ..arrays import predicted_numbers
 from ..data.class_order import ClassOrder
 from ..data.features import Features
 from ..data.memory.labels import check_labels, plain, plain_class_weight, training_of, with_class_weight
+from ..data.warning import warn
+from ..rules.ranges import UNIT, check_number
+from ..tasks.conformal import NO_ANSWERS, SEVERAL_LABELS, UNCALIBRATED, ConformalSets
 from ..wording import counted
 from .array_training import ArrayTraining
 from .bags import Bags
@@ -111,6 +114,8 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         The required margin.
     n_seen_ : int
         Number of documents learned, all passes together.
+    alarms_, rows_since_alarm_ : int
+        How often the order of the documents was doubtful, at level .01, and the documents since, of those scored.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_
@@ -329,6 +334,98 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         proportions = self._proportions(self._bags(X))
         return self._class_order.columns(self.learner_.probabilities(proportions))
 
+    def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = True) -> np.ndarray:
+        """Return sets of classes that have the true one with a probability of ``coverage``.
+
+        They are made as those of :meth:`confidently.OnlineClassifier.predict_set`, from the documents that were scored
+        before they were learned (``calibration``). The levels do not follow what was missed of late.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_words)
+        coverage : float
+            The probability, in (0, 1).
+        by_class : bool
+            Whether documents of each class are covered so often. Without, those of all classes together are.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, n_classes)
+            Which of ``classes_`` are in the set of each document; perhaps none, perhaps all. In multilabel data the
+            labels that cannot be excluded: each relevant label is in the set with a probability of ``coverage``.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For another ``coverage``; with ``calibration=None``, which scores no documents.
+
+        Warns
+        -----
+        confidently.data.DataWarning
+            If fewer documents count than 1/(1 - coverage) - 1; sets then have every class. Of 1,000 documents 224 are
+            scored, of 10,000 about 800.
+
+        Notes
+        -----
+        The probability is that of documents in random order with those of training, however wrong the model is.
+        """
+        check_number("predict_set", "coverage", coverage, UNIT)
+        if text := self._calibrated("predict_set").shortage(coverage):
+            warn(f"predict_set: {text}")
+        proportions = self._proportions(self._bags(X))
+        sets = self.learner_.conformal.sets(self.learner_.probabilities(proportions), coverage, by_class)
+        return self._class_order.columns(sets)
+
+    def abstain(self, X: Any, risk: float = 0.01) -> np.ndarray:
+        """Return which documents to leave unanswered, so that at most a fraction ``risk`` of the answers is wrong.
+
+        As :meth:`confidently.OnlineClassifier.abstain`, from the documents that were scored before they were learned.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, n_words)
+        risk : float
+            The fraction, in (0, 1).
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True where :meth:`predict` should not be relied on.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For another ``risk``; with ``calibration=None``; for multilabel data, whose answers are not right or wrong
+            as a whole: :meth:`predict_set` bounds what each label misses.
+
+        Warns
+        -----
+        confidently.data.DataWarning
+            If no answers are known to be wrong that rarely; all documents are then left unanswered. Without a mistake,
+            it takes log(.01)/log(1 - risk) scored documents, 90 for a risk of .05.
+
+        Notes
+        -----
+        If documents come in random order, the error among the answers is above ``risk`` with a probability of about
+        .01.
+        """
+        check_number("abstain", "risk", risk, UNIT)
+        learned = self._calibrated("abstain")
+        if self.learner_.task.multilabel:
+            raise ValueError(f"abstain: {SEVERAL_LABELS}")
+        least = learned.least_probability(risk)
+        if least > 1.0:
+            warn(f"abstain: every document is left unanswered: {NO_ANSWERS.format(risk)}")
+        found: np.ndarray = self.predict_proba(X).max(axis=1) < least
+        return found
+
+    def _calibrated(self, method: str) -> ConformalSets:
+        """Return what was learned of the probabilities of true classes."""
+        check_is_fitted(self)
+        if self.learner_.settings.calibration is None:
+            raise ValueError(f"{method}: {UNCALIBRATED}")
+        return self.learner_.conformal
+
     def margin_distribution(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores of a classifier drawn from its Gaussian.
 
@@ -426,6 +523,14 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     @property
     def n_seen_(self) -> int:
         return self._fitted.n_seen
+
+    @property
+    def alarms_(self) -> int:
+        return self._fitted.conformal.alarms
+
+    @property
+    def rows_since_alarm_(self) -> int:
+        return self._fitted.conformal.rows_since_alarm
 
     @property
     def _fitted(self) -> TopicLearner:

@@ -13,11 +13,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..arrays import row_starts
 from ..covariances.state import State, out_of_range
+from ..tasks import conformal
 from ..tasks.calibration import both_classes, posterior_probabilities, posterior_probability, softmax
+from ..tasks.conformal import CONFORMAL, ConformalSets
 from ..tasks.task import Task
 from .bags import Bags
-from .calibration import MAX_SCORED, fitted_sigmoid, fitted_softmax, probability, scored_documents
+from .calibration import (
+    MAX_SCORED,
+    SCORED_PER_PERIOD,
+    fitted_sigmoid,
+    fitted_softmax,
+    probability,
+    scored_documents,
+)
 from .settings import TopicSettings
 from .state import SCORED, TOPIC_COUNTERS, check_values, new_state
 
@@ -154,10 +164,30 @@ class TopicLearner:
     def _keep_scores(self, bags: Bags, signs: np.ndarray, weights: np.ndarray, n_threads: int) -> None:
         """Keep the scores of documents that are not learned yet, in place of the oldest."""
         scores, signs = self.scores(self.proportions(bags, n_threads)), signs.reshape(len(bags), -1)
-        position = (self.state["looked"][0] + np.arange(len(bags))) % MAX_SCORED
-        self.state["looked.scores"][position], self.state["looked.signs"][position] = scores, signs
-        self.state["looked.weights"][position] = weights
-        self.state["looked"] += len(bags)
+        state, done = self.state, 0
+        while done < len(bags):
+            first = int(state["looked"][0]) % MAX_SCORED
+            n = min(SCORED_PER_PERIOD - first % SCORED_PER_PERIOD, len(bags) - done)
+            kept, part = slice(first, first + n), slice(done, done + n)
+            state["looked.scores"][kept], state["looked.signs"][kept] = scores[part], signs[part]
+            state["looked.weights"][kept] = weights[part]
+            state["looked"] += n
+            done += n
+            if kept.stop % SCORED_PER_PERIOD == 0:
+                self._learn_probabilities(np.arange(kept.stop - SCORED_PER_PERIOD, kept.stop))
+
+    def _learn_probabilities(self, last: np.ndarray) -> None:
+        """Learn how probable the classes of the last documents scored were, calibrated by those before them."""
+        known = self.progressive_scores()
+        scores, signs, _ = (array[last] for array in known)
+        p = self._calibrated(scores, *(np.delete(array, last, axis=0) for array in known))
+        if self.task.multilabel:
+            labels, start = (signs > 0).nonzero()[1], row_starts((signs > 0).sum(axis=1))
+        else:
+            labels, start = self._true_classes(signs), None
+        self.state[CONFORMAL][...] = conformal.learned_late(
+            self.state[CONFORMAL], p, labels.astype(np.int32), start, None
+        )
 
     def proportions(self, bags: Bags, n_threads: int = 1) -> np.ndarray:
         """Proportions of the topics among the words of documents: (n, L, K); zeros where no word is known."""
@@ -195,16 +225,27 @@ class TopicLearner:
                 return posterior_probabilities(scores, variances)
             p = posterior_probability(scores, variances)
             return both_classes(p) if task.binary else p
-        known, signs, weights = self.progressive_scores()
-        known = known / self.settings.epsilon
-        u = scores / self.settings.epsilon
-        if task.several:
-            return softmax(fitted_softmax(known, signs.argmax(axis=1), weights) * u)
-        if task.binary:
-            slope = fitted_softmax(known * (-0.5, 0.5), (signs[:, 0] > 0).astype(np.intp), weights)
+        return self._calibrated(scores, *self.progressive_scores())
+
+    def _calibrated(self, scores: np.ndarray, known: np.ndarray, signs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Probabilities of scores, calibrated by known scores, their signs and weights: (n, classes)."""
+        known, u = known / self.settings.epsilon, scores / self.settings.epsilon
+        if self.task.several:
+            return softmax(fitted_softmax(known, self._true_classes(signs), weights) * u)
+        if self.task.binary:
+            slope = fitted_softmax(known * (-0.5, 0.5), self._true_classes(signs), weights)
             return both_classes(probability(u, np.append(slope, 0.0)))
         fitted = [fitted_sigmoid(known[:, t], signs[:, t], weights) for t in range(u.shape[1])]
         return np.column_stack([probability(u[:, t], ab) for t, ab in enumerate(fitted)])
+
+    def _true_classes(self, signs: np.ndarray) -> np.ndarray:
+        """Numbers of the classes of documents, by their signs."""
+        return (signs[:, 0] > 0).astype(np.intp) if self.task.binary else signs.argmax(axis=1)
+
+    @property
+    def conformal(self) -> ConformalSets:
+        """What was learned of the probabilities of documents that were scored before they were learned."""
+        return ConformalSets(self.state[CONFORMAL])
 
     def progressive_scores(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Scores (n, L T), signs and weights of the last documents that were scored before they were learned."""

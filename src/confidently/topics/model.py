@@ -12,6 +12,7 @@ from ..covariances.state import State, put_rows
 from ..models import file
 from ..models.file import TOPICS, checked_arrays
 from ..models.model import Model, SavedModel
+from ..tasks.conformal import CONFORMAL
 from .learner import TopicLearner
 from .settings import TopicSettings
 from .state import SCORED, check_values, new_state, state_shapes
@@ -26,11 +27,19 @@ class TopicModel(SavedModel):
 
     learner: TopicLearner
 
+    @property
+    def calibration(self) -> str | None:
+        """What calibrates probabilities: "progressive", or None."""
+        return self.learner.settings.calibration
+
     def packed(self) -> State:
-        """Return the learner's arrays without the words that no document had."""
+        """Return the learner's arrays without the words that no document had, and scores of which there are none."""
         words = self.learner.state["words"][: self.learner.n_features]
         rows = np.flatnonzero(words.any(axis=(1, 2)))
-        return {**self.learner.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
+        packed = {**self.learner.state, "words": words[rows], "words.rows": rows.astype(np.int64)}
+        if not self.learner.conformal.rows:
+            del packed[CONFORMAL]
+        return packed
 
     def check_values(self) -> None:
         check_values(self.learner.state)
@@ -42,7 +51,7 @@ class TopicModel(SavedModel):
         shapes = state_shapes(settings, n_classes, header.n_features)
         file.require_memory_for(shapes)
         initial = new_state(settings, n_classes, 0)
-        arrays = {name: initial[name] for name in SCORED} | arrays  # early files lack some of these
+        arrays = {name: initial[name] for name in (*SCORED, CONFORMAL)} | arrays  # files may lack some of these
         words = np.zeros(*shapes["words"])
         put_rows(words, arrays["words.rows"], arrays["words"], "words")
         state = checked_arrays(arrays | {"words": words}, shapes)

@@ -16,6 +16,7 @@ looked         (1,) int64         documents scored before they were learned
 looked.scores  (512, L T)         the scores of the last of them; the oldest are overwritten
 looked.signs   (512, L T) int8    their labels, -1 or 1
 looked.weights (512,)             how often each counts
+conformal      (size,)            what was learned of the probabilities of their classes (core/tasks/conformal.hpp)
 =============  =================  ==================================================================================
 """
 
@@ -25,6 +26,8 @@ import numpy as np
 
 from ..covariances.state import COUNT, COUNTS, REAL, Shapes, State, check_within, within
 from ..rules.ranges import Range
+from ..tasks import conformal
+from ..tasks.conformal import CONFORMAL
 from .calibration import MAX_SCORED
 from .settings import TopicSettings
 
@@ -37,6 +40,7 @@ def new_state(settings: TopicSettings, n_classes: int, n_features: int) -> State
     """Return the state before the first document."""
     state = {name: np.zeros(*form) for name, form in state_shapes(settings, n_classes, n_features).items()}
     state["looked.weights"] += 1.0
+    state[CONFORMAL] = conformal.untrained(n_classes)
     if settings.classifier == "gibbs":
         state["precision"] += np.eye(settings.n_topics) / settings.prior_variance
     elif settings.predicts.multilabel:  # no label, by just the required margin, until words change that
@@ -58,6 +62,7 @@ def state_shapes(settings: TopicSettings, n_classes: int, n_features: int) -> Sh
         "looked.scores": ((MAX_SCORED, models * tasks), REAL),
         "looked.signs": ((MAX_SCORED, models * tasks), "int8"),
         "looked.weights": ((MAX_SCORED,), REAL),
+        CONFORMAL: ((conformal.size(n_classes),), REAL),
     }
     if settings.classifier == "gibbs":
         shapes["precision"] = (models, tasks, topics, topics), REAL
@@ -74,8 +79,10 @@ def check_values(state: State) -> None:
         "looked.scores": within(MAX_NUMBER), "looked.signs": within(1), "looked.weights": counted,
         "precision": within(MAX_NUMBER), "sticks": positive,
     }  # fmt: skip
-    for name, values in state.items():
-        check_within(name, values, ranges[name])
+    for name in state.keys() - {CONFORMAL}:
+        check_within(name, state[name], ranges[name])
+    for part in conformal.values(state[CONFORMAL]):
+        check_within(*part)
     if "precision" in state:
         _check_precision(state["precision"])
 

@@ -36,12 +36,7 @@ EXAMPLES = (
 @model_argument
 @data_argument
 @prediction_options
-@promise_options(
-    "Add the set of classes that has the true one (of labels: each relevant one) with probability FLOAT, the most "
-    "probable first.",
-    "Predict - (in JSON and Parquet: null) where the model abstains, so that at most the fraction FLOAT of the other "
-    "predictions is wrong.",
-)
+@promise_options()
 @interval_option
 @novelty_option
 @new_data_options

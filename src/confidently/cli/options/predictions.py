@@ -17,6 +17,7 @@ from .sections import adding
 if TYPE_CHECKING:
     from ...models.model import Model
     from ...tasks.task import Task
+    from ...topics.model import TopicModel
 
 JSON_FORMAT = "jsonl"  # of --json
 NOVELTY = "novelty"
@@ -53,7 +54,17 @@ class Requested:
     by_class: bool = True
 
 
-def promise_options(set_help: str, risk_help: str) -> Callable[[Any], Any]:
+SET_HELP = (
+    "Add the set of classes that has the true one (of labels: each relevant one) with probability FLOAT, the most "
+    "probable first."
+)
+RISK_HELP = (
+    "Predict - (in JSON and Parquet: null) where the model abstains, so that at most the fraction FLOAT of the other "
+    "predictions is wrong."
+)
+
+
+def promise_options(set_help: str = SET_HELP, risk_help: str = RISK_HELP) -> Callable[[Any], Any]:
     """Return the options that ask for sets of classes, and for answers of which few are wrong."""
     return adding([
         click.option("--set", type=PROBABILITY, help=set_help),
@@ -148,7 +159,7 @@ def check_one_class(option: str, task: Task) -> None:
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
 
 
-def check_promises(coverage: float | None, by_class: bool, max_risk: float | None, model: Model) -> None:
+def check_promises(coverage: float | None, by_class: bool, max_risk: float | None, model: Model | TopicModel) -> None:
     """Reject ``--set`` and ``--max-risk`` for a model that has not learned how often its predictions are right."""
     if coverage is None and not by_class:
         raise click.UsageError("--set-together is about the sets of --set; use both")
@@ -162,7 +173,7 @@ def check_promises(coverage: float | None, by_class: bool, max_risk: float | Non
         check_calibrated(given[0], model)
 
 
-def check_calibrated(option: str, model: Model) -> None:
+def check_calibrated(option: str, model: Model | TopicModel) -> None:
     """Reject an option for a model that has not learned how good its predictions are."""
     if model.calibration is None:
         raise click.UsageError(f"{option} needs a calibration, which --calibration none leaves out; train with it")

@@ -96,13 +96,13 @@ class Predictions:
         raise NotImplementedError
 
 
-def warn_of_shortage(model: Model, coverage: float) -> None:
+def warn_of_shortage(model: Model | TopicModel, coverage: float) -> None:
     """Warn if sets have every class, since too few rows were learned."""
     if text := model.learner.conformal.shortage(coverage):
         warn(f"--set: {text}")
 
 
-def least_probability(model: Model, risk: float) -> float:
+def least_probability(model: Model | TopicModel, risk: float) -> float:
     """Return the probability from which on predictions are wrong at most so often; warn if none is known."""
     least = model.learner.conformal.least_probability(risk)
     if least > 1.0:
@@ -167,6 +167,10 @@ class ClassPredictions(Predictions):
             check_one_class("--abstain", self.task)
         super().__init__(model, requested)
         self.answer(model)
+        if requested.coverage is not None:
+            warn_of_shortage(model, requested.coverage)
+        if requested.max_risk is not None:
+            self.least = least_probability(model, requested.max_risk)
 
     # --- what a kind of model supplies -------------------------------------------------------------------------------
 
@@ -174,10 +178,6 @@ class ClassPredictions(Predictions):
         """Get ready to predict rows of a stream."""
         self.answering, self.calibration = model.predictor(), model.calibration
         self.by_probability = self.answering.learner.decides_by_probability(self.calibration)
-        if self.requested.coverage is not None:
-            warn_of_shortage(model, self.requested.coverage)
-        if self.requested.max_risk is not None:
-            self.least = least_probability(model, self.requested.max_risk)
 
     def inputs(self, batch: Batch) -> Any:
         """Return rows as the model takes them."""
@@ -273,7 +273,7 @@ class ClassPredictions(Predictions):
 
     def _sets(self, proba: np.ndarray, coverage: float) -> list[list[Any]]:
         """Return the classes of the set of each row, the most probable first."""
-        inside = self.answering.learner.conformal.sets(proba, coverage, self.requested.by_class)
+        inside = self.model.learner.conformal.sets(proba, coverage, self.requested.by_class)
         ranked = np.argsort(-proba, axis=1, kind="stable")
         chosen = np.take_along_axis(inside, ranked, axis=1)
         return [[self.names[k] for k in row[own].tolist()] for row, own in zip(ranked, chosen, strict=True)]

@@ -9,15 +9,26 @@ import click
 from ...inputs import load_model
 from ...options.arguments import POSITIVE_INTEGER, data_argument, model_argument
 from ...options.command import Command
-from ...options.predictions import TOPIC, check_predictions, prediction_options, requested
+from ...options.predictions import (
+    TOPIC,
+    check_predictions,
+    check_promises,
+    prediction_options,
+    promise_options,
+    requested,
+)
 
-EXAMPLES = ("confidently topics predict topics.cw new.jsonl --proba",)
+EXAMPLES = (
+    "confidently topics predict topics.cw new.jsonl --proba",
+    "confidently topics predict topics.cw new.jsonl --set 0.9 --max-risk 0.05",
+)
 
 
 @click.command(cls=Command, examples=EXAMPLES)
 @model_argument
 @data_argument
 @prediction_options
+@promise_options()
 @click.option("--no-topics", is_flag=True, help="Leave out the topics' proportions.")
 @click.option(
     "--jobs", type=POSITIVE_INTEGER, default=1,
@@ -31,9 +42,10 @@ def predict(model_path: str, data: tuple[str, ...], no_topics: bool, jobs: int, 
     its own topics. DATA are files, or - for standard input, read as the training data were. Unseen words are skipped.
     """
     check_predictions(options)
+    wanted = requested(options, () if no_topics else (TOPIC,))
     model = load_model(model_path, "topics")
+    check_promises(wanted.coverage, wanted.by_class, wanted.max_risk, model)
     from ...output.predictions import TopicPredictions
     from ...output.writers import write_predictions
 
-    predictions = TopicPredictions(model, requested(options, () if no_topics else (TOPIC,)), jobs)
-    write_predictions(predictions, data, options)
+    write_predictions(TopicPredictions(model, wanted, jobs), data, options)
