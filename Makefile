@@ -81,6 +81,7 @@ docs: $(VENV)/docs
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/house.py
 	$(BIN)/python docs/pictures/front.py
+	$(BIN)/python docs/pictures/gaussian.py
 	$(BIN)/python docs/pictures/bars.py
 	$(BIN)/python docs/pictures/draw.py
 

@@ -2,14 +2,19 @@
 
 Streams: AutoClassifier row by row on recorded streams and six of River's generators of 10,000 rows; ``predict_set`` of
 coverage .9 answers each row before training on it. Windows of 1,000 and 250 rows follow each other; "any" is every run
-of 1,000 rows. Classes are those of at least 300 rows. Sizes: 60 % of at most 10,000 rows train AutoClassifier. MAPIE
-and crepes get the same kind of model, trained on 80 % of these rows, and calibrate it with the other 20 %. Compared are
-coverage and size at .9, and the size at which .9 of the test rows are covered, interpolated between levels from .8 to
-.98; means of three splits. Risk: half of at most 8,000 rows in random order train, and ``abstain`` decides which of the
-other half are answered; 20 orders. Alarms: streams of 10,000 rows in random order, 100 of which do not change. The
-others change in the middle: each label becomes the next one; or the first half of the classes has four of five rows,
-then one of five; or the column of the largest weight is multiplied by ten. Probabilities: of the test rows whose
-prediction has a probability of at least .9, the mean probability and the fraction that is correct.
+of 1,000 rows. Classes are those of at least 300 rows. Late: the same streams, if of 3,000 rows or more, ten rows at a
+time; the model learns each row 10, 100 or 1,000 rows after its set was made, without and with ``predicted``, and
+windows begin after twice as many rows. Sizes: 60 % of at most 10,000 rows train AutoClassifier. MAPIE and crepes get
+the same kind of model, trained on 80 % of these rows, and calibrate it with the other 20 %. Compared are coverage and
+size at .9, and the size at which .9 of the test rows are covered, interpolated between levels from .8 to .98; means of
+three splits. Risk: half of at most 8,000 rows in random order train, and ``abstain`` decides which of the other half
+are answered; 20 orders. Alarms: streams of 10,000 rows in random order, 100 of which do not change. The others change
+in the middle: each label becomes the next one; or the first half of the classes has four of five rows, then one of
+five; or the column of the largest weight is multiplied by ten. Probabilities: of the test rows whose prediction has a
+probability of at least .9, the mean probability and the fraction that is correct. Novelty: 60 % of at most 8,000 rows
+train AutoClassifier without those of one class, each of the first eight in turn. Compared are the areas under the curve
+of ``novelty`` and of one less the largest probability, which tell the rows of this class among the other 40 %, and the
+fractions below .05.
 Rows are those of ``tests/data_sets.py``. Sizes need ``pip install mapie crepes``, streams need River.
 """
 
@@ -17,7 +22,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
@@ -28,15 +33,18 @@ from harness import arguments, have_data, load, machine, markdown, table, write_
 from reliability import made_up
 from scipy.sparse import issparse, vstack
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
+from sklearn.metrics import roc_auc_score
 
 from confidently import AutoClassifier, OnlineClassifier
 from tests.data_sets import standardized, unit_rows
 
-PARTS = ("streams", "sizes", "risk", "alarms", "probabilities")
+PARTS = ("streams", "late", "sizes", "risk", "alarms", "probabilities", "novelty")
 COVERAGE, RECORDED, ROWS = 0.9, 4, 10_000
 GENERATED = ("SEA, at once", "moving hyperplane", "moving centers", "Agrawal, at once", "Mixed, coming again",
              "Sine, at once")  # fmt: skip
 WINDOW, SHORT_WINDOW, MIN_CLASS = 1000, 250, 300
+DELAYS, AT_ONCE, MIN_LATE = (10, 100, 1000), 10, 3000
+LATE = ("coverage, size", "windows in .86 to .94", "windows of .86 or more")
 REAL = ("a9a", "phishing", "spambase", "letter", "usps", "shuttle", "skin", "elec2", "w8a", "digits")
 SIZED = ("digits", "breast_cancer", "four overlapping classes", "labels flipped, 20 %", "letter", "usps", "spambase",
          "shuttle", "a9a", "phishing")  # fmt: skip
@@ -48,6 +56,10 @@ SEEDS, SHUFFLES, RISKS, RISK_ROWS = 3, 20, (0.01, 0.05), 8000
 STREAMS, CHANGES, CHUNK = 100, ("concept", "classes", "scale"), 128
 RULES = ("arow", "logistic", "probit", "cw_stdev", "pa1", "scw1")
 CERTAIN, MIN_CERTAIN = 0.9, 200
+LEFT_OUT, UNLIKELY = ("digits", "usps", "letter", "newsgroups"), 0.05
+LEARNERS: dict[str, Callable[[], Any]] = {
+    "OnlineClassifier": lambda: OnlineClassifier(view="standard"), "AutoClassifier": AutoClassifier,
+}  # fmt: skip
 Rows = tuple[Any, np.ndarray]
 
 
@@ -140,6 +152,50 @@ def streams(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[lis
     header = ["stream", "coverage", f"windows of {WINDOW:,}", f"any {WINDOW:,} rows",
               f"windows of {SHORT_WINDOW} in .84 to .96", "classes", "mean size", "empty"]  # fmt: skip
     return found, header, lines
+
+
+# --- labels that come late ----------------------------------------------------------------------------------------
+
+
+def late(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
+    """Return what sets cover whose labels come late, by a single learner and a stack."""
+    found: dict[str, Any] = {f"{learner}, {rows:,} rows late": {} for rows in DELAYS for learner in LEARNERS}
+    for name, X, y in moving():
+        if len(y) < MIN_LATE or (only is not None and name not in only):
+            continue
+        for of, (rows, make) in zip(found, product(DELAYS, LEARNERS.values()), strict=True):
+            found[of][name] = [delayed(make(), X, y, rows, given) for given in (False, True)]
+            print(of, name, found[of][name], flush=True)
+
+    def cells(runs: list[list[float]]) -> list[str]:
+        found: list[str] = []
+        for covered, inside, above, windows, size in runs:
+            found += [f"{covered:.3f}, {size:.2f}", f"{inside:.0f} of {windows:.0f}", f"{above:.0f} of {windows:.0f}"]
+        return found
+
+    lines = []
+    for learner, of in found.items():
+        runs = np.array(list(of.values()))  # (streams, given, measures)
+        together = np.where(np.isin(np.arange(5), (0, 4)), runs.mean(axis=0), runs.sum(axis=0))
+        lines += [[f"{learner}, {name}", *cells(own)] for name, own in [*of.items(), ("all", together.tolist())]]
+    return found, ["learner, stream", *(f"{what}{how}" for how in ("", ", given") for what in LATE)], lines
+
+
+def delayed(model: Any, X: np.ndarray, y: np.ndarray, late: int, given: bool) -> list[float]:
+    """Return coverage, windows within .86 to .94, windows of .86 or more, all windows, and size."""
+    classes, labels = np.unique(y, return_inverse=True)
+    p, hits, sizes = np.zeros((len(y), len(classes))), np.zeros(len(y), dtype=bool), np.zeros(len(y), dtype=int)
+    model.partial_fit(X[:AT_ONCE], y[:AT_ONCE], classes=classes)
+    for first in range(AT_ONCE, len(y), AT_ONCE):
+        now, due = (slice(start, start + AT_ONCE) for start in (first, first - late))
+        if first >= late + AT_ONCE:
+            model.partial_fit(X[due], y[due], predicted=p[due] if given else None)
+        p[now], found = model.predict_proba(X[now]), model.predict_set(X[now], COVERAGE)
+        hits[now], sizes[now] = found[np.arange(len(found)), labels[now]], found.sum(axis=1)
+    hits, sizes = hits[2 * late :], sizes[2 * late :]
+    windows = hits[: len(hits) // WINDOW * WINDOW].reshape(-1, WINDOW).mean(axis=1)
+    inside = (windows >= 0.86) & (windows <= 0.94)
+    return [float(hits.mean()), int(inside.sum()), int((windows >= 0.86).sum()), len(windows), float(sizes.mean())]
 
 
 # --- sizes --------------------------------------------------------------------------------------------------------
@@ -271,10 +327,9 @@ def alarm(model: Any, X: Any, y: np.ndarray, n_classes: int) -> float:
 
 def alarms(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
     """Return false alarms, and how soon changes are seen, of a single learner and of a stack."""
-    makes = {"OnlineClassifier": lambda: OnlineClassifier(view="standard"), "AutoClassifier": AutoClassifier}
     sets = {name: pooled(name) for name in STEADY if only is None or name in only}
-    found: dict[str, Any] = {learner: {name: {} for name in sets} for learner in makes}
-    for learner, make in makes.items():
+    found: dict[str, Any] = {learner: {name: {} for name in sets} for learner in LEARNERS}
+    for learner, make in LEARNERS.items():
         for name, rows in sets.items():
             one, K = found[learner][name], int(rows[1].max()) + 1
             one["false"] = sum(
@@ -325,6 +380,31 @@ def probabilities(only: list[str] | None) -> tuple[dict[str, Any], list[str], li
     return found, ["stated / right", *RULES, "AutoClassifier"], lines
 
 
+# --- novelty ------------------------------------------------------------------------------------------------------
+
+
+def novelty(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
+    """Return how well p-values tell rows of a class that training had not, mean and least of the classes."""
+    found: dict[str, Any] = {}
+    for name in LEFT_OUT:
+        if only is not None and name not in only:
+            continue
+        X, y = shuffled(pooled(name), 0, RISK_ROWS)
+        first, runs = len(y) * 3 // 5, []
+        for new in range(8):
+            known = np.flatnonzero(y[:first] != new)
+            model = AutoClassifier().fit(X[known], y[known])
+            p, is_new = model.novelty(X[first:]), y[first:] == new
+            likely = model.predict_proba(X[first:]).max(axis=1)
+            runs.append([roc_auc_score(is_new, -p), roc_auc_score(is_new, -likely),
+                         (p[is_new] < UNLIKELY).mean(), (p[~is_new] < UNLIKELY).mean()])  # fmt: skip
+        found[name] = {"mean": np.mean(runs, axis=0).tolist(), "least": np.min(runs, axis=0).tolist()}
+        print(name, found[name], flush=True)
+    lines = [[name, *(f"{mean:.3f} ({least:.3f})" for mean, least in zip(one["mean"][:2], one["least"], strict=False)),
+              *(f"{100 * part:.1f} %" for part in one["mean"][2:])] for name, one in found.items()]  # fmt: skip
+    return found, ["set", "novelty", "1 - largest probability", "new rows below .05", "known rows below .05"], lines
+
+
 def main() -> None:
     """Print a table of every part."""
     options = arguments(
@@ -336,7 +416,15 @@ def main() -> None:
         return
     warnings.simplefilter("ignore", UserWarning)
     print(machine(), flush=True)
-    parts = {"streams": streams, "sizes": sizes, "risk": risk, "alarms": alarms, "probabilities": probabilities}
+    parts = {
+        "streams": streams,
+        "late": late,
+        "sizes": sizes,
+        "risk": risk,
+        "alarms": alarms,
+        "probabilities": probabilities,
+        "novelty": novelty,
+    }
     result = {}
     for part, run in parts.items():
         if options.part in (None, part):

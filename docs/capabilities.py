@@ -44,6 +44,7 @@ GROUPS = {
         "abstention": ("abstention", "uncertainty.md"),
         "class_sets": ("sets of classes", "uncertainty.md"),
         "bounded_risk": ("abstention that bounds the error", "uncertainty.md"),
+        "novelty": ("p-values of rows unlike all before", "prediction-sets.md"),
         "active_learning": ("choice of rows to label", "active-learning.md"),
         "onnx": ("export to ONNX", "data-frames-and-export.md"),
         "coefficients": ("export to a predictor of scikit-learn", "data-frames-and-export.md"),
@@ -118,7 +119,9 @@ NO: dict[tuple[str, str], No] = {
     ("serving", "AutoRegressor"): No("The server learns classes and labels.", "unknown field"),
     **{
         (capability, name): No(NO_SCORES, f"no attribute '{method}'")
-        for capability, method in (("class_sets", "predict_set"), ("bounded_risk", "abstain"))
+        for capability, method in (
+            ("class_sets", "predict_set"), ("bounded_risk", "abstain"), ("novelty", "novelty")
+        )
         for name in ("MIRA", "OnlineMedLDA", "ContextualBandit")
     },
     **{

@@ -269,6 +269,11 @@ def bounded_risk(s):
     assert leave.shape == (N,) and 0 <= leave.mean() < 1
 
 
+def novelty(s):
+    p = s.fitted().novelty(s.X)
+    assert p.shape == (N,) and ((p > 0) & (p <= 1)).all()
+
+
 def active_learning(s):
     assert len(active.query(s.fitted(), s.X, 5)) == 5
 

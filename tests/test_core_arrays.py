@@ -23,7 +23,7 @@ from confidently import _core
 from confidently.covariances.settings import Settings
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
-from confidently.tasks import intervals
+from confidently.tasks import intervals, novelty
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.conformal import untrained
 from confidently.tasks.targets import INITIAL_TARGET
@@ -525,9 +525,30 @@ CALLS = {
         lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},
         lambda a: _core.conformal_learn(a["conformal"], 3, a["scores"], a["labels"]),
     ),
+    "conformal_learn_late": Call(
+        lambda: {
+            "conformal": untrained(3), "scores": np.full((2, 3), 0.5), "labels": i32(0, 2), "weight": np.ones(2),
+        },
+        lambda a: _core.conformal_learn_late(a["conformal"], a["scores"], a["labels"], None, a["weight"]),
+    ),
+    "conformal_learn_late of labels": Call(
+        lambda: {
+            "conformal": untrained(3), "scores": np.full((2, 3), 0.5), "labels": i32(0, 2), "start": i64(0, 0, 2),
+        },
+        lambda a: _core.conformal_learn_late(a["conformal"], a["scores"], a["labels"], a["start"], None),
+        ("labels: longer",),
+    ),
     "conformal_p_values": Call(
         lambda: {"conformal": untrained(3), "scores": np.full((2, 3), 0.5), "out": np.zeros((2, 3))},
         lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, a["out"]),
+    ),
+    "conformal_conformity": Call(
+        lambda: {"conformal": untrained(3), "probabilities": np.full(2, 0.5), "out": np.zeros(2)},
+        lambda a: _core.conformal_conformity(a["conformal"], 3, a["probabilities"], a["out"]),
+    ),
+    "margin_variances_p_values": Call(
+        lambda: {"counts": novelty.untrained(), "variances": np.ones(2), "out": np.zeros(2)},
+        lambda a: _core.margin_variances_p_values(a["counts"], a["variances"], a["out"]),
     ),
     "class_probabilities": Call(
         lambda: {"scores": np.zeros((2, 3)), "calibration": np.array(INITIAL_TEMPERATURE), "out": np.zeros((2, 3))},

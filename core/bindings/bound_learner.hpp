@@ -41,12 +41,14 @@ class BoundLearner {
           task_(any_task(settings.task)), rule_(settings.rule), prior_(settings.prior_variance),
           independent_(settings.independent), calibrate_(calibrate), counters_(data<std::int64_t>(state, "counters")),
           updates_(data<std::int64_t>(state, "updates")), calibration_(data<double>(state, "calibration")),
-          conformal_(data<double>(state, "conformal")), scratch_(std::size_t(learner_->columns)) {
+          conformal_(data<double>(state, "conformal")), variances_(data<double>(state, "variances")),
+          scratch_(std::size_t(learner_->columns)) {
         for (auto [name, array] : state) {
             owners_.push_back(nb::borrow(array));
             const auto own = nb::cast<std::string>(name);
             // What sets of classes are made of changes when nothing can fail any more, except between labels of a row.
-            if (own == "weights" || own == "precision" || own == "shift" || (own == "conformal" && !kind_.lists))
+            if (own == "weights" || own == "precision" || own == "shift" || own == "variances" ||
+                (own == "conformal" && !kind_.lists))
                 continue;
             const auto numbers = nb::cast<nb::ndarray<nb::ro, nb::c_contig>>(array);
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
@@ -89,7 +91,8 @@ class BoundLearner {
                              independent_,
                              inspector,
                              kind_.targets ? calibration_ : nullptr,
-                             calibrate_ ? conformal_ : nullptr});
+                             calibrate_ ? conformal_ : nullptr,
+                             variances_});
         } catch (const InvalidRow&) {
             restore();
             throw std::overflow_error("a row takes the learner out of range");
@@ -207,7 +210,7 @@ class BoundLearner {
     double prior_;
     bool independent_, calibrate_;
     std::int64_t *counters_, *updates_;
-    double *calibration_, *conformal_;
+    double *calibration_, *conformal_, *variances_;
     std::vector<double> scratch_;
     double *precision_ = nullptr, *shift_ = nullptr;  // normal equations, where the state has them
     std::optional<Center> center_;

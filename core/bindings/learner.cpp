@@ -64,7 +64,8 @@ struct Learner : LearnerSettings {
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
         double* statistics = data<double>(state, "calibration");
-        double *calibration = rows.calibrate ? statistics : nullptr, *conformal = rows.conformal(state);
+        double *calibration = rows.calibrate ? statistics : nullptr, *conformal = rows.conformal(state),
+               *variances = data<double>(state, "variances");
         const Batch batch = rows.batch(*matrix.rows);
         const double suspicious = min_variance * prior_variance * largest * largest;
         const Inspector inspector{*matrix.rows, largest, largest > 0.0 ? suspicious : HUGE_VAL};
@@ -76,7 +77,7 @@ struct Learner : LearnerSettings {
             const ReleasedLock released(matrix.stored > kManyEntries);
             learner->learn(kind, rule,
                            {prior_variance, batch, calibration, progressive, count, independent, inspector, statistics,
-                            conformal});
+                            conformal, variances});
         } catch (const InvalidRow& invalid) {
             return as_tuple(invalid.fault);
         }

@@ -157,6 +157,7 @@ inline void require_counts(const nb::dict& state, const TaskFacts& task, int col
             "the calibration does not match the weights");
     require(int(entry<double, 1>(state, "conformal").size()) == task.conformal_size(columns),
             "the conformal scores do not match the weights");
+    require(int(entry<double, 1>(state, "variances").size()) == MarginVariances::size, "the variances are not counts");
 }
 
 }  // namespace confidently::python

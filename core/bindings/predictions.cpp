@@ -1,4 +1,5 @@
 // What scores say: classes and their probabilities.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include "bindings/interpreter_lock.hpp"
 #include "tasks/calibration.hpp"
 #include "tasks/conformal.hpp"
+#include "tasks/margin_variances.hpp"
+#include "tasks/task.hpp"
 
 namespace confidently::python {
 
@@ -75,6 +78,45 @@ void conformal_learn(Array<double, 1> state, std::size_t classes, Input<double, 
     for (std::size_t i = 0; i < labels.shape(0); ++i) sets.learn(scores.data()[i], labels.data()[i]);
 }
 
+void margin_variances_p_values(Input<double, 1> state, Input<double, 1> variances, Array<double, 1> out) {
+    require(state.shape(0) == MarginVariances::size, "the variances are not counts");
+    require(out.shape(0) == variances.shape(0), "out does not have the shape of the variances");
+    const MarginVariances counts{const_cast<double*>(state.data())};
+    for (std::size_t i = 0; i < variances.shape(0); ++i) out.data()[i] = counts.p_value(variances.data()[i]);
+}
+
+// The part of the rows before whose most probable class had less than those of rows.
+void conformal_conformity(Input<double, 1> state, std::size_t classes, Input<double, 1> probabilities,
+                          Array<double, 1> out) {
+    require_conformal(state.shape(0), classes);
+    require(out.shape(0) == probabilities.shape(0), "out does not have the shape of the probabilities");
+    const ConformalSets sets{const_cast<double*>(state.data())};
+    for (std::size_t i = 0; i < probabilities.shape(0); ++i)
+        out.data()[i] = sets.conformity(log_odds(probabilities.data()[i]));
+}
+
+// Learns from what was predicted of rows long before their labels came. Row i has one label, or those from start[i] to
+// start[i + 1]; one of weight 0 is ignored.
+void conformal_learn_late(Array<double, 1> state, Input<double, 2> probabilities, Input<std::int32_t, 1> labels,
+                          Optional<std::int64_t> start, Optional<double> weight) {
+    const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
+    require_conformal(state.shape(0), classes);
+    require(!weight || weight->shape(0) == n, "the weights do not match the rows");
+    require(start ? start->shape(0) == n + 1 : labels.shape(0) == n, "the labels do not match the rows");
+    if (start) require_starts(*start, labels.shape(0), "start does not match the labels");
+    require_below(labels.data(), std::int64_t(labels.shape(0)), std::int64_t(classes), "labels out of range");
+    const Labels of_rows{labels.data(), start ? start->data() : nullptr};
+    const ConformalSets sets{state.data()};
+    for (std::size_t i = 0; i < n; ++i) {
+        if (weight && !(weight->data()[i] > 0.0)) continue;
+        const double* p = probabilities.data() + i * classes;
+        for (const std::int32_t* k = of_rows.begin(i); k < of_rows.end(i); ++k) sets.learn(log_odds(p[*k]), *k, true);
+        if (start) continue;
+        const double top = *std::max_element(p, p + classes);
+        sets.answer(log_odds(top), p[*of_rows.begin(i)] < top);
+    }
+}
+
 // p-values of classes by their probabilities.
 void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, Array<double, 2> out) {
     const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
@@ -104,7 +146,8 @@ void bind_predictions(nb::module_& m) {
     m.attr("conformal_answer_width") = ConformalSets::answer_width;
     m.def("conformal_places", [] {
         return std::vector<int>{ConformalSets::at_scores,   ConformalSets::at_martingale, ConformalSets::at_answers,
-                                ConformalSets::at_mistakes, ConformalSets::at_own_levels, ConformalSets::at_classes};
+                                ConformalSets::at_mistakes, ConformalSets::at_best,       ConformalSets::at_own_levels,
+                                ConformalSets::at_classes};
     });
     m.def("conformal_places_of_numbers", [] {
         return std::vector<int>{ConformalIntervals::at_mean, ConformalIntervals::at_low, ConformalIntervals::at_high,
@@ -114,7 +157,15 @@ void bind_predictions(nb::module_& m) {
     m.def("conformal_begin", &conformal_begin, "state"_a.noconvert(), "classes"_a);
     m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),
           "labels"_a.noconvert());
+    m.def("conformal_learn_late", &conformal_learn_late, "state"_a.noconvert(), "probabilities"_a.noconvert(),
+          "labels"_a.noconvert(), "start"_a.noconvert().none() = nb::none(),
+          "weight"_a.noconvert().none() = nb::none());
     m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
+          "out"_a.noconvert());
+    m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
+          "probabilities"_a.noconvert(), "out"_a.noconvert());
+    m.attr("margin_variances_size") = MarginVariances::size;
+    m.def("margin_variances_p_values", &margin_variances_p_values, "state"_a.noconvert(), "variances"_a.noconvert(),
           "out"_a.noconvert());
 }
 

@@ -124,7 +124,8 @@ struct ProductLearner {
         examples.check(facts_of(task), int(columns), matrix.rows->n_rows);
         PositionRows units(matrix.rows->n_rows);
         Batch batch = examples.batch(units);
-        double *statistics = data<double>(state, "calibration"), *conformal = examples.conformal(state);
+        double *statistics = data<double>(state, "calibration"), *conformal = examples.conformal(state),
+               *variances = data<double>(state, "variances");
         Progressive progressive = examples.progressive(facts_of(task), int(columns));
         std::int64_t* counters = data<std::int64_t>(state, "counters");
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(state, "updates")};
@@ -166,7 +167,7 @@ struct ProductLearner {
                 }
                 resumed = false;
                 const int done = run_rows(*pass, limits<Real>, n, units, batch, at, statistics, examples.calibrate,
-                                          conformal, progressive, count, independent, blocks.rows);
+                                          conformal, variances, progressive, count, independent, blocks.rows);
                 if (!blocks.end(*pass, done, done < left || pass->folded(), kLargestWeight<Real>))
                     throw std::overflow_error("a weight is too large");
                 at += done;
@@ -196,8 +197,8 @@ struct ProductLearner {
     // Trains on rows from .. from + n - 1 of a batch until one lacks precision; returns their number. The first is row
     // `first` of its chunk.
     int run_rows(ProductPass& pass, ProductCovariance::Limits limits, int n, PositionRows& units, Batch& batch,
-                 std::int64_t from, double* statistics, bool calibrate, double* conformal, Progressive& progressive,
-                 const Counters& count, bool independent, int first) const {
+                 std::int64_t from, double* statistics, bool calibrate, double* conformal, double* variances,
+                 Progressive& progressive, const Counters& count, bool independent, int first) const {
         ProductCovariance covariance{&pass, limits};
         AnyTask kind = any_task(task);
         const Inspector inspector{units, 0.0, HUGE_VAL};
@@ -210,7 +211,7 @@ struct ProductLearner {
                 std::visit([&](auto& one) {
                     confidently::learn<double>(covariance, one, rule, units,
                                                {prior_variance, batch, calibrate ? statistics : nullptr, progressive,
-                                                count, independent, inspector, statistics, conformal});
+                                                count, independent, inspector, statistics, conformal, variances});
                 }, kind);
             } catch (const InvalidRow&) {
                 throw std::overflow_error("a row takes the learner out of range");
@@ -284,11 +285,12 @@ struct ProductLearner {
         const Counters count{counters[0], counters[1], counters[2], data<std::int64_t>(chunk.state, "updates")};
         PositionRows units(chunk.rows);
         Batch batch = examples.batch(units);
-        double *statistics = data<double>(chunk.state, "calibration"), *conformal = examples.conformal(chunk.state);
+        double *statistics = data<double>(chunk.state, "calibration"), *conformal = examples.conformal(chunk.state),
+               *variances = data<double>(chunk.state, "variances");
         Progressive progressive = examples.progressive(facts_of(task), chunk.columns);
         nb::gil_scoped_release release;
         return run_rows(pass, limits<Real>, chunk.rows, units, batch, 0, statistics, examples.calibrate, conformal,
-                        progressive, count, chunk.independent(), first);
+                        variances, progressive, count, chunk.independent(), first);
     }
 
     // Continues with the updates() of a pass over earlier rows of the same chunk.

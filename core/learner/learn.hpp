@@ -175,6 +175,7 @@ struct Training {
     const Inspector& inspector;
     double* statistics = nullptr;  // of the targets, which a regression always learns
     double* conformal = nullptr;   // not wanted
+    double* variances = nullptr;   // with a calibration
 };
 
 // The types of the rule and of the rows are those of any, or the own types of these, which saves calls for every row.
@@ -182,7 +183,7 @@ template <class Real, class Covariance, class Task, class Rule, class AnyRows>
 void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& rows, const Training& training) {
     // copies, which stay in registers: for all that the compiler knows, the numbers that a row changes may be these
     const auto [prior_variance, whole_batch, calibration, progressive, counters, independent, every_row, statistics,
-                conformal] = training;
+                conformal, variances] = training;
     const Batch batch = whole_batch;
     const Inspector inspector = every_row;
     RowBuffer buffer;
@@ -215,8 +216,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
             progressive.logits ? progressive.logits + (at - batch.from) * progressive.logits_per_row : nullptr;
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
         double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
-        const Example example{row,    label,      label_end, target,   w, calibration, progressive.log_loss,
-                              logits, statistics, evidence,  conformal};
+        const Example example{row,    label,      label_end, target,    w,        calibration, progressive.log_loss,
+                              logits, statistics, evidence,  conformal, variances};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }

@@ -21,6 +21,7 @@ class Binary {
         const Pair pair{positive - 1, -int(positive)};  // 0 and kNone, or kNone and 0
         const auto margin = update(pair, [&] { predict(prior_variance); });
         const int mistakes = calibrate();
+        if (e.calibration) e.count_variance(margin.variance);
         before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits, e.conformal};
         return mistakes + (!e.calibration && margin.mean <= 0.0);
     }

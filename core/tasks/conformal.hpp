@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tasks/calibration.hpp"
+#include "tasks/counts.hpp"
 
 namespace confidently {
 
@@ -18,10 +19,6 @@ inline double log_odds(double p) {
     const double inside = std::clamp(p, kMinProbability, 1.0 - kMinAnswered);
     return std::log(inside / (1.0 - inside));
 }
-
-// What was learned of early rows counts less, since they were predicted worse: the weights of rows grow with the square
-// of their number, and by 1/2000 a row later on.
-inline double growth(double rows) { return 1.0 + std::max(2.0 / rows, 1.0 - kDecay); }
 
 // f(expert, lane) of all experts and lanes.
 template <int experts, int lanes, class F>
@@ -80,58 +77,6 @@ struct Levels {
     }
 };
 
-// Rows by bins; old ones count less, since what a row adds grows.
-struct Counts {
-    static constexpr int group = 8;
-    static constexpr double largest_gain = 1e100;
-    double* state;  // what a row adds, the sum, the rows so far, the sums of groups of bins, and the bins
-    int bins;
-
-    static constexpr int size(int bins) { return 3 + bins / group + bins; }
-    double& gain() const { return state[0]; }
-    double& total() const { return state[1]; }
-    double& seen() const { return state[2]; }
-    double& sum(int j) const { return state[3 + j]; }
-    double& bin(int k) const { return state[3 + bins / group + k]; }
-    double rows() const { return total() / gain(); }
-
-    // The rows below a place, of those in its bin in proportion.
-    double below(double z) const {
-        const int at = static_cast<int>(z), groups = at / group;
-        const double* bin_of_group = &bin(groups * group);
-        std::array<double, 4> found{};  // without branches that depend on the place
-        for (int j = 0; j < bins / group; j += 4) add_first(&sum(j), groups - j, found);
-        for (int k = 0; k < group; k += 4) add_first(bin_of_group + k, at - groups * group - k, found);
-        return ((found[0] + found[1]) + (found[2] + found[3]) + (z - at) * bin(at)) / gain();
-    }
-
-    // growth: of what a row adds, from this one to the next
-    void add(int k, double growth) const {
-        bin(k) += gain();
-        sum(k / group) += gain();
-        total() += gain();
-        age(growth);
-    }
-
-    void age(double growth) const {
-        seen() += 1.0;
-        gain() *= growth;
-        if (!(gain() > largest_gain)) return;
-        for (int k = 0; k < bins; ++k) bin(k) /= gain();
-        for (int j = 0; j < bins / group; ++j) sum(j) /= gain();
-        total() /= gain();
-        gain() = 1.0;
-    }
-
-  private:
-    // Adds the first n of four numbers.
-    static void add_first(const double* numbers, int n, std::array<double, 4>& sums) {
-        static constexpr std::array<double, 8> ones{1.0, 1.0, 1.0, 1.0};
-        const double* one = ones.data() + 4 - std::clamp(n, 0, 4);
-        for (int i = 0; i < 4; ++i) sums[i] += one[i] * numbers[i];
-    }
-};
-
 // Tests whether rows could have come in any other order: their p-values would be uniform, or larger while the learner
 // improves. Bets that they are small, which begin after every 32 rows, reach 1/level with a probability of at most
 // `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew.
@@ -176,7 +121,8 @@ struct Martingale {
 // Sets of classes, or of labels. The score of a class is the logarithm of its odds. Its p-value is the part of the rows
 // before, of any class or of this one, whose class had a smaller score; a set has all classes whose p-value exceeds the
 // level of error, as changed by Levels. state: for rows of any class the levels, the scores and the martingale, how
-// sure answers were and how many of these were wrong; then the levels and the scores by class.
+// sure answers were and how many of these were wrong, the scores of the most probable classes; then the levels and the
+// scores by class.
 struct ConformalSets {
     static constexpr int bins = 96, counts = Counts::size(bins);
     static constexpr double least = -10.0, width = 0.25;  // bins of scores
@@ -187,7 +133,8 @@ struct ConformalSets {
                                                               // more where it has fewer than `enough`
     static constexpr int at_scores = Levels::size, at_martingale = at_scores + counts,
                          at_answers = at_martingale + Martingale::size, at_mistakes = at_answers + counts,
-                         at_own_levels = at_mistakes + counts, at_classes = at_own_levels + Levels::size;
+                         at_best = at_mistakes + counts, at_own_levels = at_best + counts,
+                         at_classes = at_own_levels + Levels::size;
     double* state;
 
     static constexpr int size(int classes) { return at_classes + classes * counts; }
@@ -197,19 +144,22 @@ struct ConformalSets {
         Levels::begin(state);
         Levels::begin(state + at_own_levels);
         Martingale::begin(state + at_martingale);
-        for (const int at : {at_scores, at_answers, at_mistakes}) state[at] = 1.0;
+        for (const int at : {at_scores, at_answers, at_mistakes, at_best}) state[at] = 1.0;
         for (int k = 0; k < classes; ++k) state[at_classes + k * counts] = 1.0;
     }
 
     // The p-values of class k: among rows of any class, and of its own.
     std::pair<double, double> p_values(double score, int k) const { return p_values_at(place(score, least, width), k); }
 
-    // score: of the row's class k, or of one of its labels
-    void learn(double score, int k) const {
+    // score: of the row's class k, or of one of its labels; late: when it was long since predicted. Levels are then at
+    // rest: they would follow misses that are over.
+    void learn(double score, int k, bool late = false) const {
         const double z = place(score, least, width);
         const auto [of_all, of_own] = p_values_at(z, k);
-        Levels{state}.learn(of_all);
-        Levels{state + at_own_levels}.learn(of_own);
+        if (!late) {
+            Levels{state}.learn(of_all);
+            Levels{state + at_own_levels}.learn(of_own);
+        }
         Martingale{state + at_martingale}.learn(score < sure ? of_all : 1.0);
         for (const Counts& one : {all(), own(k)}) one.add(static_cast<int>(z), growth(one.seen() + 1.0));
     }
@@ -220,10 +170,18 @@ struct ConformalSets {
         Counts{state + at_answers, bins}.add(at, answer_growth);
         const Counts mistakes{state + at_mistakes, bins};
         wrong ? mistakes.add(at, answer_growth) : mistakes.age(answer_growth);
+        const Counts of_best = best();
+        of_best.add(static_cast<int>(place(score, least, width)), growth(of_best.seen() + 1.0));
+    }
+
+    // The part of the rows before, and of this one, whose most probable class had a smaller score.
+    double conformity(double score) const {
+        return (best().below(place(score, least, width)) + 1.0) / (best().rows() + 1.0);
     }
 
   private:
     Counts all() const { return {state + at_scores, bins}; }
+    Counts best() const { return {state + at_best, bins}; }
     Counts own(int k) const { return {state + at_classes + k * counts, bins}; }
 
     std::pair<double, double> p_values_at(double z, int k) const {
@@ -233,10 +191,7 @@ struct ConformalSets {
         return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + lent + 1.0)};
     }
 
-    static double place(double score, double first, double step) {
-        const double z = (score - first) / step;
-        return z > 0.0 ? std::min(z, bins - 1e-9) : 0.0;  // also for NaN
-    }
+    static double place(double score, double first, double step) { return within_bins((score - first) / step, bins); }
 };
 
 // Intervals around predictions of numbers. Errors are larger where some predictions are: the logarithm of their size is

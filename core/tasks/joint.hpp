@@ -30,6 +30,7 @@ struct Multiclass {
             e.logits ? calibration.learn_line(scores.data(), n, *e.label, e.weight, e.logits, probabilities.data())
                      : calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data());
         e.add_loss(p);
+        e.count_variance(variance);
         if (!e.conformal) return;
         const double top = *std::max_element(probabilities.begin(), probabilities.end());
         const ConformalSets sets{e.conformal};

@@ -30,10 +30,14 @@ struct Multilabel {
         for (const std::int32_t* l = e.label; l != e.label_end; ++l) relevant[*l + 1] = 1;
         covariance.weights.scores(e.row, 0, scores.data());
         int worst = kNone, best = kNone;  // the worst relevant and the best irrelevant label
+        int first = kNone;                // the best of all
         for (int k = 1; k < columns; ++k) {
+            if (first == kNone || scores[k] > scores[first]) first = k;
             if (relevant[k] && (worst == kNone || scores[k] < scores[worst])) worst = k;
             if (!relevant[k] && (best == kNone || scores[k] > scores[best])) best = k;
         }
+        const bool counted = e.calibration && first != kNone;
+        const double variance = counted ? covariance.variance(e.row, {first, threshold}) : 0.0;
         const bool ranked = worst != kNone && best != kNone;
         const bool mistake = ranked && scores[worst] <= scores[best];
         if (ranked) update(Pair{worst, best});
@@ -44,6 +48,7 @@ struct Multilabel {
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns - 1) : 0.0;
         for (int k = 1; e.calibration && k < columns; ++k)
             e.calibrate_label(k - 1, scores[k] - scores[threshold], relevant[k], likely);
+        if (counted) e.count_variance(variance);
         return mistake;
     }
 
@@ -70,13 +75,16 @@ struct MultilabelOneVsRest {
         for (const std::int32_t* l = e.label; l != e.label_end; ++l) relevant[*l] = 1;
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns) : 0.0;
         double worst = HUGE_VAL, best = -HUGE_VAL;  // scores of the worst relevant and the best irrelevant label
+        double first = -HUGE_VAL, variance = 0.0;   // of the label that scores highest
         for (int k = 0; k < columns; ++k) {
             const auto margin = update(relevant[k] ? Pair{k, kNone} : Pair{kNone, k});
             const double score = relevant[k] ? margin.mean : -margin.mean;
+            if (score > first) first = score, variance = margin.variance;
             (relevant[k] ? worst : best) = relevant[k] ? std::min(worst, score) : std::max(best, score);
             if (e.calibration)
                 e.calibrate_label(k, score * moderation(margin.variance, prior_variance), relevant[k], likely);
         }
+        if (e.calibration && columns > 0) e.count_variance(variance);
         return worst <= best;
     }
 };

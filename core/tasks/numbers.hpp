@@ -42,6 +42,7 @@ class Regression {
                 return step(rule, form, goal, found.mean, found.variance);
             });
             record(form, e, 0, goal, margin.mean, margin.variance);
+            if (e.calibration) e.count_variance(margin.variance);
         } else if constexpr (MovesColumns<Covariance>) {
             const std::size_t n = static_cast<std::size_t>(covariance.weights.columns);
             moves_.alpha.resize(n), moves_.zeta.resize(n), goals_.resize(n);
@@ -55,6 +56,7 @@ class Regression {
             });
             for (std::size_t k = 0; k < n; ++k)
                 record(form, e, static_cast<int>(k), goals_[k], before.mean[k], before.variance[k]);
+            if (e.calibration) e.count_variance(before.variance[0]);
         } else {
             throw std::invalid_argument("this covariance predicts one number per row");
         }

@@ -12,6 +12,7 @@
 #include "rows.hpp"
 #include "tasks/calibration.hpp"
 #include "tasks/conformal.hpp"
+#include "tasks/margin_variances.hpp"
 
 namespace confidently {
 
@@ -63,11 +64,15 @@ struct Example {
     double* statistics;  // of targets; nullptr: labels are classes
     double* evidence;    // nullptr: not wanted
     double* conformal;   // nullptr: not wanted
+    double* variances;   // with a calibration
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {
         if (log_loss) *log_loss += confidently::log_loss(p);
     }
+
+    // Learns how uncertain the prediction was, if there is a calibration.
+    void count_variance(double variance) const { MarginVariances{variances}.learn(variance); }
 
     // Learns from a label's score. threshold: the probability above which labels are predicted
     void calibrate_label(int k, double score, bool relevant, double threshold) const {

@@ -1,4 +1,9 @@
-"""Draw the picture of the front page, for light and for dark pages: python docs/pictures/front.py."""
+"""Draw the picture of the front page, for light and for dark pages: python docs/pictures/front.py.
+
+The label says whether a point lies in a disc, and from row CHANGE on whether it lies on one side of a line; a tenth of
+the labels is wrong. AutoClassifier predicts each batch before it learns it. Boosted trees learned the rows before the
+picture begins, and have sets by split conformal prediction.
+"""
 
 from pathlib import Path
 
@@ -8,61 +13,85 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
-from scipy.special import ndtr
+from sklearn.ensemble import HistGradientBoostingClassifier
 
-from confidently import AROW, OnlineClassifier
+from confidently import AutoClassifier
 
 FOLDER = Path(__file__).parent
-SEEN = (4, 20, 200)
-EDGE = 3.2
 LOOKS = {
     "light": {"paper": "#ffffff", "ink": "#222222", "faint": "#555555", "ends": ("#3b74b8", "#c9503f")},
     "dark": {"paper": "#131416", "ink": "#eeeeee", "faint": "#bbbbbb", "ends": ("#4a86cf", "#d9604e")},
 }
+ROWS, TRAINED, SHOWN, CHANGE, BATCH, WINDOW, COVERAGE = 10_000, 2_000, 3_000, 6_000, 10, 300, 0.9
+NAMES = ("AutoClassifier, learning on", "boosted trees, trained before")
 
 
-def points() -> tuple[np.ndarray, np.ndarray]:
-    """Return two clouds of points that overlap a little, and their labels."""
-    random = np.random.default_rng(3)
-    label = random.integers(0, 2, SEEN[-1])
-    middle = np.where(label[:, None] == 1, [1.1, 0.8], [-1.1, -0.8])
-    return middle + random.normal(size=(SEEN[-1], 2)) @ [[0.9, -0.2], [-0.2, 0.8]], label
+def stream() -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and labels."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(ROWS, 4))
+    disc, line = (X[:, :2] ** 2).sum(axis=1) < 1.4, X[:, 2] + X[:, 3] > 0
+    wrong = random.random(ROWS) < 0.1
+    return X, np.where(np.arange(ROWS) < CHANGE, disc, line).astype(int) ^ wrong
 
 
-def panel(ax: Axes, X: np.ndarray, y: np.ndarray, look: dict) -> None:
-    """Draw the posterior after these rows: agreement of classifiers as color, some of the classifiers as lines."""
-    classifier = OnlineClassifier(AROW(r=1.0), "full", view=None).fit(X, y)
-    line = np.linspace(-EDGE, EDGE, 241)
-    grid = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
-    mean, variance = classifier.margin_distribution(grid)
-    low, high = look["ends"]
-    colors = LinearSegmentedColormap.from_list("votes", [low, look["paper"], high])
-    vote = ndtr(mean / np.sqrt(variance)).reshape(line.size, line.size)
-    ax.imshow(
-        vote, extent=(-EDGE, EDGE) * 2, origin="lower", cmap=colors, vmin=-0.4, vmax=1.4, interpolation="bilinear"
-    )
-    drawn = classifier.sample_weights(25, random_state=0)
-    for weights in np.asarray(drawn).reshape(25, -1):
-        scores = grid @ weights[:-1] + weights[-1]
-        ax.contour(line, line, scores.reshape(line.size, -1), [0], colors=look["faint"], linewidths=0.5, alpha=0.7)
-    ax.contour(line, line, mean.reshape(line.size, -1), [0], colors=look["ink"], linewidths=2.2)
-    for kind, color, marker in zip((0, 1), look["ends"], "so", strict=True):
-        ax.scatter(*X[y == kind].T, s=20, c=color, marker=marker, edgecolors=look["paper"], linewidths=0.6, zorder=3)
-    ax.set(xticks=[], yticks=[], xlim=(-EDGE, EDGE), ylim=(-EDGE, EDGE))
-    ax.spines[:].set_visible(False)
-    ax.set_title(f"after {len(X)} examples", color=look["ink"], fontsize=12)
+def learning(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether each row is predicted wrongly, and whether its set has its class, each before it is learned."""
+    model = AutoClassifier().partial_fit(X[:BATCH], y[:BATCH], classes=[0, 1])
+    wrong, covered = np.zeros(ROWS, bool), np.ones(ROWS, bool)
+    for first in range(BATCH, ROWS, BATCH):
+        rows = np.arange(first, first + BATCH)
+        wrong[rows] = model.predict(X[rows]) != y[rows]
+        covered[rows] = model.predict_set(X[rows], COVERAGE)[np.arange(BATCH), y[rows]]
+        model.partial_fit(X[rows], y[rows])
+    return wrong, covered
 
 
-def draw(name: str) -> None:
-    look, (X, y) = LOOKS[name], points()
-    figure, axes = plt.subplots(1, len(SEEN), figsize=(10, 3.6), layout="constrained", facecolor=look["paper"])
-    figure.get_layout_engine().set(h_pad=0.12)
-    for ax, seen in zip(axes, SEEN, strict=True):
-        panel(ax, X[:seen], y[:seen], look)
-    figure.savefig(FOLDER / f"front-{name}.png", dpi=120, facecolor=look["paper"])
+def at_rest(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of a model that does not learn on."""
+    model = HistGradientBoostingClassifier(random_state=0).fit(X[:TRAINED], y[:TRAINED])
+    p, held_out = model.predict_proba(X), np.arange(TRAINED, SHOWN)
+    scores = np.sort(p[held_out, y[held_out]])
+    least = scores[int((1.0 - COVERAGE) * (len(scores) + 1)) - 1]
+    return p.argmax(axis=1) != y, p[np.arange(ROWS), y] >= least
+
+
+def panel(ax: Axes, lines: list[np.ndarray], title: str, asked: float | None, look: dict) -> None:
+    """Draw means of the last rows."""
+    at = np.arange(SHOWN, ROWS + 1, 20)
+    for line, color, width in zip(lines, look["ends"], (2.4, 1.6), strict=True):
+        sums = np.concatenate([[0], np.cumsum(line)])
+        ax.plot(at, 100.0 * (sums[at] - sums[at - WINDOW]) / WINDOW, color=color, linewidth=width)
+    if asked is not None:
+        ax.axhline(100.0 * asked, color=look["faint"], linewidth=0.8, linestyle="--", zorder=0)
+    ax.axvline(CHANGE, color=look["faint"], linewidth=0.8, linestyle=":")
+    ax.set_title(title, color=look["ink"], fontsize=12, loc="left")
+    ax.set_facecolor(look["paper"])
+    ax.set(xlim=(SHOWN, ROWS), xticks=range(4000, ROWS, 2000), xlabel="row")
+    ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.yaxis.set_major_formatter("{x:.0f} %")
+    ax.tick_params(colors=look["faint"])
+    ax.xaxis.label.set_color(look["faint"])
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(look["faint"])
+
+
+def draw(name: str, found: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> None:
+    look, (wrong, covered) = LOOKS[name], zip(*found, strict=True)
+    plt.rcParams["svg.hashsalt"] = name  # the same file each time
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained", facecolor=look["paper"])
+    panel(left, list(wrong), "wrong predictions", None, look)
+    panel(right, list(covered), "90 % sets with the true class", COVERAGE, look)
+    left.set_ylim(0, 60)
+    right.set_ylim(40, 100)
+    left.text(CHANGE - 80, 57, "the rule behind the\nlabels changes", color=look["faint"], ha="right", va="top")
+    for at, label, color in zip((20, 36), NAMES, look["ends"], strict=True):
+        left.text(CHANGE + 700, at, label, color=color, va="bottom", fontweight="bold")
+    figure.savefig(FOLDER / f"front-{name}.svg", facecolor=look["paper"], metadata={"Date": None})
 
 
 if __name__ == "__main__":
+    X, y = stream()
+    found = learning(X, y), at_rest(X, y)
     for name in LOOKS:
-        draw(name)
+        draw(name, found)

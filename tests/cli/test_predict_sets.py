@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,21 @@ def test_sets_are_those_of_python_the_most_probable_first(ok, model, files):
         best = np.argsort(-p[row], kind="stable")
         assert entry["set"] == trained.classes_[[k for k in best if expected[row, k]]].tolist()
         assert list(entry) == ["class", "set"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_sets_may_be_of_all_classes_together(kind, request, ok, files):
+    model, data = request.getfixturevalue("model" if kind == "csv" else "labels"), files / f"new.{kind}"
+    options = ("--set", "0.9", "--set-together", "--json")
+    found = [json.loads(line)["set"] for line in ok("predict", model, data, *options).splitlines()]
+    trained = load(model)
+    expected = list(trained.predict_stream(data, "predict_set", coverage=0.9, by_class=False))
+    names = [trained.classes_[own].tolist() for own in np.concatenate(expected)]
+    assert [sorted(own) for own in found] == [sorted(own) for own in names]
+    measured = json.loads(ok("evaluate", model, data, *options))["set"]
+    assert measured["mean_size"] == pytest.approx(np.mean([len(own) for own in names]))
+    by_class = json.loads(ok("evaluate", model, data, "--set", "0.9", "--json"))["set"]
+    assert measured["mean_size"] != by_class["mean_size"]
 
 
 def test_answers_are_withheld_where_python_abstains(ok, model, files):
@@ -141,6 +157,38 @@ def test_windows_are_of_a_thousand_rows(ok, model, files):
     assert "lowest in any 1,000 rows" in text and "highest in any 1,000 rows" in text
 
 
+def test_measures_by_the_value_of_a_column(ok, model, files):
+    """Rows of one value alone have the same measures."""
+    frame = pd.read_csv(files / "new.csv")
+    groups = json.loads(ok("evaluate", model, files / "new.csv", "--set", "0.9", "--by", "p2", "--json"))["by"]
+    assert groups["column"] == "p2"
+    assert [float(one["value"]) for one in groups["groups"]] == sorted(frame["p2"].unique())
+    for one in groups["groups"][::5]:
+        frame[frame["p2"] == float(one["value"])].to_csv(files / "group.csv", index=False)
+        alone = json.loads(ok("evaluate", model, files / "group.csv", "--set", "0.9", "--json"))
+        own = {"rows": alone["rows"], "error": alone["error"]}
+        own |= {name: alone["set"][name] for name in ("coverage", "mean_size")}
+        assert {name: one[name] for name in own} == pytest.approx(own)
+    text = ok("evaluate", model, files / "new.csv", "--set", "0.9", "--by", "p2")
+    assert re.search(r"\n\np2 +rows +error +coverage +size of sets\n", text)
+    assert "set" not in json.loads(ok("evaluate", model, files / "new.csv", "--by", "p2", "--json"))["by"]["groups"][0]
+
+
+def test_measures_of_labels_and_of_numbers_by_the_value_of_a_column(ok, labels, files, tmp_path):
+    found = json.loads(ok("evaluate", labels, files / "new.jsonl", "--set", "0.9", "--by", "p2", "--json"))
+    assert sum(one["rows"] for one in found["by"]["groups"]) == found["rows"]
+    assert {"subset_accuracy", "coverage", "mean_size"} < set(found["by"]["groups"][0])
+    exact = sum(one["rows"] * one["subset_accuracy"] for one in found["by"]["groups"]) / found["rows"]
+    assert exact == pytest.approx(found["subset_accuracy"])
+    ok("train", files / "numbers.csv", "--regression", "--rule", "ridge", "-q", "-o", tmp_path / "n.cw")
+    found = json.loads(ok("evaluate", tmp_path / "n.cw", files / "numbers.csv", "--by", "p2", "--json"))
+    for name, total in (("mae", found["mae"]), *((k, found["interval"][k]) for k in ("coverage", "mean_width"))):
+        mean = sum(one["rows"] * one[name] for one in found["by"]["groups"]) / found["rows"]
+        assert mean == pytest.approx(total)
+    text = ok("evaluate", tmp_path / "n.cw", files / "numbers.csv", "--by", "p2")
+    assert re.search(r"\n\np2 +rows +MAE +coverage +mean width\n", text)
+
+
 def test_unknown_classes_are_in_no_set(ok, model, files, tmp_path):
     text = (files / "new.csv").read_text().replace(",d3\n", ",unknown\n")
     (tmp_path / "unknown.csv").write_text(text)
@@ -169,6 +217,9 @@ def test_what_cannot_be_promised_is_one_error(command, call, ok, model, labels, 
     assert "--max-risk needs a calibration" in error(tmp_path / "none.cw", new, "--max-risk", "0.1")
     ok("train", files / "numbers.csv", "--regression", "--rule", "ridge", "-q", "-o", tmp_path / "numbers.cw")
     assert "numbers" in error(tmp_path / "numbers.cw", files / "numbers.csv", "--set", "0.9")
+    if command == "evaluate":
+        assert "has no column 'nothing'" in error(model, new, "--by", "nothing")
+    assert "--set-together is about the sets of --set; use both" in error(model, new, "--set-together")
     words = tmp_path / "words.txt"
     words.write_text("a\tred green red\nb\tblue green sky\n" * 20)
     ok("topics", "train", words, "--topics", "2", "-q", "-o", tmp_path / "topics.cw")
@@ -196,6 +247,27 @@ def test_warnings_say_what_few_rows_leave_open(command, model, files):
         assert first["set"]["coverage"] == 1.0 and first["set"]["mean_size"] == 10.0
 
 
+@pytest.mark.parametrize("auto", [False, True])
+def test_alarms_of_numbers_are_reported_where_there_are_any(auto, ok, tmp_path):
+    generator, n = np.random.default_rng(0), 3000
+    x, noise = generator.normal(size=n), generator.normal(size=n)
+    frame = pd.DataFrame({"x": x, "label": 2.0 * x + noise * np.where(np.arange(n) < 2000, 0.1, 5.0)})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.iloc[:2000].to_csv(tmp_path / "calm.csv", index=False)
+    how = ("--auto", "--regression") if auto else ("--regression", "--rule", "ridge")
+    text = ok("train", tmp_path / "rows.csv", *how, "-o", tmp_path / "m.cw")
+    found = load(tmp_path / "m.cw").learner_.conformal
+    assert found.alarms and 2000 < found.last_alarm <= n - found.rows_since_alarm
+    for shown in (text, ok("inspect", tmp_path / "m.cw")):
+        assert f"the order of rows is doubtful since row {found.last_alarm:,}" in shown
+    facts = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
+    assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
+    text = ok("train", tmp_path / "calm.csv", *how, "-o", tmp_path / "calm.cw")
+    assert "doubtful" not in text and "doubtful" not in ok("inspect", tmp_path / "calm.cw")
+    facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
+    assert (facts["alarms"], facts["last_alarm"]) == (0, None)
+
+
 def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     moved = tmp_path / "moved.cw"
     code, out, told = call("train", files / "moved.csv", "--rule", "arow", "-o", moved)
@@ -215,3 +287,22 @@ def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     assert "doubtful" not in calm and "doubtful" not in ok("inspect", tmp_path / "calm.cw")
     facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
+
+
+@pytest.mark.parametrize("options", [("--rule", "arow"), ("--auto",)])
+@pytest.mark.parametrize("data", ["new.csv", "new.jsonl", "numbers.csv"])
+def test_novelty_is_that_of_python(options, data, ok, files, tmp_path):
+    given = ("--regression", "--auto") if data == "numbers.csv" else options
+    ok("train", files / data.replace("new", "old"), *given, "-q", "-o", tmp_path / "m.cw")
+    lines = ok("predict", tmp_path / "m.cw", files / data, "--novelty", "--json").splitlines()
+    expected = np.concatenate(list(load(tmp_path / "m.cw").predict_stream(files / data, "novelty")))
+    assert [json.loads(line)["novelty"] for line in lines] == pytest.approx(expected.tolist(), abs=1e-6)
+    assert 0.0 < expected.min() < 0.2 and list(json.loads(lines[0]))[-1] == "novelty"
+    with_more = ok("predict", tmp_path / "m.cw", files / data, "--novelty", "--std").splitlines()
+    assert with_more[0].split("\t")[-1] == "novelty"
+
+
+def test_novelty_needs_a_calibration(call, files, ok, tmp_path):
+    ok("train", files / "old.csv", "--rule", "arow", "--calibration", "none", "-q", "-o", tmp_path / "m.cw")
+    told = call("predict", tmp_path / "m.cw", files / "new.csv", "--novelty")[2]
+    assert "--novelty needs a calibration, which --calibration none leaves out" in told

@@ -9,7 +9,13 @@ import pandas as pd
 from sklearn.datasets import load_digits
 
 from confidently import load
-from confidently.river import AutoClassifier, OnlineClassifier, OnlineMultiLabelClassifier
+from confidently.river import (
+    AutoClassifier,
+    AutoRegressor,
+    OnlineClassifier,
+    OnlineMultiLabelClassifier,
+    OnlineRegressor,
+)
 
 NAMES = np.array([f"d{k}" for k in (3, 1, 4, 0, 5, 9, 2, 6, 8, 7)])
 
@@ -77,3 +83,29 @@ def test_what_cannot_be_promised_is_one_error():
         OnlineClassifier().predict_set_one(rows[0], 90)
     with pytest.raises(ValueError, match=r"abstain_one: risk must be in \(0, 1\), got 0"):
         OnlineClassifier().abstain_one(rows[0], 0)
+
+
+@pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor])
+def test_novelty_of_dicts_is_that_of_arrays(kind, tmp_path):
+    rows, rows_new, y = digits(400)
+    model = kind()
+    assert model.novelty_one(rows[0]) == 1.0
+    for x, k in zip(rows, y.tolist(), strict=True):
+        model.learn_one(x, float(k) if kind in (OnlineRegressor, AutoRegressor) else NAMES[k].item())
+    model.save(tmp_path / "m.cw")
+    same = load(tmp_path / "m.cw")
+    far = [{name: 50.0 * value + 9.0 for name, value in x.items()} for x in rows_new[:2]]
+    table = pd.DataFrame([*rows_new, *far])[list(same.feature_names_in_)]
+    found = [model.novelty_one(x) for x in (*rows_new, *far)]
+    np.testing.assert_allclose(found, same.novelty(table), rtol=1e-9)
+
+
+def test_novelty_of_label_sets_and_without_a_calibration():
+    rows, rows_new, y = digits(200)
+    model, other = OnlineMultiLabelClassifier(), OnlineClassifier(calibration=None)
+    for x, k in zip(rows, y.tolist(), strict=True):
+        model.learn_one(x, {"odd": k % 2 == 1, "large": k > 4})
+        other.learn_one(x, k)
+    assert 0.0 < model.novelty_one(rows_new[0]) <= 1.0
+    with pytest.raises(ValueError, match="novelty_one: calibration=None has calibrated nothing"):
+        other.novelty_one(rows_new[0])

@@ -131,6 +131,13 @@ def test_files_have_the_sets_of_arrays(tmp_path):
     np.testing.assert_array_equal(found, model.predict_set(X_new, 0.99))
     for_all = model.predict_stream(tmp_path / "new.csv", "predict_set", coverage=0.99, by_class=False)
     np.testing.assert_array_equal(np.concatenate(list(for_all)), model.predict_set(X_new, 0.99, by_class=False))
+    leave = np.concatenate(list(model.predict_stream(tmp_path / "new.csv", "abstain", risk=0.05)))
+    np.testing.assert_array_equal(leave, model.abstain(X_new, 0.05))
+    assert 0 < leave.mean() < 1
+    with pytest.warns(DataWarning, match="abstain: every row is left unanswered"):
+        assert next(model.predict_stream(tmp_path / "new.csv", "abstain", risk=1e-6)).all()
+    with pytest.raises(ValueError, match=r"risk must be in \(0, 1\), got 2"):
+        next(model.predict_stream(tmp_path / "new.csv", "abstain", risk=2))
     with pytest.warns(DataWarning, match="predict_set: sets have every class"):
         next(model.predict_stream(tmp_path / "new.csv", "predict_set", coverage=0.9999))
     with pytest.raises(ValueError, match=r"coverage must be in \(0, 1\), got 2"):

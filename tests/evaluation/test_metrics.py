@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import label_ranking_loss, roc_auc_score
 
-from confidently.evaluation.metrics import SetMetrics, area_under_curve, ranking_loss
+from confidently.evaluation.metrics import GroupMetrics, SetMetrics, area_under_curve, ranking_loss
 
 
 @pytest.mark.parametrize("different", [2, 5, 1000])
@@ -37,3 +37,22 @@ def test_sets_are_measured_however_rows_are_cut():
         assert found == {
             "coverage": pytest.approx(sets[own, k].mean()), "mean_size": pytest.approx(sets[own].sum(axis=1).mean()),
         }  # fmt: skip
+
+
+def test_groups_are_means_of_their_rows_however_rows_are_cut():
+    generator, n = np.random.default_rng(0), 400
+    values = generator.integers(0, 80, n).astype(str)
+    error, inside, true = generator.random(n), generator.integers(0, 3, n), generator.integers(0, 4, n)
+    metrics = GroupMetrics()
+    for first in range(0, n, 37):
+        cut = slice(first, first + 37)
+        metrics.add(values[cut], {"error": error[cut], "coverage": inside[cut]}, {"coverage": true[cut]})
+    kept = list(dict.fromkeys(values))[:64]
+    found = metrics.result()
+    assert [one["value"] for one in found] == [*sorted(kept, key=int), None]
+    for one in found:
+        own = values == one["value"] if one["value"] is not None else ~np.isin(values, kept)
+        assert one["rows"] == own.sum()
+        assert one["error"] == pytest.approx(error[own].mean())
+        coverage = inside[own].sum() / true[own].sum() if true[own].any() else None
+        assert one["coverage"] == (None if coverage is None else pytest.approx(coverage))

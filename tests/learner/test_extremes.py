@@ -323,6 +323,7 @@ def test_rows_whose_length_underflows_are_seen_and_change_nothing(covariance, ta
             "counters",
             "calibration",
             "conformal",
+            "variances",
             *(name for name in learner.state if name.startswith("block.")),
         )
         before = {name: array.copy() for name, array in learner.state.items() if name not in counting}

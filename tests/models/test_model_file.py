@@ -197,7 +197,7 @@ def deep(n):
 FOREIGN = {
     "later format": (
         lambda h, a: h.update(format=99),
-        "unknown format, got 99; this version .* reads formats up to 9",
+        "unknown format, got 99; this version .* reads formats up to 10",
     ),
     "unknown rule": (
         lambda h, a: h["settings"]["rule"].update(name="x"),
@@ -346,7 +346,7 @@ def test_single_numbers_at_the_prior_are_left_out(tmp_path):
     X, y, found = of_many_classes(tmp_path)
     for k, model in enumerate(found):
         header, arrays = contents_of(tmp_path / f"{k}.cw")
-        assert header["format"] == 9
+        assert header["format"] == 10
         names = ["weights"] if k == 0 else ["0.weights", "1.frequency"]
         for name in names:
             assert arrays[name].ndim == 1

@@ -82,6 +82,27 @@ def test_a_stored_prediction_has_the_set_of_its_probabilities(local):
     assert "set" in one and other["status"] == 422 and last["set"]
 
 
+@pytest.mark.parametrize("settings", [{}, {"auto": True}, {"multilabel": True}])
+def test_novelty_is_that_of_the_model_file(settings, local, tmp_path):
+    server, (rows, labels) = local(), digits()
+    asked = f"{MODEL}/predict?novelty=true&set=0.9"
+    server("PUT", MODEL, settings)
+    assert server("POST", asked, {"features": rows[0]}).json()["novelty"] == 1.0
+    given = [[name] for name in labels] if settings.get("multilabel") else labels
+    learned(server, rows[:600], given[:600], **settings)
+    far = [{name: 100.0 * value + 7.0 for name, value in row.items()} for row in rows[:3]]
+    new = [*rows[600:640], *far]
+    found = lines_of(server("POST", asked, content=lines({"features": x} for x in new), headers=NDJSON))
+    (tmp_path / "m.cw").write_bytes(server("GET", f"{MODEL}/file").content)
+    (tmp_path / "rows.jsonl").write_text(lines(new))
+    expected = np.concatenate(list(load(tmp_path / "m.cw").predict_stream(tmp_path / "rows.jsonl", "novelty")))
+    assert [one["novelty"] for one in found] == expected.tolist()
+    assert "novelty" not in server("POST", f"{MODEL}/predict?set=0.9", {"features": rows[0]}).json()
+    one = server("POST", f"{MODEL}/predict?novelty=true", {"id": "q", "features": rows[0]}).json()
+    assert 0.0 < one["novelty"] <= 1.0 and "set" not in one
+    assert server("POST", f"{MODEL}/predict?novelty=yes", {"features": rows[0]}).status_code == 422
+
+
 def test_sets_of_labels_have_those_that_cannot_be_excluded(local, tmp_path):
     server, (rows, names) = local(), digits()
     labels = [[kind for kind, has in (("odd", int(n[1]) % 2), ("large", int(n[1]) > 4)) if has] for n in names]

@@ -8,7 +8,7 @@ import pytest
 from confidently import AutoClassifier, OnlineClassifier, _core
 from confidently.tasks import conformal
 from confidently.tasks.conformal import ERRORS, ConformalSets, untrained
-from tests.twins.conformal import Sets
+from tests.twins.conformal import Followed, Scores, Sets
 
 
 def learned(scores, labels, classes=3):
@@ -42,6 +42,33 @@ def test_what_is_learned_is_that_of_the_twin(n):
         np.testing.assert_allclose([found.error(1.0 - e, by_class) for e in ERRORS], expected, rtol=1e-9)
         settled = ConformalSets(conformal.settled(state))
         np.testing.assert_allclose([settled.error(1.0 - e, by_class) for e in ERRORS], ERRORS)
+
+
+@pytest.mark.parametrize("of_labels", [False, True])
+def test_late_labels_teach_scores_and_answers_and_leave_levels(of_labels):
+    generator, n = np.random.default_rng(6), 400
+    p, labels = generator.dirichlet(np.ones(3), n), generator.integers(0, 3, n).astype(np.int32)
+    weight, start = (np.arange(n) % 5 > 0).astype(float), np.arange(n + 1) if of_labels else None
+    before = learned(*stream(200))
+    state = conformal.learned_late(before, p, labels, start, weight)
+    twin, used = Sets(3), np.flatnonzero(weight)
+    for score, k in zip(*stream(200), strict=True):
+        twin.learn(float(score), int(k))
+    levels = twin.levels, twin.own_levels
+    twin.levels, twin.own_levels = Followed(), Followed()  # which nothing reads
+    for score, k in zip(np.log(p / (1 - p))[used, labels[used]], labels[used], strict=True):
+        twin.learn(float(score), int(k))
+    found = ConformalSets(state)
+    for by_class in (False, True):
+        expected = [twin.p_values(math.log(0.6 / 0.4), k)[by_class] for k in range(3)]
+        np.testing.assert_allclose(found.p_values(np.full((1, 3), 0.6), by_class)[0], expected, rtol=1e-9)
+        expected = np.maximum.accumulate((ERRORS + levels[by_class].said())[::-1])[::-1]
+        np.testing.assert_allclose([found.error(1.0 - e, by_class) for e in ERRORS], expected, rtol=1e-9)
+    answers, mistakes = (state[at + 1] / state[at] for at in (conformal.ANSWERS, conformal.MISTAKES))
+    wrong = (p.argmax(axis=1) != labels)[used]
+    counted = 1.0001 ** (np.arange(len(used)) - len(used))
+    expected = [0.0, 0.0] if of_labels else [counted.sum(), counted[wrong].sum()]
+    np.testing.assert_allclose([answers, mistakes], expected, rtol=1e-9)
 
 
 def test_cuts_change_nothing():
@@ -162,3 +189,15 @@ def test_levels_are_within_0_and_1(name, value):
     method = model.predict_set if name == "coverage" else model.abstain
     with pytest.raises(ValueError, match=f"{name} must be in"):
         method([[0.0]], value)
+
+
+def test_conformity_is_the_rank_among_the_best_classes_before_in_twins():
+    rng = np.random.default_rng(5)
+    state, twin = untrained(3), Scores()
+    for p in rng.dirichlet([2.0, 1.0, 1.0], 300):
+        _core.conformal_learn_late(state, p[None], np.array([int(rng.integers(3))], np.int32))
+        twin.add(int(Sets.place(np.log(p.max() / (1.0 - p.max())))))
+    asked = rng.dirichlet([1.0, 1.0, 1.0], 100)
+    places = [Sets.place(score) for score in np.log(asked.max(axis=1) / (1.0 - asked.max(axis=1)))]
+    expected = [(twin.below(place) + 1.0) / (twin.rows() + 1.0) for place in places]
+    np.testing.assert_allclose(ConformalSets(state).conformity(asked), expected, rtol=1e-12)

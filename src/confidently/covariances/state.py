@@ -12,6 +12,7 @@ counters       (3,) int64               rows seen, progressive mistakes, example
 calibration    (n,) float64             online calibration (core/tasks/calibration.hpp); regression: statistics of the
                                         targets (core/tasks/targets.hpp)
 conformal      (n,) float64             scores of true classes, of which sets are made (core/tasks/conformal.hpp)
+variances      (n,) float64             how uncertain margins were, counted (core/tasks/margin_variances.hpp)
 weights        (F, planes, K) real      except with a kernel: per feature the mean; diagonal: its variance; averaging:
                                         the sum over updates of (rows seen before) x (change of the mean). Row 0 is
                                         the intercept's, where there is one
@@ -32,7 +33,9 @@ import numpy as np
 from .. import _core
 from ..arrays import lies_within
 from ..rules.ranges import Range
+from ..tasks import novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from .settings import Settings
 
 PLACES = ".places"  # the end of the name of places in the array of that name
@@ -87,6 +90,7 @@ def common_shapes(settings: Settings, n_classes: int) -> Shapes:
         "counters": ((len(COUNTERS),), COUNT),
         "calibration": ((len(settings.task.initial_calibration(n_classes)),), REAL),
         CONFORMAL: ((len(settings.task.initial_conformal(n_classes)),), REAL),
+        VARIANCES: ((novelty.SIZE,), REAL),
     }
 
 
@@ -100,6 +104,7 @@ def common_entries(settings: Settings, n_classes: int) -> State:
         "counters": np.zeros((len(COUNTERS),), COUNT),
         "calibration": np.array(settings.task.initial_calibration(n_classes)),
         CONFORMAL: settings.task.initial_conformal(n_classes),
+        VARIANCES: novelty.untrained(),
     }
 
 
@@ -111,6 +116,7 @@ def common_values(settings: Settings, state: State) -> Iterator[tuple[str, np.nd
     yield "counters", state["counters"], COUNTS
     yield from settings.task.calibration_values(state["calibration"])
     yield from settings.task.conformal_values(state[CONFORMAL])
+    yield from novelty.values(state[VARIANCES])
 
 
 def within(size: float) -> Range:

@@ -30,12 +30,13 @@ from ..stack.number_stack import PRODUCTS
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..stack.threads import members_in_turn
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from .change import Change, change_of, merge_changes
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
 # arrays of states that only a first pass changes
-CALIBRATED = ("calibration", CONFORMAL, WEIGHTS, SHARE, OWN, HESSIAN, PRODUCTS, ROWS, LABEL_COUNTS)
+CALIBRATED = ("calibration", CONFORMAL, VARIANCES, WEIGHTS, SHARE, OWN, HESSIAN, PRODUCTS, ROWS, LABEL_COUNTS)
 
 
 @dataclass(frozen=True)

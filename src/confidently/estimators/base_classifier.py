@@ -33,7 +33,9 @@ from ..rules.ranges import UNIT, check_choice, check_number
 from .conformal_classifier import AnyClasses, ConformalClassifier
 from .estimator import Labels
 
-STREAM_METHODS = ("predict", "predict_proba", "decision_function", "margin_distribution", "predict_set")
+STREAM_METHODS = (
+    "predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain", "novelty"
+)  # fmt: skip
 
 
 class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
@@ -81,7 +83,9 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         """
         return self._learn(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None, predicted: Any = None
+    ) -> Self:
         """Train on more rows, in one pass and in the given order.
 
         Parameters
@@ -92,6 +96,11 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             All possible classes. Required in the first call unless ``y`` is an indicator matrix. Unlike in
             scikit-learn, later calls may add new ones, which start at the prior; ``classes_`` stays sorted, so the
             columns of others may move.
+        predicted : array of shape (n, n_classes), optional
+            For labels that come late: what :meth:`predict_proba` returned for these rows when they came, with a column
+            per class of ``classes_`` before this call. :meth:`predict_set` and :meth:`abstain` then learn how good
+            those predictions were, and not those of the model as it is now, which has learned more. Of use if labels
+            are some hundred rows late, and in a stack, which follows the last rows closely, from ten rows on.
 
         Returns
         -------
@@ -102,7 +111,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         ValueError, TypeError
             For invalid parameters or input, or unknown classes; the estimator is then unchanged.
         """
-        return self._learn(X, y, sample_weight, classes, partial=True)
+        return self._learn(X, y, sample_weight, classes, partial=True, predicted=predicted)
 
     def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
         check_labels(y)
@@ -280,7 +289,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
     def predict_stream(
         self, paths: Any, method: str = "predict", *, coverage: float = 0.9, by_class: bool = True,
-        strict: bool = False, **options: Any,
+        risk: float = 0.01, strict: bool = False, **options: Any,
     ) -> Iterator[Any]:  # fmt: skip
         """Predict the rows of files batch by batch, in memory that does not grow with the files.
 
@@ -289,10 +298,13 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         paths, options
             As for :func:`confidently.data.open_stream`, except for how rows are read, which is known. Labels are
             ignored.
-        method : {"predict", "predict_proba", "decision_function", "margin_distribution", "predict_set"}
+        method : {"predict", "predict_proba", "decision_function", "margin_distribution", "predict_set", "abstain", \
+"novelty"}
             What to compute. The weights of unseen features have mean 0 and the prior variance.
         coverage, by_class
             Of "predict_set": as for :meth:`predict_set`.
+        risk : float
+            Of "abstain": as for :meth:`abstain`.
         strict : bool
             Formats with named columns: whether files must have the columns of training. By default, those without any
             of them or without a column of numbers are invalid, and a warning names other differences.
@@ -307,17 +319,24 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         confidently.data.DataError, OSError
             For invalid data.
         ValueError, TypeError
-            For invalid arguments, and as :meth:`predict_set` does.
+            For invalid arguments, and as :meth:`predict_set` and :meth:`abstain` do.
         """
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
         check_number("predict_stream", "coverage", coverage, UNIT)
         if method == "predict_set" and (text := self._calibrated("predict_set").shortage(coverage)):
             warn(f"predict_set: {text}")
+        least = self._least_probability(risk) if method == "abstain" else 0.0
+        if method == "novelty":
+            self._check_calibrated(method)
 
         def answer(matrix: Any, learner: AnyClasses) -> Any:
             if method == "predict_set":
                 return self._sets(matrix, learner, coverage, by_class)
+            if method == "abstain":
+                return self._apply("predict_proba", matrix, learner).max(axis=1) < least
+            if method == "novelty":
+                return learner.novelty(matrix)
             return self._apply(method, matrix, learner)
 
         yield from self._predict_stream(paths, answer, strict, options)

@@ -20,12 +20,13 @@ from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
 from ..tasks.targets import Prediction, Targets
-from .estimator import Labels, OnlineEstimator
+from .conformal import ConformalEstimator
+from .estimator import Labels
 
 AnyRegression = TypeVar("AnyRegression", bound=Learner | NumberStack)
 
 
-class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
+class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
     """Base of the regressors.
 
     Attributes
@@ -34,7 +35,7 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
     """
 
     predicts_numbers = True
-    stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval")
+    stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval", "novelty")
     _is_plain_y = staticmethod(is_plain_targets)
     _one_dimensional = True  # whether targets have one dimension
 
@@ -240,8 +241,8 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
             As there.
         method : str
             What to compute: "predict", predictions; "predict_std", pairs of predictions and standard deviations;
-            "predict_interval"; with one Gaussian also "margin_distribution". The weights of unseen features have mean 0
-            and the prior variance.
+            "predict_interval"; "novelty"; with one Gaussian also "margin_distribution". The weights of unseen features
+            have mean 0 and the prior variance.
         coverage : float
             Probability, in (0, 1), with which the intervals of "predict_interval" contain the targets.
 
@@ -259,7 +260,12 @@ class BaseOnlineRegressor(RegressorMixin, OnlineEstimator[AnyRegression]):
         check_choice("method", method, self.stream_methods)
         check_number("predict_stream", "coverage", coverage, UNIT)
 
+        if method == "novelty":
+            self._check_calibrated(method)
+
         def answer(matrix: Any, learner: AnyRegression) -> Any:
+            if method == "novelty":
+                return learner.novelty(matrix)
             return self._apply(method, matrix, learner, coverage)
 
         yield from self._predict_stream(paths, answer, strict, options)

@@ -6,21 +6,22 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..data.class_order import ClassOrder
 from ..data.warning import warn
 from ..learner.learner import Learner
 from ..rules.ranges import UNIT, check_number
 from ..stack.stack import Stack
-from ..tasks.conformal import NO_ANSWERS, ConformalSets
-from .estimator import OnlineEstimator
+from ..tasks import conformal
+from ..tasks.conformal import CONFORMAL, NO_ANSWERS, ConformalSets
+from .conformal import ConformalEstimator
+from .estimator import Labels
 
 AnyClasses = TypeVar("AnyClasses", bound=Learner | Stack)
 
 
-class ConformalClassifier(OnlineEstimator[AnyClasses]):
-    """Base of the classifiers, as far as their progressive predictions calibrate those of new rows."""
+class ConformalClassifier(ConformalEstimator[AnyClasses]):
+    """Base of the classifiers, as far as it makes sets of classes and withholds answers."""
 
     _class_order: ClassOrder
 
@@ -64,7 +65,8 @@ class ConformalClassifier(OnlineEstimator[AnyClasses]):
         -----
         The probability is that of rows in random order with those of training, however wrong the model is. If the order
         matters, the part of the rows of training whose set, made before the row was used, had their class is close to
-        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful.
+        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. Where labels
+        come late, ``partial_fit`` may be told what was ``predicted``; 1 - coverage is then not corrected.
 
         Examples
         --------
@@ -96,9 +98,7 @@ class ConformalClassifier(OnlineEstimator[AnyClasses]):
 
     def _calibrated(self, method: str) -> ConformalSets:
         """Return what was learned of the scores of true classes."""
-        check_is_fitted(self)
-        if self.calibration is None:
-            raise ValueError(f"{method}: calibration=None has calibrated nothing; train with calibration='progressive'")
+        self._check_calibrated(method)
         found: ConformalSets = self.learner_.conformal
         return found
 
@@ -153,6 +153,12 @@ class ConformalClassifier(OnlineEstimator[AnyClasses]):
         Bauer, Multiple testing in clinical trials, Statistics in Medicine 10, 1991 (fixed sequences). Angelopoulos,
         Bates, Candes, Jordan & Lei, Learn then test, Annals of Applied Statistics 19, 2025.
         """
+        least = self._least_probability(risk)
+        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
+        return found
+
+    def _least_probability(self, risk: float) -> float:
+        """Return the probability from which on rows are answered; warn if no row is."""
         check_number("abstain", "risk", risk, UNIT)
         learned = self._calibrated("abstain")
         if self._is_multilabel:
@@ -163,8 +169,34 @@ class ConformalClassifier(OnlineEstimator[AnyClasses]):
         least = learned.least_probability(risk)
         if least > 1.0:
             warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")
-        found: NDArray[np.bool_] = self.predict_proba(X).max(axis=1) < least
-        return found
+        return least
+
+    # --- labels that come late -----------------------------------------------------------------------------------
+
+    def _late(self, predicted: Any, n: int) -> np.ndarray:
+        known = self._calibrated("partial_fit").classes
+        p = np.asarray(predicted, dtype=np.float64)
+        if p.shape != (n, known):
+            raise ValueError(
+                f"predicted must have a row per row of X and a column per class that was known, shape ({n}, {known}), "
+                f"got shape {p.shape}; classes that were added since it was predicted have probability 0"
+            )
+        if not ((p >= 0.0) & (p <= 1.0)).all():
+            raise ValueError("predicted must be probabilities, from 0 to 1")
+        return p[:, np.argsort(self._class_order.numbers)]
+
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+        if labels.predicted is None:
+            return super()._run(X, matrix, labels, passes, shuffle)
+        before = self.learner_.state[CONFORMAL].copy()
+        super()._run(X, matrix, labels, passes, shuffle)
+        learner, K = self.learner_, self.learner_.n_classes
+        predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
+        start, weight = (labels.options.get(name) for name in ("label_start", "weight"))
+        if (of_class := labels.options.get("class_weight")) is not None:
+            weight = of_class[labels.numbers] * (1.0 if weight is None else weight)
+        learned = conformal.learned_late(conformal.grown(before, K), predicted, labels.numbers, start, weight)
+        learner.state, learner.settled = learner.state | {CONFORMAL: learned}, True
 
     @property
     def _is_multilabel(self) -> bool:

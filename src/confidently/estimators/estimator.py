@@ -53,6 +53,8 @@ class Labels(NamedTuple):
     multilabel : bool
     classes : array, optional
         The classes or labels by number.
+    predicted : array of shape (n, classes before), optional
+        The probabilities by number that were predicted when the rows came, if their labels are late.
     """
 
     n: int
@@ -60,6 +62,7 @@ class Labels(NamedTuple):
     options: dict[str, Any]
     multilabel: bool = False
     classes: np.ndarray | None = None
+    predicted: np.ndarray | None = None
 
 
 class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
@@ -89,6 +92,10 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _labelled(self, X: Any, y: Any, classes: Any, first: bool, partial: bool) -> tuple[Any, Labels]:
         """Return validated rows and their labels."""
+        raise NotImplementedError
+
+    def _late(self, predicted: Any, n: int) -> np.ndarray:
+        """Return checked predictions of n rows whose labels are late, by number."""
         raise NotImplementedError
 
     def _keep_classes(self, names: Any) -> None:
@@ -146,7 +153,9 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False) -> Self:
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any = None, partial: bool = False, predicted: Any = None
+    ) -> Self:
         """Train on rows, from scratch unless ``partial``."""
         with training_of(self):
             if not partial:
@@ -157,6 +166,8 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if not followed:
                 self._check_parameters(partial)
             X, labels = self._labelled(X, y, classes, first, partial)
+            if predicted is not None:
+                labels = labels._replace(predicted=self._late(predicted, X.shape[0]))
             matrix = as_matrix(X, self.dtype, check=False)
             if sample_weight is not None:
                 labels.options["weight"] = example_weights(sample_weight, matrix.shape[0], partial)
@@ -392,16 +403,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         return self._fitted.n_seen
 
     # --- files ---------------------------------------------------------------------------------------------------
-
-    @property
-    def alarms_(self) -> int:
-        found: int = self._fitted.conformal.alarms
-        return found
-
-    @property
-    def rows_since_alarm_(self) -> int:
-        found: int = self._fitted.conformal.rows_since_alarm
-        return found
 
     def as_model(self) -> Model:
         """Return the learner and the meaning of its numbers, which is all that is saved."""

@@ -148,7 +148,25 @@ class DictClassifier(OnDicts, base.MiniBatchClassifier):
         return {"multiclass": self._rows.multiclass, "calibration": self._rows.calibration}
 
 
-class GaussianOnDicts(base.Base):
+class ConformalOnDicts(base.Base):
+    """What all estimators say of a row from the predictions that training made before it used the labels."""
+
+    _rows: DictRows
+
+    def novelty_one(self, x: Mapping[Hashable, Any]) -> float:
+        """Return a p-value that is small for a row unlike all before; 1 before the first row.
+
+        See :meth:`confidently.OnlineClassifier.novelty`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For an invalid row; with ``calibration=None``.
+        """
+        return self._rows.novelty(x)
+
+
+class GaussianOnDicts(ConformalOnDicts):
     """Base of the estimators with one Gaussian: their parameters."""
 
     _rows: DictRows
@@ -275,7 +293,7 @@ class OnlineClassifier(WeightsByName, DictClassifier):
         return FrameRows(recipe_of(self, make_view(self.view)), self.calibration, self.hash_bits)
 
 
-class StackOnDicts(base.Base):
+class StackOnDicts(ConformalOnDicts):
     """Base of the estimators of stacks: their parameter and their members."""
 
     _rows: StackRows

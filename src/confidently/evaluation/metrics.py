@@ -1,10 +1,13 @@
-"""Measures of predictions, accumulated batch by batch; NumPy only."""
+"""Measures of predictions, accumulated batch by batch."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from ..data.class_order import sorted_numbers
 
 # Log-loss counts no probability as smaller, so that one certain mistake does not make it infinite.
 MIN_SCORED_PROBABILITY = 1e-15
@@ -258,6 +261,51 @@ class LabelMetrics:
         return [
             {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
             for n, hit, p in zip(self.relevant, self.hits, self.predicted, strict=True)
+        ]
+
+
+class GroupMetrics:
+    """Measures by the value of a column; rows with other values than the first ``most`` ones are one group.
+
+    Examples
+    --------
+    >>> metrics = GroupMetrics()
+    >>> metrics.add(["north", "south", "north"], {"error": np.array([1, 0, 0])})
+    >>> metrics.result()
+    [{'value': 'north', 'rows': 2, 'error': 0.5}, {'value': 'south', 'rows': 1, 'error': 0.0}]
+    """
+
+    most = 64
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._rows = np.zeros(self.most + 1, dtype=np.int64)
+        self._sums: dict[str, np.ndarray] = {}
+
+    def add(
+        self, values: Iterable[str], measures: dict[str, np.ndarray], of: dict[str, np.ndarray] | None = None
+    ) -> None:
+        """Add a batch of rows: their values and measures, and what measures are fractions of if that is not 1."""
+        group, of = np.array([self._number(value) for value in values], dtype=np.int64), of or {}
+        self._rows += np.bincount(group, minlength=self.most + 1)
+        for name, parts in measures.items():
+            sums = [np.bincount(group, one, self.most + 1) for one in (parts, of.get(name, np.ones(len(group))))]
+            self._sums[name] = self._sums.get(name, 0.0) + np.array(sums)
+
+    def _number(self, value: str) -> int:
+        if value not in self._numbers and len(self._numbers) < self.most:
+            self._numbers[value] = len(self._numbers)
+        return self._numbers.get(value, self.most)
+
+    def result(self) -> list[dict[str, Any]]:
+        """Return value, rows and mean measures of each group, numeric values by size; None is for other values."""
+        numbers: dict[str | None, int] = {None: self.most} if self._rows[self.most] else {}
+        numbers.update(self._numbers)
+        values = list(numbers)
+        return [
+            {"value": value, "rows": int(self._rows[numbers[value]])}
+            | {name: _fraction(*sums[:, numbers[value]]) for name, sums in self._sums.items()}
+            for value in (values[k] for k in sorted_numbers(values))
         ]
 
 

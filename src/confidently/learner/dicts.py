@@ -333,6 +333,13 @@ class DictRows:
         least: float = self.learner.conformal.least_probability(risk)
         return max(self.probabilities(x).values()) < least
 
+    def novelty(self, x: Row) -> float:
+        """Return the p-value of a row as one of those before; 1 until there is something to compare it with."""
+        self._check_calibrated("novelty_one")
+        if not self.learner.n_seen:
+            return 1.0
+        return float(self._predict_row(x, "novelty")[0])
+
     def _check_calibrated(self, method: str) -> None:
         if self.calibration is None:
             raise ValueError(f"{method}: calibration=None has calibrated nothing; use calibration='progressive'")

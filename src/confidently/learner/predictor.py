@@ -10,8 +10,9 @@ import numpy as np
 from .. import _core
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..tasks import calibration, targets
+from ..tasks import calibration, novelty, targets
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from ..tasks.targets import Prediction, Targets
 from ..wording import counted
 from .posterior import Posterior
@@ -77,6 +78,30 @@ class Predictor(Posterior):
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
         self.settled = shuffled or not self.conformal.alarms
+
+    def novelty(self, X: _core.Matrix) -> np.ndarray:
+        """Return the p-value of every row as one of those before, shape (n,)."""
+        rarity: np.ndarray = self._of_seen(X, self.rarity_of)
+        if self.task.multilabel or self.task.regression:
+            return novelty.combined(None, [rarity], 0.0)
+        conformity = self.conformal.conformity(self.probabilities(X))
+        return novelty.combined(conformity, [rarity], novelty.rows(self.state[VARIANCES]))
+
+    def rarity_of(self, seen: _core.Matrix) -> np.ndarray:
+        """Return the part of the rows before with a margin as uncertain, of rows as the learner sees them, shape (n,).
+
+        It is that between the two best classes, of the best label, or of the first number.
+        """
+        task, n = self.task, seen.shape[0]
+        if task.several:
+            variances = self._top_variances(seen, self._scores(seen))
+        else:
+            by_output = task.variances_by_output(self._variances(seen)).reshape(n, -1)
+            if by_output.shape[1] == 0:
+                return np.ones(n)
+            best = task.by_output(self._scores(seen)).argmax(axis=1) if task.multilabel else 0
+            variances = by_output[np.arange(n), best]
+        return novelty.p_values(self.state[VARIANCES], variances)
 
     @property
     def targets(self) -> Targets:

@@ -35,8 +35,8 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores
-FORMAT = 9
+# conformal scores, 9 had no variances of margins
+FORMAT = 10
 WITHOUT_VIEWS = 3  # of topic models, which need nothing later
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"

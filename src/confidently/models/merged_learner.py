@@ -11,7 +11,9 @@ from ..covariances.state import Size
 from ..covariances.table import make_covariance
 from ..learner.learner import Learner
 from ..printable import PrintableError
+from ..tasks import novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from ..wording import counted
 from .gaussian import Gaussian, nonnegative
 from .merged_origins import merged_calibration, moved, posterior, started
@@ -60,6 +62,7 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
     state["calibration"][:] = merged_calibration(parts, base, last)
     state[CONFORMAL][:] = settings.task.merged_conformal([part.conformal for part in parts], base.conformal)
+    state[VARIANCES][:] = novelty.merged([part.variances for part in parts], base.variances)
     return Learner(settings, space.n_classes, space.width, device=parts[0].learner.device, state=state)
 
 

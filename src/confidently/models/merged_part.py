@@ -11,6 +11,7 @@ from ..covariances.covariance import Placement
 from ..covariances.settings import Settings
 from ..learner.learner import Learner
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from .gaussian import Gaussian
 
 
@@ -132,6 +133,11 @@ class Part:
         """The conformal scores in the merged learner's shape; classes unknown to this one have none."""
         own, space = self.learner.state[CONFORMAL], self.space
         return space.settings.task.placed_conformal(own, self.classes, space.n_classes)
+
+    @property
+    def variances(self) -> np.ndarray:
+        """How uncertain margins were."""
+        return self.learner.state[VARIANCES]
 
     # --- the Gaussian without scales ---------------------------------------------------------------------------------
 

@@ -25,8 +25,9 @@ from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from ..tasks import conformal, intervals
+from ..tasks import conformal, intervals, novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from ..tasks.table import BINARY
 from ..views.center import Center
 from ..views.view import View
@@ -228,7 +229,8 @@ class Model(SavedModel):
             return _packed(learner)
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
-        return _without_prior(learner.state, learner.task.initial_conformal(learner.n_classes)) | own
+        prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
+        return _without_prior(learner.state, prior) | own
 
     def check_values(self) -> None:
         for part in parts_of(self.learner):
@@ -241,6 +243,8 @@ class Model(SavedModel):
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
         """Return the learner of a header and packed arrays; an error if they do not fit."""
         regression = header.kind == REGRESSION
+        if header.format == 9 and not regression:
+            arrays = _with_best_scores(arrays)
         return (
             _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
         )
@@ -274,7 +278,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         raise ValueError("members that learn what others leave of numbers must come after these")
     shapes = kind.shapes(len(members), n_classes, sum(rests))
     if CONFORMAL in shapes:
-        arrays = _with_prior(arrays, (intervals if regression else conformal).untrained(n_classes))
+        arrays = _with_prior(arrays, {CONFORMAL: (intervals if regression else conformal).untrained(n_classes)})
     mixture = checked_arrays(kind.upgraded(arrays), shapes)
     names, multiclass = zip(*((saved["name"], saved["multiclass"]) for saved in header.members), strict=True)
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
@@ -299,23 +303,39 @@ def _is_of_rows(view: View) -> bool:
 
 def _packed(learner: Learner) -> State:
     packed, view = learner.covariance.packed(learner.without_view(learner.state), learner.width), learner.view
-    packed = _without_prior(packed, learner.task.initial_conformal(learner.n_classes))
+    packed = _without_prior(packed, _untrained(learner))
     return packed if view is None else packed | view.packed(learner.state, learner.n_features)
 
 
-def _without_prior(arrays: State, prior: np.ndarray) -> State:
-    """Return arrays whose conformal scores lack the numbers that they begin with, if that saves space."""
-    scores = arrays.get(CONFORMAL)
-    if scores is None:
-        return arrays
-    return arrays | without_base(CONFORMAL, scores, prior)
+def _untrained(learner: Learner) -> State:
+    """Return what a learner has counted before the first row, and earlier files lack."""
+    return {CONFORMAL: learner.task.initial_conformal(learner.n_classes), VARIANCES: novelty.untrained()}
 
 
-def _with_prior(arrays: State, prior: np.ndarray) -> State:
-    """Return arrays with the conformal scores, of which files of format 8 or before have none."""
-    if CONFORMAL + PLACES in arrays:
-        put_places(prior, arrays, CONFORMAL)
-    return {CONFORMAL: prior} | arrays
+def _without_prior(arrays: State, prior: State) -> State:
+    """Return arrays of which some lack the numbers that they begin with, if that saves space."""
+    for name in (name for name in prior if name in arrays):
+        arrays = arrays | without_base(name, arrays[name], prior[name])
+    return arrays
+
+
+def _with_prior(arrays: State, prior: State) -> State:
+    """Return arrays with all of these numbers."""
+    for name in prior:
+        if name + PLACES in arrays:
+            put_places(prior[name], arrays, name)
+    return prior | arrays
+
+
+def _with_best_scores(arrays: State) -> State:
+    """Return arrays of a file of format 9 with the scores of the most probable classes, none of which was counted."""
+    found, before = dict(arrays), conformal.BEST  # where the next numbers were
+    for name in (name for name in arrays if name.rpartition(".")[2] == CONFORMAL):
+        if (places := found.get(name + PLACES)) is None:
+            found[name] = np.insert(found[name], before, conformal.no_counts())
+        else:
+            found[name + PLACES] = np.where(places >= before, places + conformal.COUNTS, places)
+    return found
 
 
 def _check_values(learner: Learner) -> None:
@@ -343,7 +363,7 @@ def _learner_of(header: dict[str, Any], arrays: State, regression: bool) -> Lear
     if "calibration" in arrays:
         before = arrays["calibration"]
         arrays = arrays | {"calibration": learner.task.upgraded_calibration(before, size.n_classes)}
-    arrays = _with_prior(arrays, learner.task.initial_conformal(size.n_classes))
+    arrays = _with_prior(arrays, _untrained(learner))
     file.require_memory_for(covariance.shapes(size, arrays))
     state = covariance.unpacked(arrays, size)
     own = checked_arrays(state, covariance.shapes(size, state))

@@ -57,6 +57,7 @@ WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
 PARK = ("park", {"enum": ["false", "true"], "default": "false"})
 SET = ("set", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
+NOVELTY = ("novelty", {"enum": ["false", "true"], "default": "false"})
 AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0})
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
@@ -66,7 +67,7 @@ HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 ROUTES = (
     Route(
         "POST", f"{MODEL}/predict", handlers.predict, "predict", m.PredictBody, (m.Prediction, m.Predictions),
-        (SET, MAX_RISK), lines="both",
+        (SET, MAX_RISK, NOVELTY), lines="both",
     ),
     Route("POST", f"{MODEL}/learn", handlers.learn, "learn", m.LearnBody, m.Receipt, (WAIT,), lines="both"),
     Route("POST", f"{MODEL}/labels", handlers.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK), lines="both"),

@@ -108,7 +108,7 @@ class Client:
 
     def predict(
         self, features: Mapping[str, Any], id: str | None = None, *, coverage: float | None = None,
-        max_risk: float | None = None,
+        max_risk: float | None = None, novelty: bool = False,
     ) -> dict[str, Any]:  # fmt: skip
         """Return the prediction of a row; with an id the row is stored, so that its label can follow.
 
@@ -122,9 +122,11 @@ class Client:
         max_risk : float, optional
             In (0, 1): ``abstain`` is then whether not to rely on the label, so that at most this fraction of the
             others is wrong.
+        novelty : bool
+            Whether ``novelty`` is asked for: a p-value, which is small for rows unlike all those learned.
         """
         body = {"features": features} | ({} if id is None else {"id": id})
-        return self._json("POST", _asking(coverage, max_risk), body)
+        return self._json("POST", _asking(coverage, max_risk, novelty), body)
 
     def learn(
         self, features: Mapping[str, Any], label: Any, id: str | None = None, weight: float = 1.0, wait: bool = False
@@ -146,13 +148,14 @@ class Client:
         return self._lines("/learn", ({"id": new_id()} | dict(row) for row in rows))
 
     def predict_many(
-        self, rows: Iterable[Mapping[str, Any]], *, coverage: float | None = None, max_risk: float | None = None
-    ) -> list[dict[str, Any]]:
+        self, rows: Iterable[Mapping[str, Any]], *, coverage: float | None = None, max_risk: float | None = None,
+        novelty: bool = False,
+    ) -> list[dict[str, Any]]:  # fmt: skip
         """Predict rows such as ``{"features": {...}}``; return a prediction or a problem for each.
 
         Rows with an ``"id"`` are stored, so that their labels can follow; the rest is as for :meth:`predict`.
         """
-        return self._lines(_asking(coverage, max_risk), rows)
+        return self._lines(_asking(coverage, max_risk, novelty), rows)
 
     def label_many(self, labels: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Send labels such as ``{"id": "m-17", "label": "spam"}``; return a receipt or a problem for each."""
@@ -202,9 +205,9 @@ class Client:
             pause = min(2 * pause, 2.0)
 
 
-def _asking(coverage: float | None, max_risk: float | None) -> str:
+def _asking(coverage: float | None, max_risk: float | None, novelty: bool) -> str:
     """Return the address of predictions with what is to be promised of them."""
-    asked = {"set": coverage, "max_risk": max_risk}
+    asked = {"set": coverage, "max_risk": max_risk, "novelty": "true" if novelty else None}
     return f"/predict?{urlencode({name: value for name, value in asked.items() if value is not None})}".rstrip("?")
 
 

@@ -309,6 +309,16 @@ def promises(hosted: Hosted, answers: Sequence[Answer], asked: Promises) -> Requ
     return Request(work)
 
 
+def novelty(hosted: Hosted, rows: Sequence[Question]) -> Request:
+    """Return a question about rows, answered with the p-value of each as one of those learned."""
+
+    def work(log: EventLog, request: Request) -> list[float]:
+        hosted.check_working()
+        return hosted.model.novelty([row.features for row in rows])
+
+    return Request(work)
+
+
 def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
     """Return a request to store predictions with ids, answered with an ``Answer`` or a ``Problem`` for each.
 

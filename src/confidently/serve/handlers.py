@@ -68,7 +68,8 @@ async def predict(call: Call) -> Sendable:
 
 def _promises(call: Call) -> Promises:
     """Return what is to be promised of predictions."""
-    asked = Promises(call.fraction("set"), call.fraction("max_risk"))
+    novelty = call.choice("novelty", ("false", "true")) == "true"
+    asked = Promises(call.fraction("set"), call.fraction("max_risk"), novelty)
     call.hosted.model.check_promises(asked)
     return asked
 
@@ -106,10 +107,11 @@ async def _predicted(
             one if isinstance(one, Problem) else m.Prediction(row.id, *one)
             for row, one in zip(rows, found, strict=True)
         ]
-    more = iter(await call.ask(examples.promises(hosted, _good(found), asked)))
+    more = _filled(found, await call.ask(examples.promises(hosted, _good(found), asked)))
+    novelty = await call.ask(examples.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
     return [
-        one if isinstance(one, Problem) else m.Prediction(row.id, *one, **next(more))
-        for row, one in zip(rows, found, strict=True)
+        one if isinstance(one, Problem) else m.Prediction(row.id, *one, **own, novelty=p)
+        for row, one, own, p in zip(rows, found, more, novelty, strict=True)
     ]
 
 

@@ -45,7 +45,8 @@ class Prediction(Struct):
     """What the model says of a row. ``ask``: the margin is within one standard deviation of zero.
 
     With ``?set=``, ``set`` has the classes that cannot be excluded, the most probable first; with ``?max_risk=``,
-    ``abstain`` is whether the label should not be relied on.
+    ``abstain`` is whether the label should not be relied on. With ``?novelty=true``, ``novelty`` is a p-value, which is
+    small for rows unlike all those learned.
     """
 
     id: str | None
@@ -56,6 +57,7 @@ class Prediction(Struct):
     ask: bool
     set: list[int | str] | UnsetType = UNSET
     abstain: bool | UnsetType = UNSET
+    novelty: float | UnsetType = UNSET
 
 
 SCHEMAS = "#/components/schemas/"

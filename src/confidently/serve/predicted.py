@@ -45,10 +45,21 @@ class Answer(NamedTuple):
 
 
 class Promises(NamedTuple):
-    """What is promised of predictions: the coverage of their sets, and the risk of those that are relied on."""
+    """What is promised of predictions.
+
+    Attributes
+    ----------
+    coverage : float, optional
+        Of their sets.
+    risk : float, optional
+        Of those that are relied on.
+    novelty : bool
+        Whether they have p-values of rows as some of those learned.
+    """
 
     coverage: float | None = None
     risk: float | None = None
+    novelty: bool = False
 
     def of(self, answers: Sequence[Answer], names: Sequence[Any], learned: ConformalSets) -> list[dict[str, Any]]:
         """Return for each prediction its ``set``, of classes by name, and whether to ``abstain``, if asked for."""

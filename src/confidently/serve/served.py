@@ -310,16 +310,31 @@ class ServedModel:
 
     def answers(self, lines: Sequence[bytes]) -> list[Answer]:
         """Return what the model says of rows without labels."""
-        batch, learner = self._questions.batch(lines), self.stream.learner
+        batch = self._questions.batch(lines)
         if not self._has_begun:
             return [Answer(None, {}, 0.0, 0.0, True)] * len(batch)
+        answering = self._ready()
+        margin, variance, probability = answering.learner.margins_and_probabilities(
+            answering.matrix(batch), self._calibration
+        )
+        return answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)
+
+    def novelty(self, lines: Sequence[bytes]) -> list[float]:
+        """Return the p-values of rows as some of those learned."""
+        if not self._has_begun:
+            return [1.0] * len(lines)
+        answering = self._ready()
+        found: list[float] = answering.learner.novelty(answering.matrix(self._questions.batch(lines))).tolist()
+        return found
+
+    def _ready(self) -> StreamPredictor:
+        """Return what answers questions until more rows are learned."""
+        learner = self.stream.learner
         if self._answering is None:
             learner = copy(learner)  # which may get a feature for all those that are not known
             learner.state = dict(learner.state)
             self._answering = StreamPredictor(learner)
-        learner, matrix = self._answering.learner, self._answering.matrix(batch)
-        margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
-        return answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)
+        return self._answering
 
     @property
     def _has_begun(self) -> bool:
@@ -334,7 +349,7 @@ class ServedModel:
 
     def check_promises(self, asked: Promises) -> None:
         """Raise a ``Problem`` if the model cannot promise what is asked for."""
-        names = [name for name, value in zip(("set", "max_risk"), asked, strict=True) if value is not None]
+        names = [name for name, value in zip(("set", "max_risk", "novelty"), asked, strict=True) if value]
         if names and self._calibration is None:
             raise Problem("invalid-parameter", f'{names[0]}: the model has "calibration": "none", so nothing is known')
         if asked.risk is not None and self.stream.learner.task.multilabel:

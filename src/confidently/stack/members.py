@@ -15,7 +15,9 @@ from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
+from ..tasks import novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.first_values import FirstValues
@@ -392,6 +394,24 @@ class Members(Racing):
         learners[0].check_width(X)
         cores = [(one.covariance.row_scorer(one.state), one.state) for one in learners]
         return _core.score_row([] if view is None else view.steps, cores, X, group, scores)
+
+    def novelty(self, X: _core.Matrix) -> np.ndarray:
+        """Return the p-value of every row as one of those before, shape (n,)."""
+        found = np.ones((len(self.members), X.shape[0]))
+        gaussian = [k for k, member in enumerate(self.members) if isinstance(member, Learner)]
+
+        def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
+            member = self.members[k]
+            if isinstance(member, Learner):
+                found[k, rows] = member.rarity_of(seen)
+
+        self._ask(X, fill)
+        rows = max(novelty.rows(self.members[k].state[VARIANCES]) for k in gaussian)
+        return novelty.combined(self._conformity(X), list(found[gaussian]), rows)
+
+    def _conformity(self, X: _core.Matrix) -> np.ndarray | None:
+        """Return the p-values of the classes that rows conform to most, if rows have one class each."""
+        return None
 
     # --- counts ---------------------------------------------------------------------------------------------------
 

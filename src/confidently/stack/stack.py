@@ -157,6 +157,12 @@ class Stack(Members):
         """Return class numbers, shape (n,): the most probable classes; a stack has one ``method`` of probabilities."""
         return self.decided(self.decision(X), None)
 
+    def _conformity(self, X: _core.Matrix) -> np.ndarray | None:
+        if self.task.multilabel:
+            return None
+        found: np.ndarray = self.conformal.conformity(self.probabilities(X))
+        return found
+
     def decided(self, scores: np.ndarray | None, probabilities: np.ndarray | None) -> np.ndarray:
         """Return the numbers of the most probable classes by their scores."""
         assert scores is not None  # as decides_by_probability says

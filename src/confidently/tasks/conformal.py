@@ -15,7 +15,7 @@ from .. import _core
 from ..rules.ranges import Range
 
 CONFORMAL = "conformal"  # the entry of a state
-SCORES, MARTINGALE, ANSWERS, MISTAKES, OWN_LEVELS, CLASSES = _core.conformal_places()
+SCORES, MARTINGALE, ANSWERS, MISTAKES, BEST, OWN_LEVELS, CLASSES = _core.conformal_places()
 BINS = _core.conformal_bins
 FIRST_BIN = 3 + BINS // 8  # after what a row adds, the sum, the rows so far, and sums of groups of bins
 COUNTS = FIRST_BIN + BINS
@@ -37,6 +37,11 @@ def untrained(classes: int) -> np.ndarray:
     state = np.zeros(size(classes))
     _core.conformal_begin(state, classes)
     return state
+
+
+def no_counts() -> np.ndarray:
+    """Return counts without rows."""
+    return untrained(0)[BEST : BEST + COUNTS]
 
 
 def none_of(state: np.ndarray) -> np.ndarray:
@@ -73,6 +78,24 @@ def settled(own: np.ndarray) -> np.ndarray:
     return found
 
 
+def learned_late(
+    own: np.ndarray, predicted: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: np.ndarray | None
+) -> np.ndarray:
+    """Return the scores after rows whose labels came long after their predictions; levels stay as they are.
+
+    Parameters
+    ----------
+    own : array
+    predicted : float64 array of shape (n, classes)
+        The probabilities of classes as they were predicted.
+    labels, start, weight : array
+        As :meth:`confidently.learner.learner.Learner.learn` takes them.
+    """
+    found = own.copy()
+    _core.conformal_learn_late(found, np.ascontiguousarray(predicted), labels, start, weight)
+    return found
+
+
 def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """Return the scores of learners whose training continued from a base, of the same classes.
 
@@ -84,20 +107,25 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     levels = [slice(start, start + LEVELS) for start in (0, OWN_LEVELS)]
     for own in levels:
         found[own] = states[:, own].mean(axis=0)
-    starts = [SCORES, ANSWERS, MISTAKES, *range(CLASSES, base.size, COUNTS)]
+    starts = [SCORES, ANSWERS, MISTAKES, BEST, *range(CLASSES, base.size, COUNTS)]
     for start in starts:
-        counts = states[:, start : start + COUNTS]
-        rows = np.delete(counts, [0, 2], axis=1) / counts[:, :1]
-        total = rows.sum(axis=0)
-        part = rows[:, 0].max() / total[0] if total[0] > 0 else 0.0
-        seen = base[start + 2] + (counts[:, 2] - base[start + 2]).sum()
-        found[start : start + COUNTS] = [1.0, part * total[0], seen, *(part * total[1:])]
+        own = slice(start, start + COUNTS)
+        found[own] = merged_counts(states[:, own], base[own])
     martingale = slice(MARTINGALE, ANSWERS)
     found[martingale] = none_of(base)[martingale]
     alarms = MARTINGALE + ALARMS
     found[alarms] = base[alarms] + (states[:, alarms] - base[alarms]).sum()
     found[MARTINGALE + QUIET] = states[:, MARTINGALE + QUIET].min()
     return found
+
+
+def merged_counts(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
+    """Return the counts of all, shape (bins,), of those of learners, shape (learners, bins), that began with a base."""
+    rows = np.delete(counts, [0, 2], axis=1) / counts[:, :1]
+    total = rows.sum(axis=0)
+    part = rows[:, 0].max() / total[0] if total[0] > 0 else 0.0
+    seen = base[2] + (counts[:, 2] - base[2]).sum()
+    return np.array([1.0, part * total[0], seen, *(part * total[1:])])
 
 
 def values(state: np.ndarray) -> Values:
@@ -146,6 +174,11 @@ class ConformalSets:
         self._state = state
 
     @property
+    def classes(self) -> int:
+        """How many classes, or labels, have scores."""
+        return (self._state.size - CLASSES) // COUNTS
+
+    @property
     def rows(self) -> float:
         """The rows that count: those before, of which old ones count less."""
         gain, total = self._state[SCORES : SCORES + 2]
@@ -191,6 +224,12 @@ class ConformalSets:
         """
         found = np.zeros(probabilities.shape)
         _core.conformal_p_values(self._state, np.ascontiguousarray(probabilities, np.float64), by_class, found)
+        return found
+
+    def conformity(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return the part of the rows before whose most probable class had less than a row's, shape (n,)."""
+        found, best = np.empty(len(probabilities)), np.ascontiguousarray(probabilities.max(axis=1), np.float64)
+        _core.conformal_conformity(self._state, self.classes, best, found)
         return found
 
     def sets(self, probabilities: np.ndarray, coverage: float, by_class: bool) -> np.ndarray:

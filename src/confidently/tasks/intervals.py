@@ -85,6 +85,13 @@ class ConformalIntervals:
         """Rows since the last alarm, or since the first row."""
         return int(self._state[:, MARTINGALE + QUIET].min())
 
+    @property
+    def last_alarm(self) -> int | None:
+        """The row of the last alarm, from 1 and of those learned; None: there was none."""
+        doubted = self._state[self._state[:, MARTINGALE + ALARMS] > 0]
+        rows = doubted[:, AT_MEAN + 1] - doubted[:, MARTINGALE + QUIET]
+        return int(rows.max()) if len(rows) else None
+
     def tails(self, coverage: float) -> np.ndarray:
         """Return the probabilities below and above an interval, as changed by misses, shape (numbers, 2)."""
         tail = 0.5 * (1.0 - coverage)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -32,6 +33,11 @@ NAMES = {
     "hamming_loss": "Hamming loss",
     "ranking_loss": "ranking loss",
 }
+GROUP_MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {  # their names and texts
+    "error": ("error", percent), "subset_accuracy": ("exact sets", percent), "mae": ("MAE", digits),
+    "coverage": ("coverage", percent), "mean_size": ("size of sets", "{:.2f}".format),
+    "mean_width": ("mean width", digits),
+}  # fmt: skip
 UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
 
 
@@ -39,7 +45,7 @@ EXAMPLES = (
     "confidently evaluate spam.cw new.jsonl",
     "confidently evaluate spam.cw new.jsonl --abstain 0.9 --risk-coverage",
     "confidently evaluate spam.cw new.jsonl --set 0.9 --max-risk 0.01",
-    "confidently evaluate price.cw clicks.csv",
+    "confidently evaluate price.cw clicks.csv --by device",
 )
 
 
@@ -62,6 +68,12 @@ EXAMPLES = (
     "size.",
     "Also measure predict --max-risk: the fraction of the rows that are predicted, and their error.",
 )
+@click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Also show rows, error and what --set measures for each value of this column; above 64 values, for the "
+    "others together.",
+)
 @new_data_options
 @new_missing_label_option
 @plot_option
@@ -73,7 +85,9 @@ def evaluate(
     abstain: float | None,
     risk_coverage: bool,
     set: float | None,
+    set_together: bool,
     max_risk: float | None,
+    by: str | None,
     plot: str | None,
     quiet: bool,
     as_json: bool,
@@ -96,11 +110,11 @@ def evaluate(
     for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
         if is_used:
             check_one_class(option, model.learner.task)
-    check_promises(set, max_risk, model)
+    check_promises(set, not set_together, max_risk, model)
     from ..output.measures import Wanted, evaluate_model
 
     with reported():
-        wanted = Wanted(abstain, risk_coverage, set, max_risk)
+        wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
         result, curve = evaluate_model(model, data, wanted, quiet=quiet, **opening_of(options))
     if plot and curve is not None:
         from ..output.plots import plot_risk_coverage, save_plot
@@ -137,7 +151,8 @@ def _text(result: dict[str, Any], plot: str | None) -> str:
             *(ends if found["lowest"] is not None else []),
             ["mean size of sets", f"{found['mean_size']:.2f}"],
         ]
-    parts = [table(rows) + _unknown_text(result["unknown_classes"]), _class_table(result["classes"])]
+    parts = [table(rows) + _unknown_text(result["unknown_classes"]), *_groups_text(result)]
+    parts.append(_class_table(result["classes"]))
     if "risk_coverage" in result:
         parts.insert(1, _risk_coverage_table(result))
     if "confusion" in result and len(result["classes"]) <= MAX_CONFUSION:
@@ -152,16 +167,29 @@ def _text(result: dict[str, Any], plot: str | None) -> str:
 def _numbers_text(result: dict[str, Any]) -> str:
     interval = result["interval"]
     name = f"{100 * interval['probability']:g} % intervals"
-    return table(
-        [
-            ["rows", f"{result['rows']:,}"],
-            ["RMSE", digits(result["rmse"])],
-            ["MAE", digits(result["mae"])],
-            ["R2", "-" if result["r2"] is None else f"{result['r2']:.4f}"],
-            [f"coverage of {name}", percent(interval["coverage"])],
-            [f"mean width of {name}", digits(interval["mean_width"])],
-        ]
-    )
+    rows = [
+        ["rows", f"{result['rows']:,}"],
+        ["RMSE", digits(result["rmse"])],
+        ["MAE", digits(result["mae"])],
+        ["R2", "-" if result["r2"] is None else f"{result['r2']:.4f}"],
+        [f"coverage of {name}", percent(interval["coverage"])],
+        [f"mean width of {name}", digits(interval["mean_width"])],
+    ]
+    return "\n\n".join([table(rows), *_groups_text(result)])
+
+
+def _groups_text(result: dict[str, Any]) -> list[str]:
+    """Return a table of the measures by the value of a column, if there are any."""
+    if "by" not in result:
+        return []
+    first, *_ = groups = result["by"]["groups"]
+    names = [name for name in GROUP_MEASURES if name in first]
+    lines = [
+        ["others" if one["value"] is None else one["value"] or "-", f"{one['rows']:,}",
+         *("-" if one[name] is None else GROUP_MEASURES[name][1](one[name]) for name in names)]
+        for one in groups
+    ]  # fmt: skip
+    return [table([[result["by"]["column"], "rows", *(GROUP_MEASURES[name][0] for name in names)], *lines])]
 
 
 def _risk_coverage_table(result: dict[str, Any]) -> str:

@@ -10,10 +10,13 @@ from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
 from ..options.predictions import (
+    NOVELTY,
+    check_calibrated,
     check_kind,
     check_predictions,
     check_promises,
     interval_option,
+    novelty_option,
     prediction_options,
     promise_options,
     requested,
@@ -40,6 +43,7 @@ EXAMPLES = (
     "predictions is wrong.",
 )
 @interval_option
+@novelty_option
 @new_data_options
 def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """Predict the class or, with a regression model, the number of every row.
@@ -56,5 +60,7 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
 
     model = load_predictor(model_path, data)
     check_kind(options, model.learner.task)
-    check_promises(wanted.coverage, wanted.max_risk, model)
+    check_promises(wanted.coverage, wanted.by_class, wanted.max_risk, model)
+    if NOVELTY in wanted.numbers:
+        check_calibrated("--novelty", model)
     write_predictions(predictions_of(model, wanted), data, options, **opening_of(options))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ...tasks.task import Task
 
 JSON_FORMAT = "jsonl"  # of --json
-NUMBERS = ("proba", "margin", "std", "variance")  # in the order of their columns
+NOVELTY = "novelty"
+NUMBERS = ("proba", "margin", "std", "variance", NOVELTY)  # in the order of their columns
 FOR_CLASSES = ("proba", "margin", "variance", "ranking", "top", "abstain", "set", "max_risk")
 TOPIC = "topic"  # the columns of a topic model with the topics' proportions
 
@@ -49,16 +50,27 @@ class Requested:
     interval: float | None = None
     coverage: float | None = None
     max_risk: float | None = None
+    by_class: bool = True
 
 
 def promise_options(set_help: str, risk_help: str) -> Callable[[Any], Any]:
     """Return the options that ask for sets of classes, and for answers of which few are wrong."""
     return adding([
         click.option("--set", type=PROBABILITY, help=set_help),
+        click.option(
+            "--set-together",
+            is_flag=True,
+            help="With --set: cover rows of all classes together, not those of each class, by smaller sets.",
+        ),
         click.option("--max-risk", type=PROBABILITY, help=risk_help),
     ])  # fmt: skip
 
 
+novelty_option = click.option(
+    "--novelty",
+    is_flag=True,
+    help="Add a p-value, which is small for rows unlike all those of training.",
+)
 interval_option = click.option(
     "--interval",
     type=PROBABILITY,
@@ -136,16 +148,24 @@ def check_one_class(option: str, task: Task) -> None:
         raise click.UsageError(f"{option} needs a model of one class per row; this model is multilabel")
 
 
-def check_promises(coverage: float | None, max_risk: float | None, model: Model) -> None:
+def check_promises(coverage: float | None, by_class: bool, max_risk: float | None, model: Model) -> None:
     """Reject ``--set`` and ``--max-risk`` for a model that has not learned how often its predictions are right."""
+    if coverage is None and not by_class:
+        raise click.UsageError("--set-together is about the sets of --set; use both")
     asked = {"--set": coverage is not None, "--max-risk": max_risk is not None}
     task, given = model.learner.task, [option for option, is_used in asked.items() if is_used]
     if given and task.regression:
         raise click.UsageError(f"{given[0]} needs a classifier; this model predicts numbers")
     if max_risk is not None:
         check_one_class("--max-risk", task)
-    if given and model.calibration is None:
-        raise click.UsageError(f"{given[0]} needs a calibration, which --calibration none leaves out; train with it")
+    if given:
+        check_calibrated(given[0], model)
+
+
+def check_calibrated(option: str, model: Model) -> None:
+    """Reject an option for a model that has not learned how good its predictions are."""
+    if model.calibration is None:
+        raise click.UsageError(f"{option} needs a calibration, which --calibration none leaves out; train with it")
 
 
 def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Requested:
@@ -155,10 +175,12 @@ def requested(options: dict[str, Any], further: tuple[str, ...] = ()) -> Request
         raise click.UsageError(f"--keep: empty column name, got {','.join(keep)!r}; use names separated by commas")
     if twice := [name for name in keep if keep.count(name) > 1]:
         raise click.UsageError(f"--keep: duplicate column {twice[0]!r}; name each column once")
-    numbers = frozenset([*further, *(name for name in NUMBERS if options[name])])
+    numbers = frozenset([*further, *(name for name in NUMBERS if options.get(name))])
     ranking = options["ranking"] or options["top"] is not None
-    more = (options.get(name) for name in ("interval", "set", "max_risk"))
-    return Requested(numbers, ranking, options["top"], options["abstain"], keep, *more)
+    return Requested(
+        numbers, ranking, options["top"], options["abstain"], keep, options.get("interval"), options.get("set"),
+        options.get("max_risk"), not options.get("set_together"),
+    )  # fmt: skip
 
 
 def check_kind(options: dict[str, Any], task: Task) -> None:

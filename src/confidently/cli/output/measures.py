@@ -16,6 +16,7 @@ from ...evaluation.metrics import (
     MIN_SCORED_PROBABILITY,
     AbstentionMetrics,
     ClassMetrics,
+    GroupMetrics,
     LabelMetrics,
     RegressionMetrics,
     SetMetrics,
@@ -40,7 +41,9 @@ class Wanted(NamedTuple):
     abstain: float | None = None
     by_coverage: bool = False
     coverage: float | None = None
+    by_class: bool = True
     max_risk: float | None = None
+    by: str | None = None
 
 
 def evaluate_model(
@@ -51,8 +54,11 @@ def evaluate_model(
     ``opening`` goes to :func:`open_for`, except for
     ``quiet``; with ``quiet=False`` progress is reported.
     """
+    if wanted.by is not None:
+        opening["keep"] = (wanted.by,)
     if model.learner.task.regression:
-        return _number_metrics(model, paths, **opening).result(), None
+        groups = _groups(wanted)
+        return _number_metrics(model, paths, groups, **opening).result() | _group_result(wanted, groups), None
     if model.learner.task.multilabel:
         return _evaluate_labels(model, paths, wanted, opening), None
     return _evaluate(model, paths, wanted, opening)
@@ -82,28 +88,36 @@ def _one_number(model: Model) -> Any:
     return model.learner
 
 
-def _number_metrics(model: Model, paths: Sequence[str], quiet: bool = True, **opening: Any) -> RegressionMetrics:
+def _number_metrics(
+    model: Model, paths: Sequence[str], groups: GroupMetrics | None = None, quiet: bool = True, **opening: Any
+) -> RegressionMetrics:
     metrics, learner, answering = RegressionMetrics(COVERAGE), _one_number(model), model.predictor()
     calibrated = model.calibration is not None
     with open_for(model, paths, **model.learner.task.reading, **opening) as stream:
         for batch in reported_batches(stream, quiet):
             assert batch.targets is not None
             found = learner.number_distribution(answering.matrix(batch))
-            metrics.add(batch.targets, found.mean[:, 0], learner.intervals(found, COVERAGE, calibrated)[:, 0])
+            mean, limits = found.mean[:, 0], learner.intervals(found, COVERAGE, calibrated)[:, 0]
+            metrics.add(batch.targets, mean, limits)
+            if groups is not None:
+                (low, high), error = limits.T, np.abs(batch.targets - mean)
+                inside = (low <= batch.targets) & (batch.targets <= high)
+                groups.add(_values(batch), {"mae": error, "coverage": inside, "mean_width": high - low})
     return metrics
 
 
 def _evaluate(
     model: Model, paths: Sequence[str], wanted: Wanted, opening: dict[str, Any]
 ) -> tuple[dict[str, Any], RiskCoverage | None]:
-    metrics, sets, abstaining = (
+    metrics, sets, abstaining, groups = (
         ClassMetrics(len(model.classes)),
         _set_metrics(model, wanted),
         _abstaining(model, wanted),
+        _groups(wanted),
     )
     binary, scores, truths, right, certain = model.learner.task.binary, [], [], [], []
     unknown: Counter[Any] = Counter()
-    for _, truth, score, predicted, probabilities in _answered(model, paths, unknown, **opening):
+    for batch, truth, score, predicted, probabilities in _answered(model, paths, unknown, **opening):
         metrics.add(truth, predicted, probabilities)
         probability = probabilities[np.arange(len(predicted)), predicted]
         if binary:
@@ -111,9 +125,14 @@ def _evaluate(
             truths.append(truth[truth >= 0] == 1)
         for one in abstaining.values():
             one.add(truth == predicted, probability)
+        measured = {"error": truth != predicted}
         if sets is not None:
             known = truth[:, None] == np.arange(len(model.classes))
-            sets.add(_sets(model, probabilities, sets), known, (truth < 0).astype(np.int64))
+            found = _sets(model, probabilities, wanted)
+            sets.add(found, known, (truth < 0).astype(np.int64))
+            measured |= _measured_sets(found, known)
+        if groups is not None:
+            groups.add(_values(batch), measured)
         if wanted.by_coverage:
             right.append(truth == predicted)
             certain.append(probability)
@@ -137,18 +156,25 @@ def _evaluate(
     order = sorted_numbers(model.classes)
     confusion = metrics.confusion[np.ix_(order, order)].tolist()
     listed = {"unknown_classes": _by_rows(unknown), "classes": _by_class(model, metrics, sets), "confusion": confusion}
-    return result | _set_result(sets) | listed, curve
+    return result | _set_result(sets) | _group_result(wanted, groups) | listed, curve
 
 
 def _evaluate_labels(model: Model, paths: Sequence[str], wanted: Wanted, opening: dict[str, Any]) -> dict[str, Any]:
     metrics, names, sets = LabelMetrics(len(model.classes)), Counter[Any](), _set_metrics(model, wanted)
+    groups = _groups(wanted)
     for answers in _answered(model, paths, names, **opening):
         relevant, unknown = _relevant_labels(answers, len(model.classes))
         metrics.add(relevant, unknown, answers.scores, answers.predicted)
+        exact = (answers.predicted == relevant).all(axis=1) & (unknown == 0)
+        measured = {"subset_accuracy": exact}
         if sets is not None:
-            sets.add(_sets(model, answers.probabilities, sets), relevant, unknown)
+            found = _sets(model, answers.probabilities, wanted)
+            sets.add(found, relevant, unknown)
+            measured |= _measured_sets(found, relevant)
+        if groups is not None:
+            groups.add(_values(answers.batch), measured, {"coverage": relevant.sum(axis=1) + unknown})
     listed = {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics, sets)}
-    return metrics.result() | _set_result(sets) | listed
+    return metrics.result() | _set_result(sets) | _group_result(wanted, groups) | listed
 
 
 def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
@@ -159,13 +185,33 @@ def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
     return SetMetrics(wanted.coverage, len(model.classes))
 
 
-def _sets(model: Model, probabilities: np.ndarray, metrics: SetMetrics) -> np.ndarray:
-    found: np.ndarray = model.learner.conformal.sets(probabilities, metrics.coverage, by_class=True)
+def _sets(model: Model, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
+    found: np.ndarray = model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class)
     return found
 
 
 def _set_result(sets: SetMetrics | None) -> dict[str, Any]:
     return {} if sets is None else {"set": sets.result()}
+
+
+def _measured_sets(sets: np.ndarray, true: np.ndarray) -> dict[str, np.ndarray]:
+    """Return how many true classes or labels are in the set of each row, and its size."""
+    return {"coverage": (sets & true).sum(axis=1), "mean_size": sets.sum(axis=1)}
+
+
+def _groups(wanted: Wanted) -> GroupMetrics | None:
+    """Return the measures by the value of a column, if they are wanted."""
+    return None if wanted.by is None else GroupMetrics()
+
+
+def _values(batch: Batch) -> Sequence[str]:
+    """Return the column of a batch by which measures are grouped: the only one that is kept."""
+    [values] = batch.kept.values()
+    return list(values)
+
+
+def _group_result(wanted: Wanted, groups: GroupMetrics | None) -> dict[str, Any]:
+    return {} if groups is None else {"by": {"column": wanted.by, "groups": groups.result()}}
 
 
 def _abstaining(model: Model, wanted: Wanted) -> dict[str, AbstentionMetrics]:

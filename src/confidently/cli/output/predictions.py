@@ -12,7 +12,7 @@ import numpy as np
 from ...data.class_order import sorted_numbers
 from ...data.warning import warn
 from ...tasks.conformal import NO_ANSWERS
-from ..options.predictions import NUMBERS, TOPIC, Requested, check_one_class
+from ..options.predictions import NOVELTY, NUMBERS, TOPIC, Requested, check_one_class
 from .text import class_name
 
 if TYPE_CHECKING:
@@ -128,10 +128,18 @@ class NumberPredictions(Predictions):
     def _columns(self) -> Iterator[Column]:
         names = ["prediction", *(["std"] if "std" in self.requested.numbers else [])]
         names += ["lower", "upper"] if self.requested.interval is not None else []
-        return (Column(name, output, "number") for name in names for output in self.outputs)
+        yield from (Column(name, output, "number") for name in names for output in self.outputs)
+        if NOVELTY in self.requested.numbers:
+            yield Column(NOVELTY, None, "number")
 
     def _values(self, batch: Batch) -> list[Sequence[Any]]:
-        requested, matrix = self.requested, self.answering.matrix(batch)
+        matrix = self.answering.matrix(batch)
+        novelty = [self.learner.novelty(matrix)] if NOVELTY in self.requested.numbers else []
+        return [*self._numbers(matrix), *novelty]
+
+    def _numbers(self, matrix: Any) -> list[Sequence[Any]]:
+        """Return the columns of the numbers, of their deviations and of their intervals."""
+        requested = self.requested
         if "std" not in requested.numbers and requested.interval is None:
             return list(self.learner.numbers(matrix).T)
         found = self.learner.number_distribution(matrix)
@@ -211,6 +219,8 @@ class ClassPredictions(Predictions):
             numbers["margin"] = self.scores(inputs)
         if TOPIC in requested.numbers:
             numbers[TOPIC] = inputs
+        if NOVELTY in requested.numbers:
+            numbers[NOVELTY] = self.answering.learner.novelty(inputs)
         decided = self.decided(numbers["margin"], numbers.get("proba"))
         found = [self._predicted(decided, numbers.get("proba"))]
         ranking = self.task.ranked(numbers["margin"], decided)[:, : self.n_ranked] if requested.ranking else None
@@ -236,7 +246,7 @@ class ClassPredictions(Predictions):
 
     def _parts(self, name: str) -> list[str | None]:
         """What each column of this name is about."""
-        if self.task.binary and name != "proba":
+        if name == NOVELTY or (self.task.binary and name != "proba"):
             return [None]
         if self.requested.top is not None:
             return [f"top{k + 1}" for k in range(self.n_ranked)]
@@ -263,7 +273,7 @@ class ClassPredictions(Predictions):
 
     def _sets(self, proba: np.ndarray, coverage: float) -> list[list[Any]]:
         """Return the classes of the set of each row, the most probable first."""
-        inside = self.answering.learner.conformal.sets(proba, coverage, by_class=True)
+        inside = self.answering.learner.conformal.sets(proba, coverage, self.requested.by_class)
         ranked = np.argsort(-proba, axis=1, kind="stable")
         chosen = np.take_along_axis(inside, ranked, axis=1)
         return [[self.names[k] for k in row[own].tolist()] for row, own in zip(ranked, chosen, strict=True)]

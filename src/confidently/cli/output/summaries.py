@@ -41,7 +41,7 @@ def training_facts(model: Model, first: Counts, passes: int, seconds: float) -> 
         measured, of_classes = {**target_facts(learner), "rmse": first.rmse, "mae": first.mae}, {}
     else:
         measured = {"mistakes": first.mistakes, "error": first.error, "log_loss": first.mean_log_loss}
-        of_classes = {"classes": class_names(model), **alarm_facts(learner)}
+        of_classes = {"classes": class_names(model)}
     return {
         "rows": first.rows,
         "rows_learned": first.learned,
@@ -51,6 +51,7 @@ def training_facts(model: Model, first: Counts, passes: int, seconds: float) -> 
         **({"infeasible": counted_infeasible(learner)} if of_classes else {}),
         "task": learner.task.name,
         **of_classes,
+        **alarm_facts(learner),
         "features": learner.n_features,
         **learner_facts(learner),
         "rows_seen": learner.n_seen,
@@ -191,7 +192,7 @@ def drift_facts(learner: Any) -> list[dict[str, int | None]]:
 
 
 def alarm_facts(learner: Any) -> dict[str, int | None]:
-    """Return how often the order of rows was doubtful to a classifier, and since which row, as plain data."""
+    """Return how often the order of rows was doubtful, and since which row, as plain data."""
     return {"alarms": learner.conformal.alarms, "last_alarm": learner.conformal.last_alarm}
 
 
@@ -234,7 +235,7 @@ def model_facts(model: Model, path: str) -> dict[str, Any]:
     """Return what a classifier or a regression is and how it was trained."""
     learner = model.learner
     if "rmse" in learner.task.measures:
-        of_task = target_facts(learner)
+        of_task = target_facts(learner) | alarm_facts(learner)
     else:
         of_task = {
             "classes": class_names(model),

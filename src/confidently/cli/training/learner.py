@@ -171,7 +171,7 @@ class LearnerTraining(TrainingLoop):
     def _alarms(self) -> int:
         """Return how often the order of rows was doubtful."""
         learner = self.learner.learner
-        return learner.conformal.alarms if learner.n_seen and not self.task.regression else 0
+        return learner.conformal.alarms if learner.n_seen else 0
 
     def _mixture(self) -> dict[str, Any]:
         """Return the mixture of a stack as it is."""

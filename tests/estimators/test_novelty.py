@@ -1,0 +1,114 @@
+"""Rows unlike all before have small p-values, and others do not."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_wine, make_regression
+from sklearn.metrics import roc_auc_score
+
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load, merge
+from confidently.tasks import novelty
+from confidently.tasks.novelty import VARIANCES
+from tests.covariance_cases import serves
+from tests.tasks.test_novelty import counted, place
+
+CLASSIFIERS = [OnlineClassifier, AutoClassifier]
+REGRESSORS = [OnlineRegressor, AutoRegressor]
+
+
+def wine():
+    X, y = load_wine(return_X_y=True)
+    return (X - X.mean(axis=0)) / X.std(axis=0), y
+
+
+def labels_of(y):
+    return np.column_stack([y == 0, y > 0, y == 2]).astype(int)
+
+
+@pytest.mark.parametrize("covariance", ["diag", "full", "shared"])
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest", "softmax"])
+def test_variances_are_those_of_margins_before_labels_are_used(covariance, multiclass):
+    if not serves(covariance, multiclass):
+        pytest.skip("not served")
+    X, y = wine()
+    rule = "logistic" if multiclass == "softmax" else "arow"
+    model = OnlineClassifier(rule, covariance=covariance, multiclass=multiclass, view=None)
+    seen = []
+    for k in range(40):
+        if k:
+            seen.append(model.learner_.top_margins(model._matrix(X[k : k + 1]))[1].item())
+        else:
+            prior = OnlineClassifier(rule, covariance=covariance, multiclass=multiclass, view=None)
+            untrained = prior.partial_fit(X[:1], y[:1], classes=[0, 1, 2], sample_weight=[0.0])
+            seen.append(untrained.learner_.top_margins(untrained._matrix(X[:1]))[1].item())
+        model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1, 2] if k == 0 else None)
+    near = [place(v) % 1.0 for v in seen]
+    assert all(1e-6 < part < 1.0 - 1e-6 for part in near)  # none is where rounding would decide on its bin
+    np.testing.assert_allclose(model.learner_.state[VARIANCES], counted(seen)[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
+def test_p_values_of_rows_in_random_order_are_valid(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 5))
+    y = X[:, 0] + 0.3 * rng.normal(size=3000)
+    target = y if estimator in REGRESSORS else np.digitize(y, [-0.5, 0.5])
+    model = estimator().fit(X[:1500], target[:1500])
+    p = model.novelty(X[1500:])
+    assert ((p > 0.0) & (p <= 1.0)).all()
+    for level in (0.05, 0.1, 0.3):
+        assert (p < level).mean() < level + 0.02
+
+
+@pytest.mark.parametrize("estimator", [AutoClassifier, AutoRegressor, OnlineRegressor])
+def test_rows_far_from_all_are_new(estimator):
+    X, target = make_regression(1200, 6, noise=5.0, random_state=0)
+    y = target if estimator in REGRESSORS else (target > 0).astype(int)
+    model = estimator().fit(X, y)
+    assert model.novelty(50.0 * X[:100]).max() < 0.06 < np.quantile(model.novelty(X), 0.1)
+
+
+def test_a_class_that_training_had_not_is_new():
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(y))
+    X, y = X[rows], y[rows]
+    for left_out in (2, 6):
+        known = (np.arange(len(y)) < 1000) & (y != left_out)
+        model = AutoClassifier().fit(X[known], y[known])
+        assert roc_auc_score(y[1000:] == left_out, -model.novelty(X[1000:])) > 0.95
+
+
+def test_rows_of_label_sets_are_new_by_their_variances():
+    X, y = wine()
+    model = OnlineClassifier(view=None).fit(X, labels_of(y))
+    assert np.median(model.novelty(100.0 * X)) < 0.03 < np.median(model.novelty(X))
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
+def test_files_continue_and_merge(estimator, tmp_path):
+    X, y = wine()
+    parts = [estimator().fit(X[k::2], y[k::2]) for k in (0, 1)]
+    parts[0].save(tmp_path / "model.cw")
+    again = load(tmp_path / "model.cw")
+    assert np.array_equal(again.novelty(X), parts[0].novelty(X))
+    assert np.array_equal(again.partial_fit(X, y).novelty(X), parts[0].partial_fit(X, y).novelty(X))
+    if estimator is OnlineClassifier:
+        merged = merge(parts)
+        counts = novelty.merged([part.learner_.state[VARIANCES] for part in parts], novelty.untrained())
+        assert np.array_equal(merged.learner_.state[VARIANCES], counts)
+        assert ((merged.novelty(X) > 0.0) & (merged.novelty(X) <= 1.0)).all()
+
+
+@pytest.mark.parametrize("estimator", [OnlineClassifier, OnlineRegressor])
+def test_without_a_calibration_nothing_is_known(estimator):
+    X, y = wine()
+    model = estimator(calibration=None).fit(X, y)
+    with pytest.raises(ValueError, match=r"^novelty: calibration=None has calibrated nothing"):
+        model.novelty(X)
+
+
+def test_rows_are_checked():
+    X, y = wine()
+    model = OnlineClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="12 features"):
+        model.novelty(X[:, 1:])
+    assert model.novelty(X[:1]).shape == (1,)
