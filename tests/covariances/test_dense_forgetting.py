@@ -229,3 +229,9 @@ def test_a_row_that_fails_changes_nothing():
         model.partial_fit(np.vstack([X[150:], np.full((1, 110), np.inf)]), np.append(y[150:], 1))
     for name, array in before.items():
         np.testing.assert_array_equal(model.learner_.state[name], array, err_msg=name)
+
+
+def test_a_matrix_that_is_no_covariance_stays_as_it_is():
+    """A model file may hold one: training on does not fail."""
+    found = dense_forgetting.forgotten(-np.eye(3), 0.5, 1.0, NumpyArrays())
+    np.testing.assert_array_equal(found, -np.eye(3))
