@@ -108,7 +108,8 @@ class Matrices(Identity):
 
     def forget(self, keep: float) -> None:
         prior = np.eye(self.sigma.shape[-1]) / self.prior
-        self.sigma = np.linalg.inv(keep * np.linalg.inv(self.sigma) + (1 - keep) * prior)
+        sigma = np.linalg.inv(keep * np.linalg.inv(self.sigma) + (1 - keep) * prior)
+        self.sigma = (sigma + sigma.swapaxes(-1, -2)) / 2  # updates would not correct what is not symmetric
 
 
 class Full(Matrices):

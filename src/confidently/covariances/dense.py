@@ -350,8 +350,7 @@ class Dense(WeightCovariance):
         with crew() as threads:
             for k, matrices in enumerate(into):
                 d = into.shape[1] * used
-                sigma = np.array(matrices.reshape(d, d), dtype=REAL)
-                own = prior * float(state["folded"][k])
+                sigma, own = matrices.reshape(d, d).astype(REAL, copy=False), prior * float(state["folded"][k])
                 found = dense_forgetting.forgotten(sigma, kept / float(left[k]), own, NumpyArrays(threads))
                 matrices[:] = found.reshape(matrices.shape)
 

@@ -46,7 +46,10 @@ def kept(forget: float, aged: float) -> float:
 
 
 def forgotten(sigma: np.ndarray, kept: float, prior: float, arrays: NumpyArrays) -> np.ndarray:
-    """Return (kept sigma^-1 + (1 - kept) / prior)^-1 of a matrix, symmetric to the last bit; it may be sigma itself.
+    """Return (kept sigma^-1 + (1 - kept) / prior)^-1 of a matrix, symmetric to the last bit.
+
+    Only the lower triangle is read. On devices the triangles differ by rounding, which no update corrects, and which
+    would grow by 1/kept each time.
 
     With M = kept prior + (1 - kept) sigma, whose eigenvalues are those of neither sigma nor its inverse but between
     kept prior and prior, it is (sigma - (1 - kept) sigma M^-1 sigma) / kept.
@@ -54,6 +57,7 @@ def forgotten(sigma: np.ndarray, kept: float, prior: float, arrays: NumpyArrays)
     from scipy.linalg.blas import dtrsm  # imported here since SciPy is slow to import
     from scipy.linalg.lapack import dpotrf
 
+    sigma = np.tril(sigma) + np.tril(sigma, -1).T
     steps = math.ceil(math.log(kept) / math.log(MIN_KEPT))
     for _ in range(steps):
         one = kept ** (1.0 / steps)
