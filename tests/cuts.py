@@ -85,7 +85,7 @@ class Case:
             self.d = min(self.d, 12) if options["view"] in ("pairs", "bins") else self.d
             if options["view"] == "cosines" and self.task in ("three", "late", "labels"):
                 options["view"] = "standard"
-        if options["covariance"] == "diag" and self.random.random() < 0.3 and options["rule"] in ("arow", "probit"):
+        if options["rule"] != "pa1" and self.random.random() < 0.3:
             options["forget"] = 0.01
         options["passes"] = choose([1, 2], [0.8, 0.2])
         return options

@@ -283,7 +283,7 @@ def test_rules_lists_regression_rules_apart(ok):
     (("train", "{data}", "--regression", "--workers", "2", "--covariance", "kernel"), "kernel"),
     (("train", "{data}", "--regression", "--workers", "2", "--forget", "0.1"), "--forget: not supported on a cluster"),
     (("train", "{data}", "--classification", "--covariance", "auto"), "auto is for --regression"),
-    (("train", "{data}", "--regression", "--forget", "0.1"), "forget"),
+    (("train", "{data}", "--regression", "--forget", "1"), "forget"),
     (("train", "{classes}", "--init-model", "{model}"), "target 'x' is not a number"),
     (("predict", "{model}", "{data}", "--proba", "--top", "2"), "--proba, --top: the model predicts numbers"),
     (("predict", "{classifier}", "{classes}", "--interval", "0.9"), "--interval needs a regression model"),

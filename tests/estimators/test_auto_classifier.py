@@ -66,7 +66,7 @@ NARROW = [
     "logistic on standard without unit norm", "logistic with all covariances on standard without unit norm",
     "logistic on standard without unit norm, forget 0.1", "logistic on standard, forget 0.003", *PRODUCTS,
     "arow with all covariances on wide cosines", "arow with all covariances on medium cosines",
-    "logistic on medium cosines", "logistic on medium cosines, forget 0.03",
+    "logistic on medium cosines", "arow with all covariances on 100 cosines, forget 0.003",
     "arow with all covariances on narrow cosines",
 ]  # fmt: skip
 OF_MANY_ROWS = [

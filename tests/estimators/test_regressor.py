@@ -280,7 +280,7 @@ def test_invalid_input_is_refused_and_leaves_the_model():
         ({"covariance": "nonsense"}, "covariance: expected one of 'auto', 'diag'"),
         ({"calibration": "sometimes"}, "calibration: expected one of"),
         ({"passes": 0}, "passes must be an integer >= 1"),
-        ({"forget": 0.1}, 'forget is for covariance="diag"'),
+        ({"forget": 0.1, "covariance": "kernel"}, "forget needs a covariance of weights"),
     ):
         with pytest.raises(ValueError, match=message):
             OnlineRegressor(**options).fit(X, y)

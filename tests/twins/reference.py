@@ -65,6 +65,11 @@ class Identity:
         """Sigma^-1 <- keep Sigma^-1 + (1 - keep) prior^-1."""
         raise NotImplementedError
 
+    @staticmethod
+    def rows_to_forget(forget: float) -> float:
+        """Weight of the rows that are forgotten together."""
+        return 0.0
+
     def variances(self) -> np.ndarray:
         """The diagonal of Sigma, in the shape of the mean."""
         found = np.empty(self.shape)
@@ -92,10 +97,23 @@ class Diagonal(Identity):
         self.sigma = 1 / (keep / self.sigma + (1 - keep) / self.prior)
 
 
-class Full(Identity):
-    """All of Sigma: one matrix over all weights, or one per learner."""
+class Matrices(Identity):
+    """Sigma as matrices, from which rows take evidence away when it is half of it."""
 
     floored = True
+
+    @staticmethod
+    def rows_to_forget(forget: float) -> float:
+        return -np.log(2) / np.log1p(-forget)
+
+    def forget(self, keep: float) -> None:
+        prior = np.eye(self.sigma.shape[-1]) / self.prior
+        sigma = np.linalg.inv(keep * np.linalg.inv(self.sigma) + (1 - keep) * prior)
+        self.sigma = (sigma + sigma.swapaxes(-1, -2)) / 2  # updates would not correct what is not symmetric
+
+
+class Full(Matrices):
+    """All of Sigma: one matrix over all weights, or one per learner."""
 
     def __init__(self, *sizes_and_settings: Any) -> None:
         super().__init__(*sizes_and_settings)
@@ -119,10 +137,8 @@ class Full(Identity):
         self.sigma[learner] = scale * (self.sigma[learner] - zeta / (1 + zeta * (z @ q)) * np.outer(q, q))
 
 
-class Shared(Identity):
+class Shared(Matrices):
     """One matrix over the features for all columns: the mean of the precisions that they would have."""
-
-    floored = True
 
     def __init__(self, *sizes_and_settings: Any) -> None:
         super().__init__(*sizes_and_settings)
@@ -208,6 +224,7 @@ class ReferenceLearner:
             projection or ("moments" if rule == "probit" else "precision"),
         )  # fmt: skip
         self.n_seen = self.mistakes = self.infeasible = 0
+        self.aged = 0.0  # weight of the rows that are still to be forgotten
         self.updates = np.zeros(
             self.columns, dtype=int
         )  # independent learners: one per class; otherwise only the first counts
@@ -221,8 +238,10 @@ class ReferenceLearner:
                 self.mistakes += self._row(np.append(x, 1.0) if self.intercept else x, label, w)
                 self.n_seen += 1
                 self.total += self.mean
-                if self.forget:
-                    self.covariance.forget((1 - self.forget) ** w)
+                self.aged += w
+                if self.forget and self.aged >= self.covariance.rows_to_forget(self.forget):
+                    self.covariance.forget((1 - self.forget) ** self.aged)
+                    self.aged = 0.0
 
     def weights(self) -> np.ndarray:
         """The weights used for prediction, one row per column of the core."""

@@ -4,6 +4,8 @@
 covariance     (L, D, D) real    S, symmetric to the last bit
 pending        (L, P, D) real    rows U whose U'U is still to be subtracted from S
 pending_rows   (1,) int64        number of these rows
+aged           (1,) float64      only with forgetting: weight of the rows that are still to take evidence away
+                                 (:mod:`confidently.covariances.dense_forgetting`)
 =============  ================  ===================================================================================
 
 Sigma = scale (S - U'U). D is K F for a full joint covariance, otherwise F. P is the maximum number of updates per block
@@ -25,7 +27,7 @@ import numpy as np
 from .. import _core
 from ..memory import require_memory
 from ..rules.ranges import Range
-from . import normal_equations, open_block, triangles
+from . import dense_forgetting, normal_equations, open_block, triangles
 from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .dense_matrices import flushed_matrices, leading, leading_rows, rows_in_use, subtract_pending
 from .examples import Block, Examples, Progressive
@@ -57,10 +59,6 @@ class Dense(WeightCovariance):
     scoring_name = "identity"
     couples_features = True
     by_products = True
-    unsupported = {  # noqa: RUF012 (a mapping that is never written to)
-        "forget": 'forget is for covariance="diag"; with a full or shared covariance every row would cost a pass over '
-        'the whole matrix; use "diag", or forget=0'
-    }
 
     @classmethod
     def of(cls, settings: Settings) -> Covariance:
@@ -72,6 +70,8 @@ class Dense(WeightCovariance):
         """Return the number of rows per product, given the numbers of features (with the intercept) and columns."""
         size = self.matrix_size(self.settings, rows, columns)
         chosen = self.settings.rows_per_product or min(max(size // BLOCK_FRACTION, MIN_BLOCK), MAX_BLOCK)
+        if self.settings.forget:  # which ends a block
+            chosen = min(chosen, dense_forgetting.rows_at_a_time(self.settings.forget))
         return max(1, min(chosen, MAX_PAIRS * rows // max(size, 1)))
 
     @property
@@ -118,7 +118,7 @@ class Dense(WeightCovariance):
         }
         if normal_equations.applies(self.settings):
             found |= normal_equations.shapes(rows, columns, arrays, used)
-        return found
+        return found | ({"aged": ((1,), REAL)} if self.settings.forget else {})
 
     def add_entries(self, state: State, size: Size) -> None:
         super().add_entries(state, size)
@@ -128,6 +128,8 @@ class Dense(WeightCovariance):
         self._clear_pending(state, rows, columns)
         if normal_equations.applies(self.settings):
             state.update(normal_equations.grown(state, rows, columns))
+        if self.settings.forget:
+            state["aged"] = np.zeros(1)
 
     def _prior_matrices(self, state: State, rows: int, columns: int, dtype: str) -> np.ndarray:
         learners, d = len(state["scale"]), self.matrix_size(self.settings, rows, columns)
@@ -260,6 +262,8 @@ class Dense(WeightCovariance):
             yield "precision", state["precision"], within(MAX_PRECISION)
             yield "shift", state["shift"], within(MAX_PRECISION)
             yield from normal_equations.held_values(state)
+        if self.settings.forget:
+            yield "aged", state["aged"], Range(0.0, dense_forgetting.half_life(self.settings.forget), closed_low=True)
 
     def check_values(self, state: State, size: Size) -> None:
         super().check_values(state, size)
@@ -280,7 +284,7 @@ class Dense(WeightCovariance):
 
     def is_row_by_row(self, state: State, device: str | None) -> bool:
         rows, _, columns = state["weights"].shape
-        return device is None and self._is_small(rows, columns)
+        return device is None and self._is_small(rows, columns) and not self.settings.forget
 
     def row_scorer(self, state: State) -> _core.Learner:
         return self.compiled() if self.is_row_by_row(state, None) else self._scorer
@@ -302,12 +306,53 @@ class Dense(WeightCovariance):
             if last > first:
                 part = examples if last - first == n else examples.part(first, last)
                 own = progressive.block(first, last)
-                self._learn_part(state, used, part, device, calibrate, own, _from(first, progress))
+                learn = self._learn_forgetting if self.settings.forget else self._learn_part
+                learn(state, used, part, device, calibrate, own, _from(first, progress))
                 first = last
             if wider > used:
                 used = wider
                 self._use(state, used)
         return state
+
+    def _learn_forgetting(
+        self, state: State, used: int, examples: Examples, device: str | None, calibrate: bool,
+        progressive: Progressive, progress: Callable[[int], None] | None,
+    ) -> None:  # fmt: skip
+        """Train as :meth:`_learn_part`; forget after the rows at which it is time, wherever a call ends."""
+        forget, first, n = self.settings.forget, 0, len(examples)
+        while first < n:
+            last, aged = dense_forgetting.next_step(forget, float(state["aged"][0]), examples, first)
+            part, own = examples.part(first, last), progressive.block(first, last)
+            self._learn_part(state, used, part, device, calibrate, own, _from(first, progress))
+            state["aged"], first = np.array([aged]), last
+            if aged >= dense_forgetting.half_life(forget):
+                self._forget(state, used)
+
+    def _forget(self, state: State, used: int) -> None:
+        """Take away what the rows since the last time are to take away; matrices are replaced."""
+        forget, prior = self.settings.forget, self.settings.prior_variance
+        kept = dense_forgetting.kept(forget, float(state["aged"][0]))
+        state["aged"] = np.zeros(1)
+        if normal_equations.applies(self.settings):
+            work = self._of_used(state, used, REAL)
+            normal_equations.forget(work, used, kept, prior)
+            self.solve(work)
+            self._put_used(state, work, used)
+            return
+        rows, _, columns = state["weights"].shape
+        state["covariance"] = flushed_matrices(state)
+        self._clear_pending(state, rows, columns)
+        state.update(open_block.closed(used, self.settings.dtype))
+        scaled = state["scale"] * state["folded"]
+        left = kept + (1.0 - kept) * scaled  # so that weights of unseen features stay as stored
+        state["scale"] = state["scale"] / left
+        into = leading(state["covariance"], rows, used)
+        with crew() as threads:
+            for k, matrices in enumerate(into):
+                d = into.shape[1] * used
+                sigma, own = matrices.reshape(d, d).astype(REAL, copy=False), prior * float(state["folded"][k])
+                found = dense_forgetting.forgotten(sigma, kept / float(left[k]), own, NumpyArrays(threads))
+                matrices[:] = found.reshape(matrices.shape)
 
     def _use(self, state: State, used: int) -> None:
         """Count more features as used, which ends the block."""
@@ -511,6 +556,13 @@ class Dense(WeightCovariance):
         return entries
 
     # --- merging ------------------------------------------------------------------------------------------------------
+
+    def flushed(self, state: State, n_features: int) -> State:
+        flushed = super().flushed(state, n_features)
+        if self.settings.forget:
+            flushed |= {name: flushed[name].copy() for name in ("weights", "pending", "pending_rows")}
+            self._forget(flushed, rows_in_use(flushed, len(flushed["weights"])))
+        return flushed
 
     def left_prior(self, state: State) -> np.ndarray:
         moved = super().left_prior(state)

@@ -87,6 +87,10 @@ class Diagonal(UncorrelatedWeights):
         divisor: np.ndarray = kept + (1.0 - kept) / (settings.prior_variance * folded) * stored
         return divisor
 
+    @property
+    def forget_per_row(self) -> float:
+        return self.settings.forget
+
     # --- marginals and explanations -----------------------------------------------------------------------------------
 
     def stored_variances(self, state: State, size: Size) -> np.ndarray:

@@ -104,6 +104,12 @@ class Block:
         rows = Examples(self.X, self.labels, self.label_start, self.weight, self.class_weight, targets=self.targets)
         return rows.compiled(0, self.n, calibrate, progressive)
 
+    def weights(self) -> np.ndarray:
+        """Return the weights of the rows, which those of their classes multiply."""
+        weights = np.ones(self.n) if self.weight is None else self.weight
+        found: np.ndarray = weights if self.class_weight is None else weights * self.class_weight[self.labels]
+        return found
+
     def dense(self, settings: Settings, width: int) -> np.ndarray:
         """Return the rows as a dense array, the intercept first."""
         out = np.empty((self.n, width), dtype=settings.dtype)

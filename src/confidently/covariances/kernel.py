@@ -63,8 +63,8 @@ class Kernel(Covariance):
         "explain": f"{NO_WEIGHTS}, so its predictions cannot be explained by features",
         "sample": f"{NO_WEIGHTS}, so classifiers cannot be drawn from it",
         "distribute": f"{NO_WEIGHTS}, so it cannot be merged; use another covariance",
-        "forget": 'forget is for covariance="diag"; with "kernel" every row would cost a pass over all examples kept; '
-        'use "diag", or forget=0',
+        "forget": 'forget needs a covariance of weights; with "kernel" the examples kept would have to be weighted '
+        'again; use "diag", "full" or "shared", or forget=0',
         "stream": 'covariance="kernel" keeps examples, without end on a stream; use another covariance, such as "diag"',
     }
 

@@ -136,6 +136,13 @@ def add_held(state: State, used: int, in_place: bool) -> None:
         state["held.rows"], state["held.evidence"] = np.zeros((0, 0)), np.zeros((0, 0))
 
 
+def forget(state: State, used: int, kept: float, prior_variance: float) -> None:
+    """Leave a fraction of what rows have added, and move the shift so that the mean stays; the sums are replaced."""
+    add_held(state, used, in_place=False)
+    state["precision"] = kept * state["precision"]
+    state["shift"] = kept * state["shift"] + (1.0 - kept) / prior_variance * state["weights"][:, 0]
+
+
 def _add(state: State, A: np.ndarray, evidence: np.ndarray, arrays: NumpyArrays, in_place: bool) -> None:
     if not in_place:
         state["precision"], state["shift"] = state["precision"].copy(), state["shift"].copy()

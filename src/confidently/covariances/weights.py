@@ -154,6 +154,11 @@ class WeightCovariance(Covariance):
 
     # --- training and scores ------------------------------------------------------------------------------------------
 
+    @property
+    def forget_per_row(self) -> float:
+        """The fraction of the precision that the compiled loop takes away with every row."""
+        return 0.0
+
     def compiled(self) -> _core.Learner:
         return self._learner
 
@@ -177,7 +182,7 @@ class WeightCovariance(Covariance):
             moments=settings.projection == "moments",
             prior_variance=settings.prior_variance,
             min_variance=settings.min_variance,
-            forget=settings.forget,
+            forget=self.forget_per_row,
         )
 
     def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:

@@ -95,7 +95,8 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     forget : float, default=0.0
         Fraction of the accumulated precision that a row of weight 1 removes, in [0, 1): after every row
         Sigma^-1 <- (1 - forget) Sigma^-1 + forget Sigma_0^-1, and the mean stays. For data that drift: about the
-        last 1/forget rows count. With ``covariance="diag"`` only, for rules that gain precision.
+        last 1/forget rows count. For rules that gain precision, not with ``covariance="kernel"``; with a matrix, rows
+        take evidence away together, each time they are to take away half of it.
     projection : {"precision", "moments"}, optional
         With ``covariance="diag"``: whether the diagonal of an updated Gaussian's precision is kept, or that of its
         covariance. By default what the rule's paper does: "moments" for "probit", otherwise "precision".

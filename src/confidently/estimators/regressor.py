@@ -56,8 +56,8 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         divided by ``r``.
     fit_intercept : bool, default=True
         Learn an intercept. With squared loss and a full or shared covariance, rows and targets are centered by their
-        running means, which is exact and without a prior on the intercept. Otherwise every row has a constant feature
-        1, and the mean of the first 128 targets is subtracted from all.
+        running means, which is exact and without a prior on the intercept. Otherwise, and with ``forget``, every row
+        has a constant feature 1, and the mean of the first 128 targets is subtracted from all.
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows.
     shuffle : bool, default=False

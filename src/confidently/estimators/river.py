@@ -330,7 +330,7 @@ class AutoClassifier(StackOnDicts, DictClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> evaluate.progressive_val_score(datasets.Phishing(), AutoClassifier(), metrics.Accuracy())
-    Accuracy: 90.71%
+    Accuracy: 90.55%
     """
 
     _rows: StackRows

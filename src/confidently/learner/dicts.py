@@ -208,8 +208,8 @@ class DictRows:
 
     def _is_small(self) -> bool:
         """Return whether rows are trained on one by one within the matrices, which must have double precision."""
-        size = self.learner.state["covariance"].shape[1]
-        return bool(size <= MAX_BOUND) and self.learner.dtype == "float64"
+        size, settings = self.learner.state["covariance"].shape[1], self.learner.settings
+        return bool(size <= MAX_BOUND) and settings.dtype == "float64" and not settings.forget
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

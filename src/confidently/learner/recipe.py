@@ -84,7 +84,7 @@ class Recipe:
         """Return the settings of a learner, and its view.
 
         With squared loss and a covariance that couples features, rows are centered instead of having a constant
-        feature.
+        feature, unless the learner forgets: means of all rows would not follow what moves.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Recipe:
             kind = kind_of(kind.for_classes)
         own_centers = view is not None and any(isinstance(one, Center) for one in view.views)
         centered = self.fit_intercept and kind.couples_features and not kind.keeps_examples and rule.squared_loss
-        centered = centered and (view is None or view.keeps_columns)
+        centered = centered and (view is None or view.keeps_columns) and not self.others.get("forget")
         if centered and not own_centers:
             from ..views.table import make_view  # imported here to save start-up time
 

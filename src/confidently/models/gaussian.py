@@ -90,3 +90,13 @@ def inverse(matrices: np.ndarray, dense: bool) -> np.ndarray:
         return 1.0 / matrices
     found = np.linalg.inv(matrices)
     return 0.5 * (found + np.swapaxes(found, -1, -2))
+
+
+def nonnegative(matrices: np.ndarray, dense: bool) -> np.ndarray:
+    """Return diagonals, or symmetric matrices, with 0 in the place of negative numbers or eigenvalues."""
+    if not dense:
+        found: np.ndarray = np.maximum(matrices, 0.0)
+        return found
+    values, vectors = np.linalg.eigh(matrices)
+    found = (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+    return found

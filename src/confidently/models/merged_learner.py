@@ -15,7 +15,7 @@ from ..tasks import novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
 from ..wording import counted
-from .gaussian import Gaussian
+from .gaussian import Gaussian, nonnegative
 from .merged_origins import merged_calibration, moved, posterior, started
 from .merged_part import Part
 
@@ -100,14 +100,14 @@ def _forgotten(gaussian: Gaussian, base: Part, rows: int) -> Gaussian:
     if not settings.forget:
         return gaussian
     keep, shape = (1.0 - settings.forget) ** rows, (base.space.columns, base.space.rows)
-    prior = base.learner.covariance.grouped(np.broadcast_to(_prior_precision(base), shape))
+    prior = _on_diagonal(base.learner.covariance.grouped(np.broadcast_to(_prior_precision(base), shape)), gaussian)
     return Gaussian.with_precision(gaussian.mean, keep * gaussian.precision + (1.0 - keep) * prior)
 
 
 def _gained(since: Gaussian, own: Gaussian) -> Gaussian:
     """Return what a part has gained, with the same move of its mean where its precision would have fallen."""
-    precision = np.maximum(since.precision, 0.0)
-    return Gaussian(precision, since.shift + (precision - since.precision) * own.mean)
+    precision = nonnegative(since.precision, since.dense)
+    return since + Gaussian.with_precision(own.mean, precision - since.precision)
 
 
 def _prior_precision(base: Part) -> np.ndarray:

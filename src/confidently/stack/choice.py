@@ -40,6 +40,7 @@ MAX_BINNED = 20  # values per row up to which bins are multiplied with each othe
 OF_ANY_LENGTH = "without unit norm"
 FIRST = First(n=MAX_FULL)  # a stream may bring more columns, of which a covariance would have the square
 COSINES = 400
+FEW_COSINES = 100  # of a member with all covariances that forgets, which costs as much as inverting its matrix
 # Twice the expected exponent of the kernel between two rows of independent columns.
 WIDE, MEDIUM, NARROW = 1.0, 3.0, 10.0
 
@@ -172,9 +173,9 @@ def choose_for_labels(X: _core.Matrix, columns: Columns, n_labels: int = 0, dtyp
     return found
 
 
-def _kernel(size: float, width: float, of: type[Standard | Ranks] = Standard) -> list[View]:
+def _kernel(size: float, width: float, of: type[Standard | Ranks] = Standard, n: int = COSINES) -> list[View]:
     """Return the views of a member on cosines of all columns, for rows of so many values."""
-    return [of(unit_norm=False), Cosines(n=COSINES, scale=size / max(width, 1.0), unit_norm=False)]
+    return [of(unit_norm=False), Cosines(n=n, scale=size / max(width, 1.0), unit_norm=False)]
 
 
 def _widest(width: float, few: bool, dtype: str) -> Plan:
@@ -221,12 +222,12 @@ def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
             made(Logistic(), unit, 3.0, name="standard"),
             made(Logistic(), free, name=alone, forget=0.01),
         ]
-    medium = _kernel(MEDIUM, width)
+    medium, less = _kernel(MEDIUM, width), _kernel(MEDIUM, width, n=FEW_COSINES)
     found += [
         _widest(width, few, dtype),
         made(AROW(), medium, name="medium cosines", correlated=True),
         made(Logistic(), medium, name="medium cosines"),
-        made(Logistic(), medium, name="medium cosines", forget=0.03),
+        made(AROW(), less, name=f"{FEW_COSINES} cosines", correlated=True, forget=0.003),
         made(AROW(), _kernel(NARROW, width), name="narrow cosines", correlated=True),
     ]
     return found

@@ -99,8 +99,7 @@ _LEARNER = [
         "--forget",
         type=float,
         default=0.0,
-        help="Discard this fraction of the accumulated precision per row, for data that drift. Needs --covariance "
-        "diag.",
+        help="Discard this fraction of the accumulated precision per row, for data that drift.",
     ),
     calibration_option,
 ]
