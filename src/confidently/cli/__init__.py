@@ -70,6 +70,19 @@ class LazyGroup(click.Group):
 
             raise explained(error) from None
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named and its arguments; an error has the command that may be meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from ..data.similar import similar
+
+            if (meant := similar(args[0], list(self.about))) is None:
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}; did you mean {meant!r}?", ctx) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.about)
 
