@@ -21,6 +21,7 @@ from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
 COMMANDS = {
+    "look": "Show what train would read in the first 1,000 rows of data, and how to train on them.",
     "train": "Train a classifier or a regression on data of any size in little memory.",
     "predict": "Predict the class or, with a regression model, the number of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",

@@ -1,0 +1,276 @@
+"""``confidently look``: what training would read in data, before it is trained on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ...data.formats.table import COMPRESSED
+from ...wording import counted, first_of
+from ..inputs import open_data, reported
+from ..options.arguments import data_argument, json_option
+from ..options.command import Command
+from ..options.reading import chosen_raw_reading, reading_options
+from ..options.regression import seen_task
+from ..output.progress import Quiet
+from ..output.text import digits, say, shown, table
+
+if TYPE_CHECKING:
+    from ...data import Batch, ReaderOptions
+
+MAX_ROWS = 1000  # as many as show train what columns hold
+CHUNK_BYTES = 1 << 16  # as few rows as have them
+MAX_EXAMPLES, MAX_COLUMNS_SHOWN, MAX_CLASSES_SHOWN, MAX_WIDTH = 3, 50, 10, 24  # of text
+EXAMPLES = ("confidently look messages.jsonl --text text", "confidently look clicks.csv --label click")
+FIRST = "label weight drop text category dates format delimiter as_json"
+
+
+class Rows(NamedTuple):
+    """The first rows as training reads them.
+
+    Attributes
+    ----------
+    n : int
+    labels : Counter
+        The number of rows of each class, or of each number of a regression.
+    multilabel : bool
+    features : list of str
+        Their names, in the order in which they appear; none if they are numbered.
+    width : int
+        One more than the largest column.
+    complete : bool
+        Whether these are all rows.
+    """
+
+    n: int
+    labels: Counter[Any]
+    multilabel: bool
+    features: list[str]
+    width: int
+    complete: bool
+
+
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
+@data_argument
+@reading_options
+@json_option
+@click.pass_context
+def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options: Any) -> None:
+    """Show what train would read in the first 1,000 rows of data, and how to train on them.
+
+    Shows the labels and, of formats with named columns, the type of every column, its missing and its distinct values.
+    Types are those that train infers, with the same options for reading data: numbers, booleans (as 0 and 1),
+    categories, text, and dates. Warnings are those of train. The data are read twice.
+    """
+    from ...data import DataError
+
+    _check_files(data)
+    with reported():
+        regression = seen_task(options, data, Quiet())
+        reading = chosen_raw_reading(options, data)
+        reading = replace(reading, vocabulary=reading.named)
+        label: str | None = (reading.label or "label") if reading.file_format.columns else None
+        try:
+            rows = _rows(data, reading, targets=regression)
+        except DataError:
+            if label is None or options["label"] is not None or _has(data, reading, label):
+                raise
+            label, rows = None, _rows(data, reading, ignore_labels=True)
+        columns = _columns(data, reading, rows.features)
+    facts = {
+        "files": list(data), "format": reading.format, "delimiter": reading.delimiter, "rows": rows.n,
+        "complete": rows.complete, "label": _label(reading, label, rows, regression), "weight": reading.weight,
+        "columns": columns, "features": len(rows.features) if reading.named else rows.width,
+        "command": _command(ctx, data, reading, label),
+    }  # fmt: skip
+    say(json.dumps(facts) if as_json else _text(facts, options["label"] is not None))
+
+
+# --- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _check_files(data: Sequence[str]) -> None:
+    from ...data.cache.origin import is_cache
+    from ...data.sources.paths import expand_paths
+
+    if "-" in data:
+        raise click.UsageError("the rows are read twice, got standard input; use a file")
+    with reported():
+        if caches := [os.fspath(path) for path in expand_paths(data) if is_cache(path)]:
+            raise click.UsageError(
+                f"{caches[0]} is a cache, whose rows are parsed already; use the data it was built of"
+            )
+
+
+def _rows(data: Sequence[str], reading: ReaderOptions, **how: Any) -> Rows:
+    labels, names, features, n, width, complete = Counter[Any](), list[Any](), list[str](), 0, 0, True
+    with open_data(data, reading, "float64", parsers=0, chunk_bytes=CHUNK_BYTES, **how) as stream:
+        for batch in stream:
+            names += [label.name for label in batch.new_labels]
+            if n + len(batch) > MAX_ROWS:
+                batch, complete = batch.rows(0, MAX_ROWS - n), False
+            labels.update(_labels_of(batch, names) if not how.get("ignore_labels") else ())
+            features += [] if batch.new_features is None else list(batch.new_features.names)
+            n, width = n + len(batch), max(width, batch.n_columns)
+            if not complete:
+                break
+        return Rows(n, labels, stream.multilabel, features, width, complete)
+
+
+def _labels_of(batch: Batch, names: Sequence[Any]) -> list[Any]:
+    if batch.targets is not None:
+        found: list[float] = batch.targets.tolist()
+        return found
+    return [names[number] for number in batch.labels.tolist()]
+
+
+def _has(data: Sequence[str], reading: ReaderOptions, column: str) -> bool:
+    """Return whether a column is there, whatever is wrong with it."""
+    from ...data import DataError
+
+    try:
+        _rows(data, reading, ignore_labels=True, keep=(column,))
+    except DataError:
+        return False
+    return True
+
+
+# --- columns ---------------------------------------------------------------------------------------------------------
+
+
+def _columns(data: Sequence[str], reading: ReaderOptions, features: Iterable[str]) -> list[dict[str, Any]]:
+    """Return what is in each column of features; none of formats without named columns."""
+    if not reading.file_format.columns:
+        return []
+    import numpy as np
+
+    types: dict[str, set[str]] = {column: set() for column in reading.header or ()}
+    origins = [_origin(feature, reading, types if reading.file_format.header else ()) for feature in features]
+    for column, kind in origins:
+        types.setdefault(column, set()).add(kind)
+    place = {column: k for k, column in enumerate(types)}
+    column_of = np.array([place[column] for column, _ in origins], "int64")
+    cells: dict[str, list[str]] = {column: [] for column in types}
+    filled, n = np.zeros((MAX_ROWS, len(types)), bool), 0
+    with open_data(data, reading, "float64", ignore_labels=True, keep=tuple(types), parsers=0) as stream:
+        for batch in stream:
+            part = batch.rows(0, min(len(batch), MAX_ROWS - n))
+            for column, kept in part.kept.items():
+                cells[column] += kept
+            row = n + np.repeat(np.arange(len(part)), np.diff(part.start))
+            filled[row, column_of[part.columns]] = True
+            if (n := n + len(part)) == MAX_ROWS:
+                break
+    return [_column(name, types[name], cells[name], filled[:n, k].tolist()) for name, k in place.items()]
+
+
+def _origin(feature: str, reading: ReaderOptions, known: Collection[str]) -> tuple[str, str]:
+    """Return the column of a feature and its type; ``known`` are the columns of a header."""
+    from ...data.reading import date_features
+
+    for column in reading.dates:
+        if feature in date_features(column):
+            return column, "date"
+    for column in reading.text:
+        if feature.startswith(f"{column}:"):
+            return column, "text"
+    if feature in known or (not known and "=" not in feature):
+        return feature, "number"
+    places = [place for place, character in enumerate(feature) if character == "="]
+    for place in places:
+        if feature[:place] in known:
+            return feature[:place], "category"
+    if places:
+        return feature[: places[0]], "category"
+    return feature.rpartition(".")[0], "number"  # an element of a list
+
+
+def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) -> dict[str, Any]:
+    """Return what the cells of a column are; among numbers, words such as NA are no values, but missing."""
+    if types <= {"number", "date"}:
+        cells = [cell if has_value else "" for cell, has_value in zip(cells, filled, strict=True)]
+    different = Counter(cell for cell in cells if cell)
+    if types == {"number"} and different.keys() <= {"true", "false"}:
+        types = {"boolean"}
+    return {
+        "name": name, "type": " and ".join(sorted(types)) or "empty", "missing": cells.count(""),
+        "distinct": len(different), "examples": list(different)[:MAX_EXAMPLES],
+    }  # fmt: skip
+
+
+def _label(reading: ReaderOptions, column: str | None, rows: Rows, regression: bool) -> dict[str, Any] | None:
+    """Return what the labels are; ``None`` if no column has them."""
+    from ...data.class_order import sorted_numbers
+
+    if reading.file_format.columns and column is None:
+        return None
+    if regression:
+        numbers = list(rows.labels)
+        return {"column": column, "kind": "numbers", "lowest": min(numbers), "highest": max(numbers)}
+    names = list(rows.labels)
+    classes = [{"class": names[k], "rows": rows.labels[names[k]]} for k in sorted_numbers(names)]
+    return {"column": column, "kind": "multilabel" if rows.multilabel else "classes", "classes": classes}
+
+
+# --- text ------------------------------------------------------------------------------------------------------------
+
+
+def _command(ctx: click.Context, data: Sequence[str], reading: ReaderOptions, label: str | None) -> str:
+    """Return the command that trains on the data as they were read here."""
+    given = [text for text in ctx.find_root().obj[1:] if text != "--json"]
+    name = PurePath(data[0]).name
+    while PurePath(name).suffix in COMPRESSED:
+        name = PurePath(name).stem
+    missing = " --label NAME" if reading.file_format.columns and label is None else ""
+    model = shlex.quote(f"{PurePath(name).stem or 'model'}.cw")
+    return f"{shlex.join(['confidently', 'train', *given])}{missing} -o {model}"
+
+
+def _text(facts: dict[str, Any], is_label_given: bool) -> str:
+    mark = "" if facts["delimiter"] in (None, ",") else f", cells separated by {facts['delimiter']!r}"
+    rows = counted(facts["rows"], "row") if facts["complete"] else first_of(facts["rows"], "row")
+    lines = [
+        f"data      {', '.join(map(shown, facts['files']))} ({facts['format']}{mark}), {rows}",
+        f"label     {_label_text(facts['label'], is_label_given)}",
+        *([f"weight    column {facts['weight']!r} (--weight)"] if facts["weight"] else []),
+        f"features  {facts['features']:,}",
+    ]
+    if columns := facts["columns"]:
+        cells = [["column", "type", "missing", "distinct", "examples"]]
+        for column in columns[:MAX_COLUMNS_SHOWN]:
+            examples = ", ".join(map(_short, column["examples"]))
+            cells.append(
+                [column["name"], column["type"], f"{column['missing']:,}", f"{column['distinct']:,}", examples]
+            )
+        lines += ["", table(cells, str.ljust)]
+        if len(columns) > MAX_COLUMNS_SHOWN:
+            lines.append(f"and {len(columns) - MAX_COLUMNS_SHOWN:,} more columns")
+    return "\n".join([*lines, "", "to train:", f"  {shown(facts['command'])}"])
+
+
+def _label_text(label: dict[str, Any] | None, is_given: bool) -> str:
+    if label is None:
+        return "no column is named 'label'; name the one to predict with --label"
+    where = "first in every row"
+    if label["column"] is not None:
+        where = f"column {label['column']!r} ({'--label' if is_given else 'by its name'})"
+    if label["kind"] == "numbers":
+        return f"{where}, numbers from {digits(label['lowest'])} to {digits(label['highest'])}: a regression"
+    found = label["classes"]
+    names = ", ".join(f"{shown(one['class'])} {one['rows']:,}" for one in found[:MAX_CLASSES_SHOWN])
+    more = ", ..." if len(found) > MAX_CLASSES_SHOWN else ""
+    nouns = ("label", "labels") if label["kind"] == "multilabel" else ("class", "classes")
+    several = "any number of labels per row, " if label["kind"] == "multilabel" else ""
+    return f"{where}, {several}{counted(len(found), *nouns)}: {names}{more}"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_WIDTH else text[: MAX_WIDTH - 3] + "..."
