@@ -107,12 +107,29 @@ def test_a_table_without_labels_is_shown_with_what_to_name(ok, call, files):
     assert code == 2 and "did you mean 'bought'?" in err
 
 
+def test_keys_within_objects_and_lists_have_a_column_each(ok, tmp_path):
+    """Keys may have an equals sign or a point; what is in a list belongs to the list."""
+    rows = [{"label": "a", "x=y": 2, "o": [{"k": 1}, {"k": 2}], "z": [1, 2], "n": {"t": "u=v", "b": True}}]
+    rows.append({"label": "b", "a.b": 1.5, "z": [3], "tags": ["p", "q"]})
+    (tmp_path / "nested.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    types = {"x=y": "number", "o": "number", "z": "number", "n.t": "category", "n.b": "boolean"}
+    found = by_name(looked(ok, tmp_path / "nested.jsonl"))
+    assert {name: column["type"] for name, column in found.items()} == types | {"a.b": "number", "tags": "category"}
+    assert found["z"] == {"name": "z", "type": "number", "missing": 0, "distinct": 2, "examples": ["[1, 2]", "[3]"]}
+    assert (found["n.t"]["missing"], found["n.t"]["examples"]) == (1, ["u=v"])
+
+
 @pytest.mark.parametrize("text", ["label,a\nx,1\ny\n", "label,a\n", "", '{"a": 1}\n{"label": "x", "a": 1}\n'])
 def test_errors_are_those_of_training(call, files, text):
     path = files / ("wrong.jsonl" if text.startswith("{") else "wrong.csv")
     path.write_text(text)
     (code, out, err), trained = call("look", path), call("train", path, "-q")
     assert (code, out, err) == (2, "", trained[2])
+
+
+def test_the_first_of_several_files_is_shown(ok, files):
+    found = looked(ok, files / "prices.csv", files / "prices.csv")
+    assert (found["rows"], found["complete"], len(found["files"])) == (100, False, 2)
 
 
 def test_standard_input_and_caches_are_refused(ok, call, files):

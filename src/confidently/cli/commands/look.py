@@ -66,29 +66,32 @@ class Rows(NamedTuple):
 def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options: Any) -> None:
     """Show what train would read in the first 1,000 rows of data, and how to train on them.
 
-    Shows the labels and, of formats with named columns, the type of every column, its missing and its distinct values.
-    Types are those that train infers, with the same options for reading data: numbers, booleans (as 0 and 1),
-    categories, text, and dates. Warnings are those of train. The data are read twice.
+    Shows the labels of the first file and, of formats with named columns, the type of every column, its missing and
+    its distinct values. Types are those that train infers, with the same options for reading data: numbers, booleans
+    (read as 0 and 1), categories, text, and dates. Warnings are those of train. The rows are read twice.
     """
     from ...data import DataError
+    from ...data.reading import DEFAULT_LABEL
 
-    _check_files(data)
+    files = _files(data)
+    first = files[:1]
     with reported():
         regression = seen_task(options, data, Quiet())
         reading = chosen_raw_reading(options, data)
         reading = replace(reading, vocabulary=reading.named)
-        label: str | None = (reading.label or "label") if reading.file_format.columns else None
+        label: str | None = (reading.label or DEFAULT_LABEL) if reading.file_format.columns else None
         try:
-            rows = _rows(data, reading, targets=regression)
+            rows = _rows(first, reading, targets=regression)
         except DataError:
-            if label is None or options["label"] is not None or _has(data, reading, label):
+            if label is None or options["label"] is not None or _has(first, reading, label):
                 raise
-            label, rows = None, _rows(data, reading, ignore_labels=True)
-        columns = _columns(data, reading, rows.features)
+            label, rows = None, _rows(first, reading, ignore_labels=True)
+        columns = _columns(first, reading, rows.features)
     facts = {
         "files": list(data), "format": reading.format, "delimiter": reading.delimiter, "rows": rows.n,
-        "complete": rows.complete, "label": _label(reading, label, rows, regression), "weight": reading.weight,
-        "columns": columns, "features": len(rows.features) if reading.named else rows.width,
+        "complete": rows.complete and len(files) == 1, "label": _label(reading, label, rows, regression),
+        "weight": reading.weight, "columns": columns,
+        "features": len(rows.features) if reading.named else rows.width,
         "command": _command(ctx, data, reading, label),
     }  # fmt: skip
     say(json.dumps(facts) if as_json else _text(facts, options["label"] is not None))
@@ -97,22 +100,23 @@ def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options:
 # --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def _check_files(data: Sequence[str]) -> None:
+def _files(data: Sequence[str]) -> Sequence[str]:
+    """Return the files of the data, which can be read twice and are no caches."""
     from ...data.cache.origin import is_cache
     from ...data.sources.paths import expand_paths
 
     if "-" in data:
         raise click.UsageError("the rows are read twice, got standard input; use a file")
     with reported():
-        if caches := [os.fspath(path) for path in expand_paths(data) if is_cache(path)]:
-            raise click.UsageError(
-                f"{caches[0]} is a cache, whose rows are parsed already; use the data it was built of"
-            )
+        files = [os.fspath(path) for path in expand_paths(data)]
+    if cached := next((file for file in files if is_cache(file)), None):
+        raise click.UsageError(f"{cached} is a cache, whose rows are parsed already; use the data it was built of")
+    return files
 
 
-def _rows(data: Sequence[str], reading: ReaderOptions, **how: Any) -> Rows:
+def _rows(files: Sequence[str], reading: ReaderOptions, **how: Any) -> Rows:
     labels, names, features, n, width, complete = Counter[Any](), list[Any](), list[str](), 0, 0, True
-    with open_data(data, reading, "float64", parsers=0, chunk_bytes=CHUNK_BYTES, **how) as stream:
+    with open_data(files, reading, "float64", parsers=0, chunk_bytes=CHUNK_BYTES, **how) as stream:
         for batch in stream:
             names += [label.name for label in batch.new_labels]
             if n + len(batch) > MAX_ROWS:
@@ -132,12 +136,12 @@ def _labels_of(batch: Batch, names: Sequence[Any]) -> list[Any]:
     return [names[number] for number in batch.labels.tolist()]
 
 
-def _has(data: Sequence[str], reading: ReaderOptions, column: str) -> bool:
+def _has(files: Sequence[str], reading: ReaderOptions, column: str) -> bool:
     """Return whether a column is there, whatever is wrong with it."""
     from ...data import DataError
 
     try:
-        _rows(data, reading, ignore_labels=True, keep=(column,))
+        _rows(files, reading, ignore_labels=True, keep=(column,))
     except DataError:
         return False
     return True
@@ -146,21 +150,24 @@ def _has(data: Sequence[str], reading: ReaderOptions, column: str) -> bool:
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _columns(data: Sequence[str], reading: ReaderOptions, features: Iterable[str]) -> list[dict[str, Any]]:
+def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[str]) -> list[dict[str, Any]]:
     """Return what is in each column of features; none of formats without named columns."""
     if not reading.file_format.columns:
         return []
     import numpy as np
 
+    from ...data.formats.first_names import columns_of
+
     types: dict[str, set[str]] = {column: set() for column in reading.header or ()}
-    origins = [_origin(feature, reading, types if reading.file_format.header else ()) for feature in features]
+    known = {*types} or {*columns_of(files[0], reading)}
+    origins = [_origin(feature, reading, known) for feature in features]
     for column, kind in origins:
         types.setdefault(column, set()).add(kind)
     place = {column: k for k, column in enumerate(types)}
     column_of = np.array([place[column] for column, _ in origins], "int64")
     cells: dict[str, list[str]] = {column: [] for column in types}
     filled, n = np.zeros((MAX_ROWS, len(types)), bool), 0
-    with open_data(data, reading, "float64", ignore_labels=True, keep=tuple(types), parsers=0) as stream:
+    with open_data(files, reading, "float64", ignore_labels=True, keep=tuple(types), parsers=0) as stream:
         for batch in stream:
             part = batch.rows(0, min(len(batch), MAX_ROWS - n))
             for column, kept in part.kept.items():
@@ -173,24 +180,28 @@ def _columns(data: Sequence[str], reading: ReaderOptions, features: Iterable[str
 
 
 def _origin(feature: str, reading: ReaderOptions, known: Collection[str]) -> tuple[str, str]:
-    """Return the column of a feature and its type; ``known`` are the columns of a header."""
+    """Return the column of a feature and its type; ``known`` are the columns of the first rows."""
     from ...data.reading import date_features
 
     for column in reading.dates:
         if feature in date_features(column):
-            return column, "date"
+            return _outermost(column, known), "date"
     for column in reading.text:
         if feature.startswith(f"{column}:"):
-            return column, "text"
-    if feature in known or (not known and "=" not in feature):
+            return _outermost(column, known), "text"
+    if feature in known:
         return feature, "number"
-    places = [place for place, character in enumerate(feature) if character == "="]
-    for place in places:
-        if feature[:place] in known:
-            return feature[:place], "category"
-    if places:
-        return feature[: places[0]], "category"
-    return feature.rpartition(".")[0], "number"  # an element of a list
+    parts = feature.split("=")
+    before = [_outermost("=".join(parts[:k]), known) for k in range(1, len(parts))]
+    found = next((column for column in before if column in known), None)
+    return (_outermost(feature, known), "number") if found is None else (found, "category")
+
+
+def _outermost(path: str, known: Collection[str]) -> str:
+    """Return the known column that is or contains what is at a path, such as ``a`` for ``a.0``."""
+    parts = path.split(".")
+    before = (".".join(parts[:k]) for k in range(len(parts), 0, -1))
+    return next((column for column in before if column in known), path)
 
 
 def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) -> dict[str, Any]:
