@@ -9,7 +9,7 @@ import pytest
 from confidently import load
 from tests.command_line import rows
 
-pytestmark = pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
+pytestmark = pytest.mark.filterwarnings("always::confidently.data.DataWarning")
 N = 1500
 TABLE = {
     "label": ["yes" if k % 3 else "no" for k in range(N)],
@@ -125,6 +125,17 @@ def test_errors_are_those_of_training(call, files, text):
     path.write_text(text)
     (code, out, err), trained = call("look", path), call("train", path, "-q")
     assert (code, out, err) == (2, "", trained[2])
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl", "ids.csv"])
+def test_warnings_are_those_of_training(call, files, name):
+    """Of dates, missing values, long texts, and columns of ids."""
+    note = "This row has a text of its own, with the number"
+    frame = pd.DataFrame(TABLE).assign(row=range(N), note=[f"{note} {k}" for k in range(N)])
+    frame.to_csv(files / "ids.csv", index=False)
+    (_, _, looked), (_, _, trained) = call("look", files / name), call("train", files / name, "-q")
+    assert looked.splitlines() == [line for line in trained.splitlines() if "warning" in line]
+    assert name != "ids.csv" or ("'row'" in looked and "'note'" in looked and "'age' (NA)" in looked)
 
 
 def test_the_first_of_several_files_is_shown(ok, files):

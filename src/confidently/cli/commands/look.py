@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ...data import Batch, ReaderOptions
 
 MAX_ROWS = 1000  # as many as show train what columns hold
-CHUNK_BYTES = 1 << 16  # as few rows as have them
 MAX_EXAMPLES, MAX_COLUMNS_SHOWN, MAX_CLASSES_SHOWN, MAX_WIDTH = 3, 50, 10, 24  # of text
 EXAMPLES = ("confidently look messages.jsonl --text text", "confidently look clicks.csv --label click")
 FIRST = "label weight drop text category dates format delimiter as_json"
@@ -115,17 +115,26 @@ def _files(data: Sequence[str]) -> Sequence[str]:
 
 
 def _rows(files: Sequence[str], reading: ReaderOptions, **how: Any) -> Rows:
+    """Return the first rows, with the warnings of training about them."""
+    from ...data.column_advice import warn_of_batch_columns
+
     labels, names, features, n, width, complete = Counter[Any](), list[Any](), list[str](), 0, 0, True
-    with open_data(files, reading, "float64", parsers=0, chunk_bytes=CHUNK_BYTES, **how) as stream:
-        for batch in stream:
+    with open_data(files, reading, "float64", parsers=0, **how) as stream:
+
+        def first() -> Iterator[Batch]:
+            nonlocal n, complete
+            for batch in stream:
+                n, more = min(n + len(batch), MAX_ROWS), n + len(batch) - MAX_ROWS
+                complete = more <= 0
+                yield batch if complete else batch.rows(0, len(batch) - more)
+                if not complete:
+                    return
+
+        for batch in first() if how.get("ignore_labels") else warn_of_batch_columns(first(), reading, viewed=True):
             names += [label.name for label in batch.new_labels]
-            if n + len(batch) > MAX_ROWS:
-                batch, complete = batch.rows(0, MAX_ROWS - n), False
             labels.update(_labels_of(batch, names) if not how.get("ignore_labels") else ())
             features += [] if batch.new_features is None else list(batch.new_features.names)
-            n, width = n + len(batch), max(width, batch.n_columns)
-            if not complete:
-                break
+            width = max(width, batch.n_columns)
         return Rows(n, labels, stream.multilabel, features, width, complete)
 
 
@@ -157,6 +166,7 @@ def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[st
     import numpy as np
 
     from ...data.formats.first_names import columns_of
+    from ...data.warning import DataWarning
 
     types: dict[str, set[str]] = {column: set() for column in reading.header or ()}
     known = {*types} or {*columns_of(files[0], reading)}
@@ -167,7 +177,10 @@ def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[st
     column_of = np.array([place[column] for column, _ in origins], "int64")
     cells: dict[str, list[str]] = {column: [] for column in types}
     filled, n = np.zeros((MAX_ROWS, len(types)), bool), 0
-    with open_data(files, reading, "float64", ignore_labels=True, keep=tuple(types), parsers=0) as stream:
+    with (
+        warnings.catch_warnings(action="ignore", category=DataWarning),  # which the first reading has issued
+        open_data(files, reading, "float64", ignore_labels=True, keep=tuple(types), parsers=0) as stream,
+    ):
         for batch in stream:
             part = batch.rows(0, min(len(batch), MAX_ROWS - n))
             for column, kept in part.kept.items():
