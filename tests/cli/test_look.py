@@ -138,6 +138,16 @@ def test_warnings_are_those_of_training(call, files, name):
     assert name != "ids.csv" or ("'row'" in looked and "'note'" in looked and "'age' (NA)" in looked)
 
 
+def test_of_many_columns_the_first_are_shown(ok, tmp_path):
+    """Rows whose keys are words have as many columns as a language."""
+    rows = ({"label": "ab"[k % 2], **{f"w{j}": 1 for j in range(k, 2500, 3)}} for k in range(6))
+    (tmp_path / "wide.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = looked(ok, tmp_path / "wide.jsonl")
+    assert (found["n_columns"], len(found["columns"]), found["features"]) == (2500, 1000, 2500)
+    assert all(column["missing"] == (5 if int(column["name"][1:]) < 3 else 4) for column in found["columns"])
+    assert "and 2,450 more columns" in ok("look", tmp_path / "wide.jsonl")
+
+
 def test_the_first_of_several_files_is_shown(ok, files):
     found = looked(ok, files / "prices.csv", files / "prices.csv")
     assert (found["rows"], found["complete"], len(found["files"])) == (100, False, 2)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ...data import Batch, ReaderOptions
 
 MAX_ROWS = 1000  # as many as show train what columns hold
+MAX_COLUMNS = 1000  # whose cells are looked at
 MAX_EXAMPLES, MAX_COLUMNS_SHOWN, MAX_CLASSES_SHOWN, MAX_WIDTH = 3, 50, 10, 24  # of text
 EXAMPLES = ("confidently look messages.jsonl --text text", "confidently look clicks.csv --label click")
 FIRST = "label weight drop text category dates format delimiter as_json"
@@ -86,11 +87,11 @@ def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options:
             if label is None or options["label"] is not None or _has(first, reading, label):
                 raise
             label, rows = None, _rows(first, reading, ignore_labels=True)
-        columns = _columns(first, reading, rows.features)
+        n_columns, columns = _columns(first, reading, rows.features)
     facts = {
         "files": list(data), "format": reading.format, "delimiter": reading.delimiter, "rows": rows.n,
         "complete": rows.complete and len(files) == 1, "label": _label(reading, label, rows, regression),
-        "weight": reading.weight, "columns": columns,
+        "weight": reading.weight, "n_columns": n_columns, "columns": columns,
         "features": len(rows.features) if reading.named else rows.width,
         "command": _command(ctx, data, reading, label),
     }  # fmt: skip
@@ -159,10 +160,10 @@ def _has(files: Sequence[str], reading: ReaderOptions, column: str) -> bool:
 # --- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[str]) -> list[dict[str, Any]]:
-    """Return what is in each column of features; none of formats without named columns."""
+def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[str]) -> tuple[int, list[dict[str, Any]]]:
+    """Return the number of columns of features, and what is in the first of them; none of formats without columns."""
     if not reading.file_format.columns:
-        return []
+        return 0, []
     import numpy as np
 
     from ...data.formats.first_names import columns_of
@@ -173,13 +174,13 @@ def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[st
     origins = [_origin(feature, reading, known) for feature in features]
     for column, kind in origins:
         types.setdefault(column, set()).add(kind)
-    place = {column: k for k, column in enumerate(types)}
-    column_of = np.array([place[column] for column, _ in origins], "int64")
-    cells: dict[str, list[str]] = {column: [] for column in types}
-    filled, n = np.zeros((MAX_ROWS, len(types)), bool), 0
+    place = {column: k for k, column in enumerate([*types][:MAX_COLUMNS])}
+    column_of = np.array([place.get(column, len(place)) for column, _ in origins], "int64")
+    cells: dict[str, list[str]] = {column: [] for column in place}
+    filled, n = np.zeros((MAX_ROWS, len(place) + 1), bool), 0
     with (
         warnings.catch_warnings(action="ignore", category=DataWarning),  # which the first reading has issued
-        open_data(files, reading, "float64", ignore_labels=True, keep=tuple(types), parsers=0) as stream,
+        open_data(files, reading, "float64", ignore_labels=True, keep=tuple(place), parsers=0) as stream,
     ):
         for batch in stream:
             part = batch.rows(0, min(len(batch), MAX_ROWS - n))
@@ -189,7 +190,7 @@ def _columns(files: Sequence[str], reading: ReaderOptions, features: Iterable[st
             filled[row, column_of[part.columns]] = True
             if (n := n + len(part)) == MAX_ROWS:
                 break
-    return [_column(name, types[name], cells[name], filled[:n, k].tolist()) for name, k in place.items()]
+    return len(types), [_column(name, types[name], cells[name], filled[:n, k].tolist()) for name, k in place.items()]
 
 
 def _origin(feature: str, reading: ReaderOptions, known: Collection[str]) -> tuple[str, str]:
@@ -275,8 +276,8 @@ def _text(facts: dict[str, Any], is_label_given: bool) -> str:
                 [column["name"], column["type"], f"{column['missing']:,}", f"{column['distinct']:,}", examples]
             )
         lines += ["", table(cells, str.ljust)]
-        if len(columns) > MAX_COLUMNS_SHOWN:
-            lines.append(f"and {len(columns) - MAX_COLUMNS_SHOWN:,} more columns")
+        if (more := facts["n_columns"] - MAX_COLUMNS_SHOWN) > 0:
+            lines.append(f"and {counted(more, 'more column')}")
     return "\n".join([*lines, "", "to train:", f"  {shown(facts['command'])}"])
 
 
