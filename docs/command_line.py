@@ -17,8 +17,8 @@ LISTS_OF_FORMATS = [f"[{'|'.join(names)}]" for names in (FORMATS, WRITABLE)]  # 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 HEAD = """# Command line
 
-`confidently COMMAND --help` prints the same as this page. The
-[tutorial](tutorial.md) shows the commands at work. Click an option to link to it.
+`confidently COMMAND --help` prints the options used most; `--help-all`, of commands with more options, prints the same
+as this page. The [tutorial](tutorial.md) shows the commands at work. Click an option to link to it.
 
 Exit codes: 0 for success; 2 for bad usage, bad input or too little memory, with one line on standard error; 130, 143 or
 129 after an interruption (Ctrl-C, SIGTERM, SIGHUP), when training has completed the current batch and saved a

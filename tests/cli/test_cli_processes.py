@@ -23,6 +23,8 @@ WRONG = [
     (["train"], "Missing argument"),
     (["train", "{data}", "--rule=arow", "--nonsense"], "No such option"),
     (["nonsense"], "No such command"),
+    (["trian", "{data}"], "No such command 'trian'; did you mean 'train'? (see confidently --help)"),
+    (["topics", "shows"], "No such command 'shows'; did you mean 'show'? (see confidently topics --help)"),
     (["train", "{tmp}/missing.svm", "--rule=arow"], "missing.svm: No such file or directory"),
     (["train", "{folder}", "--rule=arow"], "has no data files"),
     (["train", "{bad}", "--rule=arow"], "bad.svm, line 2, column 5: feature '2:x' has a value that is not a number"),

@@ -71,6 +71,7 @@ def entries(text):
 
 
 LEAVES = [(name, command) for name, command in commands() if not isinstance(command, click.Group)]
+SCREEN = 48  # lines
 EVERY_LEAF = pytest.mark.parametrize(("name", "command"), LEAVES, ids=["-".join(name) for name, _ in LEAVES])
 
 
@@ -78,7 +79,7 @@ EVERY_LEAF = pytest.mark.parametrize(("name", "command"), LEAVES, ids=["-".join(
 def test_help_is_short_and_grouped_in_the_order_of_use(ok, monkeypatch, name, command):
     """In 80 columns no line is longer, no option takes more than three lines, and examples come last."""
     monkeypatch.setenv("COLUMNS", "80")
-    text = ok(*name, "--help")
+    text = ok(*name, "--help-all" if command.first else "--help")
     assert max(map(len, text.splitlines())) <= 80
     found = entries(text)
     assert len(found) == sum(isinstance(option, click.Option) for option in command.get_params(click.Context(command)))
@@ -88,6 +89,20 @@ def test_help_is_short_and_grouped_in_the_order_of_use(ok, monkeypatch, name, co
     assert found[-1][1] == "-h, --help" or "Output" not in titles
     *_, examples = text.split("\nExamples:\n")
     assert command.examples and examples.splitlines() == [f"  {line}" for line in command.examples]
+
+
+@pytest.mark.parametrize("name", [(), *(name for name, _ in LEAVES)], ids=lambda name: "-".join(name) or "confidently")
+def test_help_fits_a_screen(ok, monkeypatch, name):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(ok(*name, "--help").splitlines()) <= SCREEN
+
+
+@pytest.mark.parametrize("name", [name for name, command in LEAVES if command.first])
+def test_short_help_has_the_first_options_and_says_how_to_see_all(ok, name):
+    command = dict(LEAVES)[name]
+    found, every = ([option for _, option, _ in entries(ok(*name, text))] for text in ("--help", "--help-all"))
+    assert len(found) == len(command.first) + 2 < len(every) and set(found) < set(every)
+    assert found[-2:] == ["--help-all", "-h, --help"]
 
 
 SLOW = [("demo",)]

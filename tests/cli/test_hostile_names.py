@@ -56,6 +56,7 @@ def hostile(tmp_path, ok):
 
 
 RUNS = {
+    "look": ["look {f}/data.jsonl", "look {f}/data.jsonl --json", "look {f}/bad.csv", "look {f}/missing"],
     "train": ["train {f}/data.jsonl -o {f}/new.cw", "train {f}/bad.csv", "train {f}/unknown\x1b[31m",
               "train {f}/data.jsonl --classes a,b", "train {f}/missing", "train {f}/data.jsonl --rule x\x1b[31m",
               "train {f}/data.jsonl -o {f}/new.cw --resume", "train --\x1b[31m"],

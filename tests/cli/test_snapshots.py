@@ -33,6 +33,10 @@ TRAIN = [
     "train two.svm -q --rule pa --covariance full",
 ]  # fmt: skip
 COMMAND_LINES = {
+    "look": [
+        "look table.csv --label bought", "look table.csv", "look table.csv --json", "look two.svm", "look words.txt",
+        "look numbers.csv", "look numbers.csv --json", "look sets.svm",
+    ],
     "train": [
         *TRAIN,
         "train two.svm -o stack.cw",
@@ -121,6 +125,9 @@ def write_files():
     }
     numbers = [f"{0.5 * (k % 7) - 0.1 * (k % 11) + 0.01 * (k % 13):.3f},{k % 7},{k % 11}\n" for k in range(1200)]
     texts |= {"numbers.csv": "label,a,b\n" + "".join(numbers), "fewnumbers.csv": "a,b\n1,2\n6,0\n"}
+    towns, days = ("Delft", "Lund", ""), [f"2026-0{month}-{day}" for month in (1, 2) for day in range(10, 25)]
+    table = [f"{'yes' if k % 3 else 'no'},{k % 40 or 'NA'},{towns[k % 3]},{days[k % 30]}\n" for k in range(60)]
+    texts["table.csv"] = "bought,age,town,day\n" + "".join(table)
     for name, text in texts.items():
         Path(name).write_text(text)
     one = "train --rule arow"
@@ -204,6 +211,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.filterwarnings("always::confidently.data.DataWarning")
 @pytest.mark.parametrize("name", COMMAND_LINES)
 def test_a_command_says_what_it_said(files, tmp_path, name):
     assert_alike(snapshot(name, files, tmp_path), file_of(name).read_text(encoding="utf-8"))

@@ -125,6 +125,16 @@ def test_roles_of_columns(tmp_path, name):
     assert [label.name for batch in batches for label in batch.new_labels] == [1, 0]
 
 
+@pytest.mark.parametrize("name", WRITE)
+def test_lists_are_kept_as_json(tmp_path, name):
+    """One text per row, however long its list is."""
+    lists = {"x": [[1, 2], [], None], "s": [["p", "ü"], ["q", None], ["r"]]}
+    WRITE[name](pa.table({"label": [1, 0, 1], **lists}), tmp_path / name)
+    batches = list(open_stream(tmp_path / name, keep=["x", "s"]))
+    kept = {what: [text for batch in batches for text in batch.kept[what]] for what in lists}
+    assert kept == {"x": ["[1,2]", "[]", ""], "s": ['["p","ü"]', '["q",null]', '["r"]']}
+
+
 @pytest.mark.parametrize(
     ("labels", "names"),
     [

@@ -21,6 +21,7 @@ from .output.text import say
 
 # The first line of each command's help; listing it here avoids importing the commands to list them.
 COMMANDS = {
+    "look": "Show what train would read in the first 1,000 rows of data, and how to train on them.",
     "train": "Train a classifier or a regression on data of any size in little memory.",
     "predict": "Predict the class or, with a regression model, the number of every row.",
     "evaluate": "Compare a model's predictions with the labels of data.",
@@ -69,6 +70,19 @@ class LazyGroup(click.Group):
             from .options.vowpal_wabbit import explained
 
             raise explained(error) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named and its arguments; an error has the command that may be meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from ..data.similar import similar
+
+            if (meant := similar(args[0], list(self.about))) is None:
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}; did you mean {meant!r}?", ctx) from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.about)

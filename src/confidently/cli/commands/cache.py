@@ -28,9 +28,10 @@ EXAMPLES = (
     "confidently cache messages.jsonl -o messages.cache",
     "confidently train messages.cache --passes 5 -o five.cw",
 )
+FIRST = "output_path label text drop format keep quiet as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @data_argument
 @caching_options
 @on_error_option

@@ -32,9 +32,10 @@ EXAMPLES = (
     "confidently compare messages.jsonl",
     "confidently compare clicks.csv --label click --rules arow,logistic --auto",
 )
+FIRST = "rule_names auto grid label text drop format shuffle plot quiet as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @data_argument
 @reading_options
 @on_error_option

@@ -24,9 +24,10 @@ EXAMPLES = (
     "confidently convert messages.jsonl -o messages.svm",
     "confidently convert clicks.csv --label click -o clicks.vw",
 )
+FIRST = "output_path kind label text drop format as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @data_argument
 @click.option("-o", "--output", "output_path", metavar="FILE", required=True, type=OUTPUT, help="Write to FILE.")
 @click.option("--to", "kind", type=click.Choice(WRITABLE), help="Format to write.  [default: by the suffix of -o FILE]")

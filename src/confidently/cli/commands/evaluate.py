@@ -47,9 +47,10 @@ EXAMPLES = (
     "confidently evaluate spam.cw new.jsonl --set 0.9 --max-risk 0.01",
     "confidently evaluate price.cw clicks.csv --by device",
 )
+FIRST = "abstain set risk_coverage by strict plot quiet as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @model_argument
 @data_argument
 @click.option(

@@ -30,9 +30,10 @@ EXAMPLES = (
     "confidently predict clicks.cw clicks.csv --margin --std --keep device",
     "confidently predict price.cw clicks.csv --interval 0.9 -o prices.csv",
 )
+FIRST = "output_path proba std ranking abstain set interval keep strict quiet as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @model_argument
 @data_argument
 @prediction_options

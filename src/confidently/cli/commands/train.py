@@ -72,9 +72,10 @@ EXAMPLES = (
     "confidently train messages.jsonl --passes 9 --holdout 0.1 --early-stop -o b.cw",
     "confidently train clicks.csv --label price -o price.cw",
 )
+FIRST = "output_path label text drop rule regression passes shuffle holdout init_model as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @data_argument
 @rule_options
 @reading_options
@@ -89,12 +90,14 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
     By default, several learners are trained and their predictions mixed (--auto). An option that they do not have,
     such as --rule arow, trains a single learner: 3 to 20 times as fast, with a smaller model and more errors on most
-    data. Options of the sections Rule and Learner are such, except --dtype, --multilabel, --classes and --regression.
+    data.
 
-    DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two classes, the
-    second in sorted order is positive. Every row is predicted before training on it; the fraction
-    of rows misclassified is the progressive validation error. With --regression labels are numbers, and the root mean
-    squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the model.
+    Options of the sections Rule and Learner are those of a single learner, except --dtype, --multilabel, --classes
+    and --regression. DATA are files, read in order, or - for standard input. Labels are integers or strings. Of two
+    classes, the second in sorted order is positive. Every row is predicted before training on it; the fraction of
+    rows misclassified is the progressive validation error. With --regression labels are numbers, and the root mean
+    squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the
+    model.
     """
     _check_usage(ctx, data, options)
     by_default = choose_auto(ctx, options)

@@ -43,7 +43,7 @@ def choose_task(ctx: click.Context, data: Sequence[str], options: dict[str, Any]
         If options do not fit together.
     """
     known = _known_task(ctx, options)
-    regression = _seen_task(options, data, report) if known is None else known
+    regression = seen_task(options, data, report) if known is None else known
     if not regression and options["covariance"] == AUTO:
         raise click.UsageError(f"--covariance: {AUTO} is for --regression; name a covariance")
     options["covariance"] = options["covariance"] or (AUTO if regression else DIAGONAL)
@@ -70,7 +70,7 @@ def _known_task(ctx: click.Context, options: dict[str, Any]) -> bool | None:
     return False if chosen is False or of_classes or rule is not None else None
 
 
-def _seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bool:
+def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bool:
     """Return whether the labels of the first rows are numbers that cannot be classes, and report it."""
     from ...data.label_kind import ROWS_TO_INFER, label_kind
     from ...data.sources.paths import expand_paths

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -85,9 +86,11 @@ def check_kind(name: str, column: str, kind: pa.DataType, use: _core.Use) -> Non
 
 
 def arrow_column(which: int, array: pa.Array, use: _core.Use) -> _core.ArrowColumn:
-    """Return an array for the use of the reader's column ``which``; with ``Use.none``, values become strings."""
+    """Return an array for the use of the reader's column ``which``; with ``Use.none``, strings, and lists as JSON."""
     kind, lists = array.type, {}
-    if is_any(kind, LISTS):
+    if is_any(kind, LISTS) and use == _core.Use.none:
+        array = pa.array([None if value is None else _json(value) for value in array.to_pylist()], pa.string())
+    elif is_any(kind, LISTS):
         lists = {"list_start": _list_starts(array)} | _validity(array, "list_")
         array = array.values
     if types.is_dictionary(array.type):
@@ -99,6 +102,10 @@ def arrow_column(which: int, array: pa.Array, use: _core.Use) -> _core.ArrowColu
         return _core.ArrowColumn(which, numbers=_numbers(array), **_validity(array), **lists)
     array = _strings(array, use)
     return _core.ArrowColumn(which, **_text(array), **_validity(array), **lists)
+
+
+def _json(value: list[Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def date_column(which: int, array: pa.Array, part: str, use: _core.Use) -> _core.ArrowColumn:

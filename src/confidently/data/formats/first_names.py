@@ -73,6 +73,16 @@ def _refuse_missing(path: Path, reading: ReaderOptions, uses: dict[str, str]) ->
         raise DataError(texts[0])
 
 
+def columns_of(path: Path, reading: ReaderOptions) -> list[str]:
+    """Return the paths of what is in the first rows of JSON lines, but not in lists."""
+    found = dict[str, None]()
+    with suppress(OSError, ValueError):  # raised again when the rows are read
+        for line in _first_lines(path, reading.encoding):
+            with suppress(ValueError, RecursionError):
+                found |= dict.fromkeys(_outside_lists(json.loads(line)))
+    return list(found)
+
+
 def texts_of(path: Path, reading: ReaderOptions, columns: Iterable[str]) -> dict[str, str]:
     """Return the first string in the first rows at each of these paths of keys."""
     found, sought = dict[str, str](), set(columns)
@@ -159,6 +169,13 @@ def _values(row: object, path: str = "") -> Iterator[tuple[str, object]]:
             inner = path if isinstance(element, dict) else f"{path}.{place}"
             yield inner, element
             yield from _values(element, inner)
+
+
+def _outside_lists(row: object, path: str = "") -> Iterator[str]:
+    for key, value in row.items() if isinstance(row, dict) else ():
+        inner = f"{path}.{key}" if path else key
+        yield inner
+        yield from _outside_lists(value, inner)
 
 
 def _namespaces(line: bytes) -> Iterator[str]:

@@ -105,9 +105,10 @@ def _topics(value: str) -> int | None:
 
 
 EXAMPLES = ("confidently topics train messages.jsonl --topics 5 -o topics.cw",)
+FIRST = "output_path n_topics label text drop format stop_words passes init_model quiet as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @data_argument
 @counting_options
 @adding(_MODEL, TOPIC_MODEL)

@@ -1,0 +1,164 @@
+"""``confidently look`` says of data what ``confidently train`` does with them."""
+
+import json
+import shlex
+
+import pandas as pd
+import pytest
+
+from confidently import load
+from tests.command_line import rows
+
+pytestmark = pytest.mark.filterwarnings("always::confidently.data.DataWarning")
+N = 1500
+TABLE = {
+    "label": ["yes" if k % 3 else "no" for k in range(N)],
+    "age": [str(20 + k % 50) if k % 10 else ("NA" if k % 20 else "") for k in range(N)],
+    "town": [("Delft", "Lund", "Bonn")[k % 3] if k % 4 else "" for k in range(N)],
+    "day": [f"2026-01-{1 + k % 28:02d}" for k in range(N)],
+    "code": [f"{k % 7:x}a{k % 9}" if k % 2 else f"{k % 5}" for k in range(N)],
+    "note": [f"the word w{k % 11}" for k in range(N)],
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    frame = pd.DataFrame(TABLE)
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame.to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
+    typed = frame.assign(
+        age=pd.to_numeric(frame["age"], errors="coerce"),
+        day=pd.to_datetime(frame["day"]),
+        town=frame["town"].replace("", None),
+        old=frame["age"] > "40",
+    )
+    typed.to_parquet(tmp_path / "table.parquet")
+    with open(tmp_path / "table.jsonl", "w") as file:
+        for row in typed.assign(day=frame["day"]).to_dict("records"):
+            file.write(json.dumps({name: None if value != value else value for name, value in row.items()}) + "\n")
+    (tmp_path / "rows.svm").write_text(rows(N, d=12))
+    (tmp_path / "texts.txt").write_text("a\tred green\nb\tblue\n" * 30)
+    (tmp_path / "prices.csv").write_text("label,size\n" + "".join(f"{k / 8},{k % 5}\n" for k in range(100)))
+    (tmp_path / "sets.csv").write_text("label,size\n" + '"a,b",1\na,2\n,3\n' * 20)
+    return tmp_path
+
+
+def looked(ok, *arguments):
+    return json.loads(ok("look", *arguments, "--json"))
+
+
+def by_name(found):
+    return {column["name"]: column for column in found["columns"]}
+
+
+COLUMNS = {"age": "number", "town": "category", "day": "date", "code": "category", "note": "text"}
+
+
+@pytest.mark.parametrize("name", ["table.csv", "semicolons.csv", "table.parquet", "table.jsonl"])
+def test_columns_have_their_types_and_counts(ok, files, name):
+    options = ["--dates", "day"] if name == "table.jsonl" else []
+    found = looked(ok, files / name, "--text", "note", *options)
+    columns, extra = by_name(found), {} if name.endswith("csv") else {"old": "boolean"}
+    assert {name: column["type"] for name, column in columns.items()} == COLUMNS | extra
+    first = pd.DataFrame(TABLE)[:1000]
+    for name in COLUMNS:
+        present = first[name][~first[name].isin(["", "NA"])]
+        assert (columns[name]["missing"], columns[name]["distinct"]) == (1000 - len(present), present.nunique())
+    assert columns["town"]["examples"] == ["Lund", "Bonn", "Delft"]
+    assert (found["rows"], found["complete"]) == (1000, False)
+    classes = [{"class": name, "rows": int((first["label"] == name).sum())} for name in ("no", "yes")]
+    assert found["label"] == {"column": "label", "kind": "classes", "classes": classes}
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("table.csv", ["--text", "note"]), ("table.csv", ["--label", "town", "--missing-label", "skip"]),
+     ("table.csv", ["--label", "age", "--drop", "note", "--missing-label", "skip"]),
+     ("semicolons.csv", []), ("table.parquet", []), ("table.jsonl", []), ("rows.svm", []), ("texts.txt", []),
+     ("prices.csv", []), ("sets.csv", [])],
+)  # fmt: skip
+def test_training_reads_what_was_shown(ok, files, monkeypatch, name, options):
+    """The command that is proposed runs, and its model has the kind of labels, the columns and the delimiter."""
+    monkeypatch.chdir(files)
+    found = looked(ok, name, *options)
+    program, *arguments = shlex.split(found["command"])
+    assert program == "confidently"
+    ok(*arguments, "-q")
+    model = load(arguments[-1])
+    source, kind = model.source_, found["label"]["kind"]
+    assert type(model).__name__ == ("AutoRegressor" if kind == "numbers" else "AutoClassifier")
+    if kind != "numbers":
+        assert list(map(str, model.classes_)) == [str(one["class"]) for one in found["label"]["classes"]]
+    assert (source["format"], source["delimiter"]) == (found["format"], found["delimiter"])
+    columns = by_name(found)
+    if source.get("header"):
+        assert set(source["header"]) == set(columns)
+    for uses, kind in (("dates", "date"), ("text", "text"), ("codes", "category")):
+        for column in source.get(uses) or ():
+            assert columns[column]["type"] == kind
+
+
+def test_a_table_without_labels_is_shown_with_what_to_name(ok, call, files):
+    pd.DataFrame(TABLE).rename(columns={"label": "bought"}).to_csv(files / "bought.csv", index=False)
+    out = ok("look", files / "bought.csv")
+    assert "no column is named 'label'" in out and "--label NAME -o bought.cw" in out and "\nbought " in out
+    assert looked(ok, files / "bought.csv")["label"] is None
+    code, _, err = call("look", files / "bought.csv", "--label", "buoght")
+    assert code == 2 and "did you mean 'bought'?" in err
+
+
+def test_keys_within_objects_and_lists_have_a_column_each(ok, tmp_path):
+    """Keys may have an equals sign or a point; what is in a list belongs to the list."""
+    rows = [{"label": "a", "x=y": 2, "o": [{"k": 1}, {"k": 2}], "z": [1, 2], "n": {"t": "u=v", "b": True}}]
+    rows.append({"label": "b", "a.b": 1.5, "z": [3], "tags": ["p", "q"]})
+    (tmp_path / "nested.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    types = {"x=y": "number", "o": "number", "z": "number", "n.t": "category", "n.b": "boolean"}
+    found = by_name(looked(ok, tmp_path / "nested.jsonl"))
+    assert {name: column["type"] for name, column in found.items()} == types | {"a.b": "number", "tags": "category"}
+    assert found["z"] == {"name": "z", "type": "number", "missing": 0, "distinct": 2, "examples": ["[1, 2]", "[3]"]}
+    assert (found["n.t"]["missing"], found["n.t"]["examples"]) == (1, ["u=v"])
+
+
+@pytest.mark.parametrize("text", ["label,a\nx,1\ny\n", "label,a\n", "", '{"a": 1}\n{"label": "x", "a": 1}\n'])
+def test_errors_are_those_of_training(call, files, text):
+    path = files / ("wrong.jsonl" if text.startswith("{") else "wrong.csv")
+    path.write_text(text)
+    (code, out, err), trained = call("look", path), call("train", path, "-q")
+    assert (code, out, err) == (2, "", trained[2])
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl", "ids.csv"])
+def test_warnings_are_those_of_training(call, files, name):
+    """Of dates, missing values, long texts, and columns of ids."""
+    note = "This row has a text of its own, with the number"
+    frame = pd.DataFrame(TABLE).assign(row=range(N), note=[f"{note} {k}" for k in range(N)])
+    frame.to_csv(files / "ids.csv", index=False)
+    (_, _, looked), (_, _, trained) = call("look", files / name), call("train", files / name, "-q")
+    assert looked.splitlines() == [line for line in trained.splitlines() if "warning" in line]
+    assert name != "ids.csv" or ("'row'" in looked and "'note'" in looked and "'age' (NA)" in looked)
+
+
+def test_of_many_columns_the_first_are_shown(ok, tmp_path):
+    """Rows whose keys are words have as many columns as a language."""
+    rows = ({"label": "ab"[k % 2], **{f"w{j}": 1 for j in range(k, 2500, 3)}} for k in range(6))
+    (tmp_path / "wide.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    found = looked(ok, tmp_path / "wide.jsonl")
+    assert (found["n_columns"], len(found["columns"]), found["features"]) == (2500, 1000, 2500)
+    assert all(column["missing"] == (5 if int(column["name"][1:]) < 3 else 4) for column in found["columns"])
+    assert "and 2,450 more columns" in ok("look", tmp_path / "wide.jsonl")
+
+
+def test_the_first_of_several_files_is_shown(ok, files):
+    found = looked(ok, files / "prices.csv", files / "prices.csv")
+    assert (found["rows"], found["complete"], len(found["files"])) == (100, False, 2)
+
+
+def test_standard_input_and_caches_are_refused(ok, call, files):
+    assert "read twice" in call("look", "-")[2]
+    ok("cache", files / "rows.svm", "-o", files / "rows.cache")
+    assert "is a cache" in call("look", files / "rows.cache")[2]
+
+
+def test_a_set_of_labels_and_numbers_to_predict_are_named(ok, files):
+    assert "any number of labels per row, 2 labels: a 40, b 20" in ok("look", files / "sets.csv")
+    assert "numbers from 0 to 12.375: a regression" in ok("look", files / "prices.csv")
