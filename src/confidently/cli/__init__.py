@@ -114,10 +114,10 @@ class LazyGroup(click.Group):
     help="Show the version, the compiler and the system.",
 )
 def cli() -> None:
-    """Train linear classifiers in one pass and predict with uncertainty.
+    """Learn from data in one pass, and say how sure every prediction is.
 
     \b
-    confidently train spam.svm --rule cw_stdev --eta 0.9 -o spam.cw
+    confidently train spam.svm -o spam.cw
     confidently predict spam.cw new.svm --proba
     confidently evaluate spam.cw test.svm
     """
