@@ -22,9 +22,10 @@ EXAMPLES = (
     "confidently topics predict topics.cw new.jsonl --proba",
     "confidently topics predict topics.cw new.jsonl --set 0.9 --max-risk 0.05",
 )
+FIRST = "output_path proba ranking abstain set no_topics keep quiet as_json"
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @model_argument
 @data_argument
 @prediction_options
