@@ -40,6 +40,7 @@ autosummary_context = {
     "views": [f"confidently.{view.__name__}" for view in VIEWS.values()],
     "river_members": [
         *("learn_one", "predict_one", "predict_proba_one", "margin_distribution_one"),
+        *("predict_set_one", "abstain_one", "novelty_one"),
         *("learn_many", "predict_many", "predict_proba_many", "weights", "variances", "members", "save"),
     ],
 }
