@@ -6,7 +6,7 @@ import pytest
 from confidently import AutoClassifier, First, OnlineClassifier, load, merge
 from confidently.data import open_stream
 from confidently.models.file import ModelFileError
-from confidently.stack.choice import COSINES
+from confidently.stack.choice import COSINES, FEW_COSINES
 from confidently.views.first import KEPT
 from tests.model_files import contents_of, write_contents
 
@@ -88,4 +88,4 @@ def test_a_matrix_of_a_stack_stays_small_on_a_stream_that_brings_ever_more_colum
     model = AutoClassifier().fit_stream(opened(path))
     assert model.learner_.n_features > 1000
     matrices = [member for member in model.learner_.members if getattr(member, "by_products", False)]
-    assert [matrix.width for matrix in matrices] == [128, 128, 128, COSINES, COSINES, COSINES]
+    assert [matrix.width for matrix in matrices] == [*[128] * 3, COSINES, COSINES, FEW_COSINES, COSINES]

@@ -242,7 +242,7 @@ def _label(reading: ReaderOptions, column: str | None, rows: Rows, regression: b
         return {"column": column, "kind": "numbers", "lowest": min(numbers), "highest": max(numbers)}
     names = list(rows.labels)
     classes = [{"class": names[k], "rows": rows.labels[names[k]]} for k in sorted_numbers(names)]
-    return {"column": column, "kind": "multilabel" if rows.multilabel else "classes", "classes": classes}
+    return {"column": column, "kind": "labels" if rows.multilabel else "classes", "classes": classes}
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
@@ -292,8 +292,8 @@ def _label_text(label: dict[str, Any] | None, is_given: bool) -> str:
     found = label["classes"]
     names = ", ".join(f"{shown(one['class'])} {one['rows']:,}" for one in found[:MAX_CLASSES_SHOWN])
     more = ", ..." if len(found) > MAX_CLASSES_SHOWN else ""
-    nouns = ("label", "labels") if label["kind"] == "multilabel" else ("class", "classes")
-    several = "any number of labels per row, " if label["kind"] == "multilabel" else ""
+    nouns = ("label", "labels") if label["kind"] == "labels" else ("class", "classes")
+    several = "any number of labels per row, " if label["kind"] == "labels" else ""
     return f"{where}, {several}{counted(len(found), *nouns)}: {names}{more}"
 
 
