@@ -48,16 +48,31 @@ def kept(forget: float, aged: float) -> float:
 def forgotten(sigma: np.ndarray, kept: float, prior: float, arrays: NumpyArrays) -> np.ndarray:
     """Return (kept sigma^-1 + (1 - kept) / prior)^-1 of a matrix, symmetric to the last bit.
 
+    Features that no row has moved from the prior stay there, and take no part: how many there are depends on where a
+    call ends, and the products of larger matrices round otherwise.
+
     Only the lower triangle is read. On devices the triangles differ by rounding, which no update corrects, and which
     would grow by 1/kept each time.
 
     With M = kept prior + (1 - kept) sigma, whose eigenvalues are those of neither sigma nor its inverse but between
     kept prior and prior, it is (sigma - (1 - kept) sigma M^-1 sigma) / kept.
     """
+    sigma = np.tril(sigma) + np.tril(sigma, -1).T
+    away = sigma.copy()
+    away.flat[:: len(away) + 1] -= prior
+    moved = np.flatnonzero(away.any(axis=1))
+    if len(moved) == len(sigma):
+        return _of_moved(sigma, kept, prior, arrays)
+    if len(moved):
+        at = np.ix_(moved, moved)
+        sigma[at] = _of_moved(np.ascontiguousarray(sigma[at]), kept, prior, arrays)
+    return sigma
+
+
+def _of_moved(sigma: np.ndarray, kept: float, prior: float, arrays: NumpyArrays) -> np.ndarray:
     from scipy.linalg.blas import dtrsm  # imported here since SciPy is slow to import
     from scipy.linalg.lapack import dpotrf
 
-    sigma = np.tril(sigma) + np.tril(sigma, -1).T
     steps = math.ceil(math.log(kept) / math.log(MIN_KEPT))
     for _ in range(steps):
         one = kept ** (1.0 / steps)
