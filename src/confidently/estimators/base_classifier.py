@@ -299,10 +299,6 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
             return order.classes[(scores > 0).view(np.int8)]
         return order.classes[predicted_numbers(scores)]
 
-    def _sets(self, matrix: Any, learner: AnyClasses, coverage: float, by_class: bool) -> NDArray[np.bool_]:
-        room = self._learner_for(matrix) if learner is self.learner_ else learner
-        return super()._sets(matrix, room, coverage, by_class)
-
     def predict_stream(
         self, paths: Any, method: str = "predict", *, coverage: float = 0.9, by_class: bool = True,
         risk: float = 0.01, strict: bool = False, **options: Any,

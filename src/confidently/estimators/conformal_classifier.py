@@ -15,7 +15,7 @@ from ..stack.stack import Stack
 from ..tasks import conformal
 from ..tasks.conformal import CONFORMAL, NO_ANSWERS, SEVERAL_LABELS, ConformalSets
 from .conformal import ConformalEstimator
-from .estimator import Labels
+from .rows import Labels
 
 AnyClasses = TypeVar("AnyClasses", bound=Learner | Stack)
 
@@ -88,7 +88,9 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         check_number("predict_set", "coverage", coverage, UNIT)
         if text := self._calibrated("predict_set").shortage(coverage):
             warn(f"predict_set: {text}")
-        found: NDArray[np.bool_] = self._answer(lambda matrix: self._sets(matrix, self.learner_, coverage, by_class), X)
+        found: NDArray[np.bool_] = self._answer(
+            lambda matrix: self._sets(matrix, self._learner_for(matrix), coverage, by_class), X
+        )
         return found
 
     def _sets(self, matrix: Any, learner: AnyClasses, coverage: float, by_class: bool) -> NDArray[np.bool_]:
@@ -189,9 +191,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         super()._run(X, matrix, labels, passes, shuffle)
         learner, K = self.learner_, self.learner_.n_classes
         predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
-        start, weight = (labels.options.get(name) for name in ("label_start", "weight"))
-        if (of_class := labels.options.get("class_weight")) is not None:
-            weight = of_class[labels.numbers] * (1.0 if weight is None else weight)
+        start, weight = labels.options.get("label_start"), labels.weights()
         learned = conformal.learned_late(conformal.grown(before, K), predicted, labels.numbers, start, weight)
         learner.state, learner.settled = learner.state | {CONFORMAL: learned}, True
 

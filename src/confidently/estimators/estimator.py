@@ -38,8 +38,7 @@ from ..views.columns import ZERO, Columns
 from ..views.view import View
 from ..wording import counted
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
-from .rows import LabelledRows, labelled, rows_to_learn, rows_to_read
-from .rows import Labels as Labels
+from .rows import LabelledRows, Labels, labelled, rows_to_learn, rows_to_read
 from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
