@@ -66,6 +66,10 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    coverage_by : str or int, optional
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
+        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
+        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
 
     Attributes
     ----------
@@ -126,6 +130,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
+        coverage_by: str | int | None = None,
     ) -> None:
         self.members = members
         self.passes = passes
@@ -133,6 +138,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         self.class_weight = class_weight
         self.random_state = random_state
         self.dtype = dtype
+        self.coverage_by = coverage_by
 
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
         if self.passes != AUTO:

@@ -336,22 +336,24 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
         check_number("predict_stream", "coverage", coverage, UNIT)
-        if method == "predict_set" and (text := self._calibrated("predict_set").shortage(coverage)):
+        if method == "predict_set" and (text := self._calibrated("predict_set").warning(coverage)):
             warn(f"predict_set: {text}")
         least = self._least_probability(risk) if method == "abstain" else 0.0
         if method == "novelty":
             self._check_calibrated(method)
 
-        def answer(matrix: Any, learner: AnyClasses) -> Any:
+        groups = self.learner_.groups if method == "predict_set" else None
+
+        def answer(matrix: Any, learner: AnyClasses, values: list[str] | None) -> Any:
             if method == "predict_set":
-                return self._sets(matrix, learner, coverage, by_class)
+                return self._sets(matrix, learner, values, coverage, by_class)
             if method == "abstain":
                 return self._apply("predict_proba", matrix, learner).max(axis=1) < least
             if method == "novelty":
                 return learner.novelty(matrix)
             return self._apply(method, matrix, learner)
 
-        yield from self._predict_stream(paths, answer, strict, options)
+        yield from self._predict_stream(paths, answer, strict, options, groups)
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 

@@ -86,15 +86,15 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         with arbitrary distribution shifts, JMLR 2024.
         """
         check_number("predict_set", "coverage", coverage, UNIT)
-        if text := self._calibrated("predict_set").shortage(coverage):
+        if text := self._calibrated("predict_set").warning(coverage):
             warn(f"predict_set: {text}")
-        found: NDArray[np.bool_] = self._answer(
-            lambda matrix: self._sets(matrix, self._learner_for(matrix), coverage, by_class), X
-        )
-        return found
+        matrix, values = self._matrix_and_values(X)
+        return self._sets(matrix, self._learner_for(matrix), values, coverage, by_class)
 
-    def _sets(self, matrix: Any, learner: AnyClasses, coverage: float, by_class: bool) -> NDArray[np.bool_]:
-        sets = learner.conformal.sets(learner.probabilities(matrix), coverage, by_class)
+    def _sets(
+        self, matrix: Any, learner: AnyClasses, values: list[str] | None, coverage: float, by_class: bool
+    ) -> NDArray[np.bool_]:
+        sets = learner.conformal.sets(learner.probabilities(matrix), coverage, by_class, values)
         found: NDArray[np.bool_] = self._class_order.columns(sets)
         return found
 
@@ -187,13 +187,18 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
     def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
         if labels.predicted is None:
             return super()._run(X, matrix, labels, passes, shuffle)
-        before = self.learner_.state[CONFORMAL].copy()
+        before, groups = self.learner_.state[CONFORMAL].copy(), self.learner_.groups
         super()._run(X, matrix, labels, passes, shuffle)
         learner, K = self.learner_, self.learner_.n_classes
         predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
         start, weight = labels.options.get("label_start"), labels.weights()
         learned = conformal.learned_late(conformal.grown(before, K), predicted, labels.numbers, start, weight)
         learner.state, learner.settled = learner.state | {CONFORMAL: learned}, True
+        if groups is not None:
+            values = labels.options.get("values")
+            if values is None:  # of the batches of a stream
+                values = [value for batch in matrix for value in batch.kept[str(groups.column)]]
+            learner.groups = groups.learned_late(values, predicted, labels.numbers, weight)
 
     @property
     def _is_multilabel(self) -> bool:

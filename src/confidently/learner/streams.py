@@ -179,6 +179,9 @@ class StreamLearner:
             self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # without a label so far there is nothing to train on
             options: dict[str, Any] = {"weight": part.weights, "calibrate": calibrate}
+            groups = self.learner.groups
+            if groups is not None and groups.column in part.kept:
+                options["values"] = list(part.kept[groups.column])
             if part.targets is None:
                 options |= {
                     "log_loss": self.log_loss,

@@ -27,6 +27,7 @@ from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from ..tasks import conformal, intervals, novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.groups import GROUPS, Groups
 from ..tasks.novelty import VARIANCES
 from ..tasks.table import BINARY
 from ..views.center import Center
@@ -97,7 +98,12 @@ class SavedModel(ABC):
             "source": self.source,
             **({"training": self.training} if self.training else {}),
             **self.learner.header(),
+            **self._header_of_groups(),
         }
+
+    def _header_of_groups(self) -> dict[str, Any]:
+        """Return the entry about groups, if there are any."""
+        return {}
 
     def arrays(self) -> State:
         """Return the packed arrays of the learner and those of the names of features."""
@@ -225,12 +231,17 @@ class Model(SavedModel):
     def packed(self) -> State:
         """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
         learner: Learner | Members = self.learner
+        of_groups = {} if learner.groups is None else learner.groups.packed(learner.n_classes)
         if isinstance(learner, Learner):
-            return _packed(learner)
+            return _packed(learner) | of_groups
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
         prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
-        return _without_prior(learner.state, prior) | own
+        return _without_prior(learner.state, prior) | own | of_groups
+
+    def _header_of_groups(self) -> dict[str, Any]:
+        groups = self.learner.groups
+        return {} if groups is None else {"coverage_by": groups.header()}
 
     def check_values(self) -> None:
         for part in parts_of(self.learner):
@@ -238,6 +249,7 @@ class Model(SavedModel):
                 _check_values(part)
             else:
                 part.check_values()
+        _check_groups(self.learner.groups)
 
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
@@ -245,9 +257,13 @@ class Model(SavedModel):
         regression = header.kind == REGRESSION
         if header.format == 9 and not regression:
             arrays = _with_best_scores(arrays)
-        return (
+        of_groups = arrays.pop(GROUPS, None)
+        learner = (
             _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
         )
+        if header.coverage_by is not None:
+            learner.groups = _groups_of(header.coverage_by, of_groups, learner)
+        return learner
 
 
 def calibration_of(estimator: Mapping[str, Any]) -> str | None:
@@ -294,6 +310,21 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             member.check_values()
     stack.check_values()
     return stack
+
+
+def _groups_of(saved: file.SavedGroups, states: np.ndarray | None, learner: Learner | Stack | NumberStack) -> Groups:
+    """Return the groups of a header's entry and their array."""
+    if not learner.task.one_class:
+        raise ValueError("groups of rows without classes")
+    found = Groups.unpacked(**saved, states=states, n_classes=learner.n_classes)
+    _check_groups(found)
+    return found
+
+
+def _check_groups(groups: Groups | None) -> None:
+    for own in () if groups is None else groups.states.values():
+        for name, numbers, allowed in conformal.values(own):
+            check_within(name, numbers, allowed)
 
 
 def _is_of_rows(view: View) -> bool:

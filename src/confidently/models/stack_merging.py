@@ -28,6 +28,7 @@ from ..tasks.conformal import CONFORMAL
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
+from .merged_groups import check_columns, merged_groups
 from .merged_learner import MergeError, NoCommonBase
 from .merging import merge_models, merge_round
 from .model import Model
@@ -49,6 +50,16 @@ def merge_all(
     MergeError
         As for single learners; if there are both, or members differ.
     """
+    check_columns(models if base is None else [*models, base], names if base is None else [*names, base_name])
+    merged = _merged_without_groups(models, names, base, base_name, how)
+    if merged.learner.groups is None:  # otherwise it is a copy of one model
+        merged.learner.groups = merged_groups(models, base, merged)
+    return merged
+
+
+def _merged_without_groups(
+    models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str
+) -> Model:
     together = [*models, *([] if base is None else [base])]
     if not any(isinstance(model.learner, Members) for model in together):
         return merge_models(models, names, base, base_name, how)

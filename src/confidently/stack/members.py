@@ -17,6 +17,7 @@ from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks import novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.groups import Groups
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
@@ -66,11 +67,14 @@ class Members(Racing):
         The mixture's own.
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
+    groups : Groups or None
+        What was learned of the scores of true classes by the values of a column, if sets cover by these.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
+    groups: Groups | None = None
     moves: Moves | None = Moves()
     may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
@@ -152,7 +156,7 @@ class Members(Racing):
         assert self.moves is not None
         self.moves = self.moves.after(shares if weight is None else shares[weight > 0], seen)
 
-    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""
         raise NotImplementedError
 
@@ -248,6 +252,7 @@ class Members(Racing):
         log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
         targets: np.ndarray | None = None,
+        values: Sequence[str] | None = None,
     ) -> None:
         """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
 
@@ -268,6 +273,8 @@ class Members(Racing):
         before = {name: array.copy() for name, array in self.state.items()}
         all_before = self.members, self.names, self.multiclass, self.dropped, self.moves
         cost = None if log_loss is None else log_loss.copy()
+        groups = self.groups if calibrate else None
+        progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
         try:
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
@@ -277,7 +284,8 @@ class Members(Racing):
                 while first < len(examples):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
-                    self._train(examples.part(first, last), begun, calibrate, log_loss, threads)
+                    part = examples.part(first, last)
+                    self._train(part, begun, calibrate, progressive.block(first, last), threads)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
                     first = last
@@ -289,25 +297,27 @@ class Members(Racing):
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
+        if groups is not None and values is not None and progressive.scores is not None:
+            self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
         self.settled = False
 
     @property
     def conformal(self) -> Any:
         """What is known about the scores of true classes, or about errors."""
-        return self.task.conformal(self.state[CONFORMAL], self.settled)
+        return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
         self.settled = shuffled or not self.conformal.alarms
 
     def _train(
-        self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, threads: Executor | None
+        self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
         kept = [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
         self._train_members(part, begun, outputs, calibrate, threads)
-        self._mix(outputs, part, calibrate, log_loss)
+        self._mix(outputs, part, calibrate, progressive)
         for array, values in zip(kept, before, strict=True):
             array[...] = values
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from ..covariances.examples import Examples
+from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..learner.learner import Learner
 from ..rules.ranges import Range
@@ -202,7 +202,7 @@ class NumberStack(Members):
             left[part.order, k] = part.targets[part.order, k] - predicted
         return left
 
-    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         seen, shares = self.n_seen, None if self.moves is None else np.zeros((len(part), WINDOWS))
         for k, mixture in enumerate(mixtures(self.state)):
             counters = self.state[COUNTERS] if k == 0 else np.zeros(1, COUNT)

@@ -217,6 +217,10 @@ class ConformalSets:
             f"{self.rows:,.0f}, since old ones count less"
         )
 
+    def warning(self, coverage: float) -> str | None:
+        """Return why sets may not be what is asked for, as text."""
+        return self.shortage(coverage)
+
     def error(self, coverage: float, by_class: bool) -> float:
         """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it."""
         start = OWN_LEVELS if by_class else 0
@@ -237,8 +241,13 @@ class ConformalSets:
         _core.conformal_conformity(self._state, self.classes, best, found)
         return found
 
-    def sets(self, probabilities: np.ndarray, coverage: float, by_class: bool) -> np.ndarray:
-        """Return which classes are in the set of each row, booleans of shape (n, classes)."""
+    def sets(
+        self, probabilities: np.ndarray, coverage: float, by_class: bool, values: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Return which classes are in the set of each row, booleans of shape (n, classes).
+
+        ``values`` are those of the rows in the column by which coverage holds, if there is one.
+        """
         if self.shortage(coverage):
             return np.ones(probabilities.shape, np.bool_)
         found: np.ndarray = self.p_values(probabilities, by_class) > self.error(coverage, by_class)
