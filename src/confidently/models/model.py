@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..covariances.settings import DTYPES
-from ..covariances.state import PLACES, Size, State, check_rows, check_within, put_places, without_base
+from ..covariances.state import PLACES, REAL, Size, State, check_rows, check_within, put_places, without_base
 from ..covariances.table import saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features
@@ -25,7 +25,7 @@ from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
-from ..tasks import conformal, intervals, novelty
+from ..tasks import conformal, groups, intervals, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import GROUPS, Groups
 from ..tasks.novelty import VARIANCES
@@ -231,13 +231,12 @@ class Model(SavedModel):
     def packed(self) -> State:
         """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
         learner: Learner | Members = self.learner
-        of_groups = {} if learner.groups is None else learner.groups.packed(learner.n_classes)
         if isinstance(learner, Learner):
-            return _packed(learner) | of_groups
+            return _packed(learner) | _packed_groups(learner)
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
         prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
-        return _without_prior(learner.state, prior) | own | of_groups
+        return _without_prior(learner.state, prior) | own | _packed_groups(learner)
 
     def _header_of_groups(self) -> dict[str, Any]:
         groups = self.learner.groups
@@ -257,7 +256,7 @@ class Model(SavedModel):
         regression = header.kind == REGRESSION
         if header.format == 9 and not regression:
             arrays = _with_best_scores(arrays)
-        of_groups = arrays.pop(GROUPS, None)
+        of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
         learner = (
             _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
         )
@@ -312,17 +311,27 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     return stack
 
 
-def _groups_of(saved: file.SavedGroups, states: np.ndarray | None, learner: Learner | Stack | NumberStack) -> Groups:
-    """Return the groups of a header's entry and their array."""
+def _groups_of(saved: file.SavedGroups, packed: State, learner: Learner | Stack | NumberStack) -> Groups:
+    """Return the groups of a header's entry and their packed array."""
     if not learner.task.one_class:
         raise ValueError("groups of rows without classes")
-    found = Groups.unpacked(**saved, states=states, n_classes=learner.n_classes)
+    prior = groups.untrained(len(saved["values"]), learner.n_classes)
+    arrays = checked_arrays(_with_prior(packed, {GROUPS: prior}), {GROUPS: (prior.shape, REAL)})
+    found = Groups.of(**saved, states=arrays[GROUPS])
     _check_groups(found)
     return found
 
 
-def _check_groups(groups: Groups | None) -> None:
-    for own in () if groups is None else groups.states.values():
+def _packed_groups(learner: Learner | Members) -> State:
+    """Return the packed array of groups, if there are any."""
+    if learner.groups is None:
+        return {}
+    found = learner.groups.array(learner.n_classes)
+    return _without_prior({GROUPS: found}, {GROUPS: groups.untrained(len(found), learner.n_classes)})
+
+
+def _check_groups(known: Groups | None) -> None:
+    for own in () if known is None else known.states.values():
         for name, numbers, allowed in conformal.values(own):
             check_within(name, numbers, allowed)
 

@@ -102,22 +102,16 @@ class Groups(NamedTuple):
         """Return everything that is not an array, as plain data."""
         return {"column": self.column, "values": list(self.states), "others": self.others}
 
-    def packed(self, n_classes: int) -> dict[str, np.ndarray]:
-        """Return the array of a model file, of shape (groups, size)."""
+    def array(self, n_classes: int) -> np.ndarray:
+        """Return the states as one array, of shape (groups, size)."""
         states = [conformal.grown(own, n_classes) for own in self.states.values()]
-        return {GROUPS: np.stack(states)} if states else {}
+        return np.array(states).reshape(-1, conformal.size(n_classes))
 
     @classmethod
-    def unpacked(
-        cls, column: str | int, values: Sequence[str], others: int, states: np.ndarray | None, n_classes: int
-    ) -> Groups:
-        """Return groups of a :meth:`header` and the array of a file; ``ValueError`` if they do not fit."""
-        size = conformal.size(n_classes)
-        states = np.zeros((0, size)) if states is None else states
-        if states.shape != (len(set(values)), size) or states.dtype != np.float64 or len(values) > MAX_GROUPS:
-            raise ValueError("the scores of groups do not fit their values")
-        if not np.isfinite(states).all():
-            raise ValueError("the scores of groups have values that are not finite")
+    def of(cls, column: str | int, values: Sequence[str], others: int, states: np.ndarray) -> Groups:
+        """Return the groups of a :meth:`header` and an :meth:`array`; ``ValueError`` if they do not fit."""
+        if len(set(values)) < len(values) or len(values) > MAX_GROUPS:
+            raise ValueError(f"{len(values)} groups, or a value twice; expected {MAX_GROUPS} groups at most")
         return cls(column, dict(zip(values, states, strict=True)), others)
 
     def placed(self, classes: np.ndarray, n_classes: int) -> Groups:
@@ -150,6 +144,11 @@ def rows_by(values: Iterable[str]) -> dict[str, np.ndarray]:
     for row, value in enumerate(values):
         found.setdefault(value, []).append(row)
     return {value: np.array(rows) for value, rows in found.items()}
+
+
+def untrained(groups: int, n_classes: int) -> np.ndarray:
+    """Return the array of so many groups before the first row."""
+    return np.tile(conformal.untrained(n_classes), (groups, 1))
 
 
 class GroupedSets(ConformalSets):

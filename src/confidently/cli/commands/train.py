@@ -116,9 +116,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
         report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
         if choose_task(ctx, data, options, report):
             if options["coverage_by"] is not None:
-                raise click.UsageError(
-                    "--coverage-by: not supported for a regression, which has intervals; omit it"
-                )
+                raise click.UsageError("--coverage-by: not supported for a regression, which has intervals; omit it")
             report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
         if by_default:
             report.note("learner", BY_DEFAULT.format(options["rule"]), auto=True)
