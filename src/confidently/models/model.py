@@ -98,12 +98,7 @@ class SavedModel(ABC):
             "source": self.source,
             **({"training": self.training} if self.training else {}),
             **self.learner.header(),
-            **self._header_of_groups(),
         }
-
-    def _header_of_groups(self) -> dict[str, Any]:
-        """Return the entry about groups, if there are any."""
-        return {}
 
     def arrays(self) -> State:
         """Return the packed arrays of the learner and those of the names of features."""
@@ -190,6 +185,8 @@ class Model(SavedModel):
 
     def header(self) -> dict[str, Any]:
         header = super().header()
+        if self.learner.groups is not None:
+            header["coverage_by"] = self.learner.groups.header()
         if "multiclass" in self.estimator and isinstance(self.learner, Learner):
             settings = self.learner.settings
             multiclass = saved_multiclass(settings.rule, settings.covariance, self.multiclass)
@@ -237,10 +234,6 @@ class Model(SavedModel):
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
         prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
         return _without_prior(learner.state, prior) | own | _packed_groups(learner)
-
-    def _header_of_groups(self) -> dict[str, Any]:
-        groups = self.learner.groups
-        return {} if groups is None else {"coverage_by": groups.header()}
 
     def check_values(self) -> None:
         for part in parts_of(self.learner):
