@@ -88,6 +88,8 @@ def test_training_continues_and_models_merge(ok, folder, tmp_path):
     ok("train", folder / "new.csv", "--rule", "arow", "-q", "-o", second)
     failed = here("merge", first, second, "-o", both)
     assert failed.returncode == 2 and "coverage_by = town in" in failed.stderr
+    failed = here("train", folder / "new.csv", "--init-model", first, "--workers", "1")
+    assert failed.returncode == 2 and "the sets of the model cover by a column" in failed.stderr
 
 
 ERRORS = {

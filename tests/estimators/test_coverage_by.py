@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from confidently import AutoClassifier, OnlineClassifier, _core, load, merge
+from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, _core, load, merge
 from confidently.data import DataError, DataWarning, open_stream
 from confidently.evaluation.labeled_data import evaluate
 from confidently.models.file import ModelFileError
@@ -306,7 +306,6 @@ DAMAGES = {
     "fewer values": lambda header, arrays: header["coverage_by"]["values"].pop(),
     "no scores": lambda header, arrays: arrays.pop(GROUPS),
     "negative counts": lambda header, arrays: arrays[GROUPS].fill(-5.0),
-    "of a regression": lambda header, arrays: header.update(kind="regression"),
     "another type of value": lambda header, arrays: header["coverage_by"].update(values=[1, 2, 3]),
 }
 
@@ -320,3 +319,13 @@ def test_damaged_groups_are_clear_errors(damage, tmp_path):
     write_contents(path, header, arrays)
     with pytest.raises(ModelFileError, match="damaged"):
         load(path)
+
+
+@pytest.mark.parametrize("kind", [OnlineRegressor, AutoRegressor])
+def test_a_regression_has_no_groups(kind, tmp_path):
+    X, y = rows(600)
+    kind().fit(X, y).save(tmp_path / "model.cw")
+    header, arrays = contents_of(tmp_path / "model.cw")
+    write_contents(tmp_path / "model.cw", header | {"coverage_by": {"column": 3, "values": [], "others": 0}}, arrays)
+    with pytest.raises(ModelFileError, match="groups of rows without classes"):
+        load(tmp_path / "model.cw")
