@@ -13,7 +13,7 @@ from confidently.data import DataError, DataWarning, open_stream
 from confidently.evaluation.labeled_data import evaluate
 from confidently.models.file import ModelFileError
 from confidently.models.merging import MergeError
-from confidently.tasks.conformal import CONFORMAL, COUNTS, SCORES, ConformalSets
+from confidently.tasks.conformal import ANSWERS, CONFORMAL, COUNTS, OWN_LEVELS, SCORES, ConformalSets
 from confidently.tasks.groups import GROUPS
 from tests.model_files import contents_of, write_contents
 
@@ -83,6 +83,27 @@ def test_scores_are_those_of_the_predictions_before_each_row(kind, classes):
         for by_class in (False, True):
             found = ConformalSets(states(model)[value]).p_values(p, by_class)
             np.testing.assert_allclose(found, ConformalSets(own).p_values(p, by_class), rtol=1e-6)
+
+
+SETTINGS = [
+    *({"covariance": name, "multiclass": task} for name in ("diag", "full") for task in (None, "one-vs-rest", "joint")),
+    {"rule": "logistic", "multiclass": "softmax", "covariance": "shared"}, {"rule": "pa1", "dtype": "float32"},
+    {"covariance": "kernel", "view": None}, {"covariance": "full", "rows_per_product": 7},
+    {"rule": "logistic", "covariance": "diag"}, {"covariance": "full", "forget": 0.01},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("settings", [*SETTINGS, None], ids=str)
+def test_a_group_of_all_rows_has_learned_what_all_rows_have(settings, classes):
+    X, y = rows(700, classes)
+    X[:, 3] = 7.0
+    kind = AutoClassifier(coverage_by=3) if settings is None else OnlineClassifier(coverage_by=3, **settings)
+    model = kind.fit(X[:500], y[:500], sample_weight=np.arange(500) % 5 > 0).partial_fit(X[500:], y[500:])
+    whole, own = model.learner_.state[CONFORMAL], states(model)["7"]
+    assert whole[OF_ROWS] == 600
+    for part in (slice(ANSWERS), slice(OWN_LEVELS, None)):
+        np.testing.assert_array_equal(own[part], whole[part])
 
 
 @pytest.mark.parametrize("kind", KINDS)
