@@ -54,19 +54,23 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         Raises
         ------
         ValueError, TypeError
-            For another ``coverage``; with ``calibration=None``, which learns no scores.
+            For another ``coverage``; with ``calibration=None``, which learns no scores; for rows without the column
+            ``coverage_by``.
 
         Warns
         -----
         confidently.data.DataWarning
-            If fewer rows count than 1/(1 - coverage) - 1; sets then have every class.
+            If fewer rows count than 1/(1 - coverage) - 1; sets then have every class. If the column ``coverage_by`` has
+            had too many values.
 
         Notes
         -----
         The probability is that of rows in random order with those of training, however wrong the model is. If the order
         matters, the part of the rows of training whose set, made before the row was used, had their class is close to
-        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. Where labels
-        come late, ``partial_fit`` may be told what was ``predicted``; 1 - coverage is then not corrected.
+        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. With
+        ``coverage_by``, S and the correction are those of the rows with the same value in that column, if
+        1/(1 - coverage) - 1 of them count. Where labels come late, ``partial_fit`` may be told what was ``predicted``;
+        1 - coverage is then not corrected.
 
         Examples
         --------

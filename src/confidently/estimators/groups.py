@@ -51,7 +51,7 @@ def check_same_groups(groups: Groups | None, column: Any) -> None:
 def kept(column: Any, others: Sequence[str] = ()) -> tuple[str, ...]:
     """Return what to keep of rows whose columns have names: others, and the column of groups if there is one."""
     if not isinstance(column, str | None):
-        raise ValueError(f"coverage_by={column} is the number of a column, and columns here have names; use its name")
+        raise ValueError(f"coverage_by={column} is the number of a column, as arrays have; use the column's name")
     return tuple(others) if column is None or column in others else (*others, column)
 
 
