@@ -70,10 +70,10 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             if not shuffle:
                 self._advise(labels)
             try:
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             if first and isinstance(self.learner_, Learner):
                 warn_of_cost(self.learner_, matrix, labels.numbers, labels.options.get("label_start"), passes)
             self._run(X, matrix, labels, passes, shuffle)
