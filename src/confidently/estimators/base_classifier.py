@@ -254,15 +254,22 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._scored("margin_distribution", X)
         return found
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, shares: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
 
         With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) and
         a monotone correction of it are fitted during training, to each margin before its label is used. With None they
         are the uncalibrated posterior probabilities.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        shares : array of shape (n_classes,), optional
+            The shares of ``classes_`` among these rows, if they are not those of training (as :meth:`class_shares`
+            estimates them). Each probability changes by the ratio of its class's shares.
         """
         p: NDArray[np.float64] = self._scored("predict_proba", X)
-        return p
+        return p if shares is None else self._shifted(p, shares)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of :meth:`predict_proba`."""

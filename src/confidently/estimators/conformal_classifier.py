@@ -12,7 +12,7 @@ from ..data.warning import warn
 from ..learner.learner import Learner
 from ..rules.ranges import UNIT, check_number
 from ..stack.stack import Stack
-from ..tasks import conformal
+from ..tasks import conformal, prior_shift
 from ..tasks.conformal import CONFORMAL, NO_ANSWERS, SEVERAL_LABELS, ConformalSets
 from .conformal import ConformalEstimator
 from .rows import Labels
@@ -25,7 +25,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
 
     _class_order: ClassOrder
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, shares: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (n, n_classes)."""
         raise NotImplementedError
 
@@ -173,6 +173,72 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         if least > 1.0:
             warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")
         return least
+
+    # --- other shares of classes ---------------------------------------------------------------------------------
+
+    def class_shares(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the classes among rows without labels, shape (n_classes,).
+
+        They are those under which the rows are most likely, if rows of each class are as in training and only their
+        shares differ: pi' maximizes sum_i log sum_k p_ik pi'_k / pi_k, where pi are the shares in training.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+            Rows of one time or place; some hundred.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            Shares of ``classes_``, which add up to 1. A class without rows in training has the share 0.
+
+        Raises
+        ------
+        ValueError
+            For multilabel data; with ``calibration=None``, which counts no classes.
+
+        Notes
+        -----
+        ``predict_proba(X, shares)`` takes them. Sets of :meth:`predict_set`, which are by class, cover as before: what
+        they promise of the rows of a class does not depend on its share.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from confidently import OnlineClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = OnlineClassifier().fit(X[:900], y[:900])
+        >>> rare = np.arange(900, 1797)[(y[900:] > 4) | (np.arange(897) % 10 == 0)]  # few digits up to 4
+        >>> print(model.class_shares(X[rare])[:5].sum().round(2), np.mean(y[rare] < 5).round(2))
+        0.08 0.09
+
+        References
+        ----------
+        Saerens, Latinne & Decaestecker, Adjusting the outputs of a classifier to new a priori probabilities, Neural
+        Computation 14, 2002.
+        """
+        return prior_shift.shares(self.predict_proba(X), self._own_shares("class_shares"))
+
+    def _own_shares(self, method: str) -> NDArray[np.float64]:
+        """Return the shares of the classes in training."""
+        learned = self._calibrated(method)
+        if self._is_multilabel:
+            raise ValueError(
+                f"{method}: rows have several labels, each with a probability of its own; shares are of classes"
+            )
+        known = np.pad(learned.shares, (0, self.learner_.n_classes - learned.classes))
+        shares: NDArray[np.float64] = self._class_order.columns(known)
+        return shares
+
+    def _shifted(self, p: NDArray[np.float64], shares: Any) -> NDArray[np.float64]:
+        """Return probabilities of rows whose classes have other shares than in training."""
+        own, given = self._own_shares("predict_proba"), np.asarray(shares, dtype=np.float64)
+        if given.shape != own.shape:
+            raise ValueError(f"shares must have one number per class, shape {own.shape}, got shape {given.shape}")
+        if not (given >= 0.0).all() or not np.isclose(given.sum(), 1.0, atol=1e-6):
+            raise ValueError(f"shares must be at least 0 and add up to 1, got {given.tolist()}")
+        return prior_shift.corrected(p, given, own)
 
     # --- labels that come late -----------------------------------------------------------------------------------
 

@@ -72,10 +72,10 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             if not shuffle:
                 self._advise(labels)
             try:
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             if (values := self._values(X)) is not None:
                 labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):

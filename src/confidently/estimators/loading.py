@@ -37,7 +37,7 @@ def load(
 
     Raises
     ------
-    confidently.models.file.ModelFileError
+    confidently.ModelFileError
         If the file is damaged, truncated, not a model, or written by a later version.
     OSError
         If it cannot be read.

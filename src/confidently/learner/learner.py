@@ -127,7 +127,7 @@ class Learner(Predictor):
         """The number of first rows that :meth:`prepare` needs together: none."""
         return 0
 
-    def prepare(self, X: _core.Matrix, n_classes: int = 0) -> None:
+    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:

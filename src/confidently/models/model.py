@@ -20,10 +20,10 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.label_stack import LabelStack
-from ..stack.members import REST, Members, parts_of
+from ..stack.members import LOG, REST, Members, parts_of
 from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.number_stack import NumberStack
+from ..stack.number_stack import NumberStack, check_order
 from ..stack.stack import Stack
 from ..tasks import conformal, groups, intervals, novelty
 from ..tasks.conformal import CONFORMAL
@@ -281,10 +281,13 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             raise ValueError(f"member {k} has no settings")
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
-    rests = [saved["kind"] == REST for saved in header.members]
-    if sorted(rests) != rests or all(rests) or (any(rests) and not regression):
-        raise ValueError("members that learn what others leave of numbers must come after these")
-    shapes = kind.shapes(len(members), n_classes, sum(rests))
+    kinds = [(saved["kind"] == LOG, saved["kind"] == REST) for saved in header.members]
+    if regression:
+        check_order(kinds)
+    elif any(map(any, kinds)):
+        raise ValueError("members that learn logarithms or what others leave are of numbers, not of classes")
+    logs, rests = (sum(kind) for kind in zip(*kinds, strict=True))
+    shapes = kind.shapes(len(members), n_classes, rests, logs)
     if CONFORMAL in shapes:
         arrays = _with_prior(arrays, {CONFORMAL: (intervals if regression else conformal).untrained(n_classes)})
     mixture = checked_arrays(kind.upgraded(arrays), shapes)
@@ -292,7 +295,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
         raise ValueError("members of label sets and of classes in one stack")
     stack = kind.of(
-        members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests), header.dropped
+        members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, rests, header.dropped, logs
     )
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])

@@ -39,7 +39,7 @@ class LabelStack(Stack):
     moves = None  # labels have mixtures of their own, most of which see few rows with the label
 
     @staticmethod
-    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
         windows = n_outputs, WINDOWS
         return {
             WEIGHTS: ((n_outputs, members), REAL), SHARE: (windows, REAL), OWN: ((*windows, members), REAL),

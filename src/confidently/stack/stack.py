@@ -42,7 +42,7 @@ class Stack(Members):
     """
 
     @staticmethod
-    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
         return {
             WEIGHTS: ((members,), REAL), SHARE: ((WINDOWS,), REAL), OWN: ((WINDOWS, members), REAL),
             HESSIAN: ((WINDOWS, members, members), REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT),

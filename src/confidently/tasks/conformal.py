@@ -190,6 +190,13 @@ class ConformalSets:
         return float(total / gain)
 
     @property
+    def shares(self) -> np.ndarray:
+        """The share of each class in all rows, of any age, shape (classes,); all alike before the first row."""
+        rows = self._state[CLASSES:].reshape(-1, COUNTS)[:, 2]
+        found: np.ndarray = rows / rows.sum() if rows.any() else np.full(len(rows), 1.0 / len(rows))
+        return found
+
+    @property
     def alarms(self) -> int:
         """How often the order of rows was doubtful: at level .01, an alarm begins anew."""
         return int(self._state[MARTINGALE + ALARMS])

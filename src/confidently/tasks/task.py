@@ -286,7 +286,7 @@ class Task:
         variance : callable
             Returns their variances.
         noise : sequence of pairs of float
-            The weights and variances of the rule's noise (:meth:`confidently.rules.rule.Rule.score_noise`).
+            The weights and variances of the rule's noise (:meth:`confidently.Rule.score_noise`).
         """
         raise NotImplementedError
 
