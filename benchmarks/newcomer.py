@@ -41,10 +41,10 @@ REAL = {"spambase": "spambase/spambase", "phishing": "phishing/phishing", "lette
 LEARNERS = {
     "OnlineClassifier": OnlineClassifier(),
     "AutoClassifier": AutoClassifier(),
-    "LogisticRegression, C tuned": GridSearchCV(
+    "LogisticRegression": GridSearchCV(
         make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)), {"logisticregression__C": GRID}, cv=3
     ),
-    "HistGradientBoosting": HistGradientBoostingClassifier(random_state=0),
+    "boosted trees": HistGradientBoostingClassifier(random_state=0),
 }
 
 
