@@ -254,12 +254,10 @@ def plot_demo(runs: list[dict[str, Any]], model: Any, stride: int) -> Figure:
 def _draw_curves(figure: Any, runs: list[dict[str, Any]], stride: int) -> None:
     axes = figure.subplots()
     for run in runs:
-        peer = "classifier" not in run
         rows = stride * np.arange(1, len(run["curve"]) + 1)
         axes.plot(
             rows[FIRST_POINT:], 100 * run["curve"][FIRST_POINT:],
             label=f"{run['name']} ({run['progressive_error']:.1%})",
-            color="0.4" if peer else None, linestyle="--" if peer else "-",
         )  # fmt: skip
     axes.set(xlabel="digits seen", ylabel="progressive validation error (%)", ylim=(0, None))
     axes.set_title("Digits misclassified before training on them", loc="left")
