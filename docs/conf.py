@@ -8,7 +8,7 @@ from pathlib import Path
 from confidently import REGRESSION_RULES, RULES, VIEWS
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS / "site"))
+sys.path[:0] = [str(DOCS / "site"), str(DOCS)]
 shutil.copytree(DOCS.parent / "examples", DOCS / "notebooks", dirs_exist_ok=True)  # Sphinx reads below its folder only
 
 project = "confidently"

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..data import Batch
 from ..data.column_advice import warn_of_array_columns
 from ..data.memory.frames import as_table, describe_columns
 from ..data.memory.labels import example_weights, training_of
@@ -20,6 +21,7 @@ from ..data.sources.in_memory import InMemory
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
+from .groups import kept, new_groups, values_of_array
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .rows import Labels, rows_to_learn, rows_to_read
 from .stream_estimator import AnyLearner, StreamEstimator
@@ -70,10 +72,12 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             if not shuffle:
                 self._advise(labels)
             try:
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+            if (values := self._values(X)) is not None:
+                labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):
                 warn_of_cost(self.learner_, matrix, labels.numbers, labels.options.get("label_start"), passes)
             self._run(X, matrix, labels, passes, shuffle)
@@ -88,7 +92,13 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
         """Return an untrained learner of rows, which an error in its first training throws away."""
         learner = self._new_learner(X.shape[1], n_outputs, multilabel, self._default_view(X))
         learner.undoes = not isinstance(learner, Learner)
+        learner.groups = new_groups(self.coverage_by, learner.task)
         return learner
+
+    def _values(self, X: Any) -> list[str] | None:
+        """Return the values of rows of an array in the column by which sets cover, if there is one."""
+        groups = self.learner_.groups
+        return None if groups is None else values_of_array(X, groups, getattr(self, "feature_names_in_", None))
 
     def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
         """Make the passes; rows are checked during training where that is possible."""
@@ -119,14 +129,26 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             return self._matrix_of_rows(rows)
         return as_matrix(self._validated_rows(X), self.dtype)
 
+    def _matrix_and_values(self, X: Any) -> tuple[Any, list[str] | None]:
+        """Return rows as :meth:`_matrix` does, and their values in the column by which sets cover, if there is one."""
+        groups = self.learner_.groups
+        if groups is not None and not is_plain_matrix(X) and (rows := self._rows_to_read(X)) is not None:
+            with self._open(rows, ignore_labels=True, freeze=True, keep=kept(groups.column)) as stream:
+                batch = joined(list(stream))
+            return self._known(batch), list(batch.kept[str(groups.column)])
+        return self._matrix(X), None if groups is None else self._values(self._validated_rows(X))
+
     def _rows_to_read(self, X: Any) -> InMemory | None:
         check_is_fitted(self)
         return rows_to_read(X, vars(self).get("source_", {}))
 
     def _matrix_of_rows(self, rows: InMemory) -> Any:
-        known = self.learner_.n_features
         with self._open(rows, ignore_labels=True, freeze=True) as stream:
-            batch = joined(list(stream))
+            return self._known(joined(list(stream)))
+
+    def _known(self, batch: Batch) -> Any:
+        """Return the rows of a batch, their unseen features combined into one column."""
+        known = self.learner_.n_features
         return batch.matrix if batch.n_columns <= known else with_unseen_combined(batch, known)
 
     def _learner_for(self, matrix: Any) -> AnyLearner:

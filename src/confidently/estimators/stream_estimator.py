@@ -29,9 +29,11 @@ from ..learner.tables import view_of_rows, view_of_stream
 from ..models.model import Model
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
+from ..tasks.groups import Groups
 from ..views.columns import ZERO, Columns
 from ..views.view import View
 from ..wording import counted
+from .groups import kept, new_groups
 from .rows import LabelledRows, Labels, labelled
 from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
 
@@ -59,6 +61,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     calibration: str | None
     multiclass: str | None = None
     class_weight: dict[Any, float] | str | None = None
+    coverage_by: str | int | None = None
 
     # --- what estimators of classes and of numbers define -----------------------------------------------------------
 
@@ -184,6 +187,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             For invalid data; the estimator is then unchanged.
         """
         check_is_fitted(self)
+        options["keep"] = kept(self.coverage_by, options.get("keep", ()))
         with training_of(self), self._open(paths, **self._label_options(), **options) as stream:
             self._check_parameters(partial=True)
             self._follow_parameters()
@@ -201,7 +205,9 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             if isinstance(data, Stream):
                 stream = data
             else:
-                stream = open_to_learn(data, self.dtype, self._scaled, targets=self.predicts_numbers, **options)
+                keep = kept(self.coverage_by, options.pop("keep", ()))
+                targets = self.predicts_numbers
+                stream = open_to_learn(data, self.dtype, self._scaled, targets=targets, keep=keep, **options)
             with batches_of(stream, progress) as batches:
                 table = self._table_of(stream.targets, stream.multilabel, classes)
                 self._forget("feature_names_in_")
@@ -221,6 +227,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         if self.predicts_numbers:
             n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
         learner = self._new_learner(0, len(table), table.multilabel, view, n_columns)
+        learner.groups = new_groups(self.coverage_by, learner.task)
         return StreamLearner(learner, table, self.multiclass, features, stream.reading), batches
 
     def _continued(self, table: ClassTable, reading: ReaderOptions) -> StreamLearner:
@@ -242,14 +249,21 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         return self
 
     def _predict_stream(
-        self, paths: Any, answer: Callable[[Any, AnyLearner], Any], strict: bool, options: dict[str, Any]
-    ) -> Iterator[Any]:
-        """Yield what a function gives for rows and a learner, which has room for unseen features, batch by batch."""
+        self, paths: Any, answer: Callable[[Any, AnyLearner, list[str] | None], Any], strict: bool,
+        options: dict[str, Any], groups: Groups | None = None,
+    ) -> Iterator[Any]:  # fmt: skip
+        """Yield what a function gives for rows, a learner with room for unseen features, and values, batch by batch.
+
+        The values are those of the column of ``groups``, if there are any.
+        """
         learner = self._copied_learner()
         answering = StreamPredictor(learner)
+        if groups is not None:
+            options["keep"] = kept(groups.column, options.get("keep", ()))
         with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
             for batch in stream:
-                yield answer(answering.matrix(batch), learner)
+                values = None if groups is None else list(batch.kept[str(groups.column)])
+                yield answer(answering.matrix(batch), learner, values)
 
     # --- training on frames, dicts and texts ------------------------------------------------------------------------
 
@@ -267,13 +281,14 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         if sample_weight is not None:
             labels.options["weight"] = example_weights(sample_weight, n, partial)
         names = [] if labels.classes is None else [plain(name) for name in labels.classes]
+        keep = kept(self.coverage_by)
         if first:
             options = {} if found.label is None else {"label": found.label}
-            stream = open_to_learn(found.rows, self.dtype, self._scaled, ignore_labels=True, **options)
+            stream = open_to_learn(found.rows, self.dtype, self._scaled, ignore_labels=True, keep=keep, **options)
             table = self._first_table(labels, [] if not (partial or labels.multilabel) else names)
         else:
             self._follow_parameters()
-            stream, table = self._open(found.rows, ignore_labels=True), self._next_table(names)
+            stream, table = self._open(found.rows, ignore_labels=True, keep=keep), self._next_table(names)
         with stream:
             rows: Iterator[Batch] = labelled(stream, labels, names)
             if first:
