@@ -56,6 +56,9 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     passes : "auto" or int, default="auto"
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first. "auto" is two
         for an array of fewer than 3000 rows and at most 128 columns, and otherwise one.
+    tol : float, optional
+        End the passes of :meth:`fit` after one whose fraction of mistakes, each made before the row was trained on, is
+        not at least ``tol`` below the least of the passes before; by default all passes are made.
     shuffle : "auto" or bool, default="auto"
         Whether :meth:`fit` visits the rows in a new random order in each pass. "auto" is yes: the rows of an array are
         all there, and may be sorted. Use False for rows in the order of time, of which the last count most.
@@ -70,6 +73,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
         as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
         others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+    verbose : bool, default=False
+        Whether training shows a bar of the rows done, on standard error or in the notebook.
 
     Attributes
     ----------
@@ -84,6 +89,8 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     weights_ : ndarray of shape (n_members,)
         What each contributes to the mixture. They need not be positive, nor add up to 1. For multilabel data, those of
         each label, shape (n_labels, n_members).
+    n_iter_ : int
+        Passes that :meth:`fit` has made.
     n_seen_, mistakes_ : int
         Rows trained on, in all passes; those whose class was not the most probable before the update, and in multilabel
         data those of which a label scored no higher than one that they lack.
@@ -126,19 +133,23 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         members: str | Sequence[OnlineClassifier] = AUTO,
         *,
         passes: int | str = AUTO,
+        tol: float | None = None,
         shuffle: bool | str = AUTO,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
         coverage_by: str | int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.members = members
         self.passes = passes
+        self.tol = tol
         self.shuffle = shuffle
         self.class_weight = class_weight
         self.random_state = random_state
         self.dtype = dtype
         self.coverage_by = coverage_by
+        self.verbose = verbose
 
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
         if self.passes != AUTO:
@@ -212,6 +223,8 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    verbose : bool, default=False
+        Whether training shows a bar of the rows done, on standard error or in the notebook.
 
     Attributes
     ----------
@@ -267,12 +280,14 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         shuffle: bool | str = AUTO,
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
+        verbose: bool = False,
     ) -> None:
         self.members = members
         self.passes = passes
         self.shuffle = shuffle
         self.random_state = random_state
         self.dtype = dtype
+        self.verbose = verbose
 
     def _check_members(self, members: Any) -> None:
         super()._check_members(members)

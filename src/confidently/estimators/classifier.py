@@ -63,6 +63,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         except with a shared covariance), or rank the labels jointly against a threshold ("joint").
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows.
+    tol : float, optional
+        End the passes of :meth:`fit` after one whose fraction of mistakes, each made before the row was trained on, is
+        not at least ``tol`` below the least of the passes before; by default all passes are made.
     shuffle : bool, default=False
         Whether :meth:`fit` visits the rows in a new random order in each pass, or in the given order.
     average : bool, default=False
@@ -111,6 +114,8 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
         as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
         others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+    verbose : bool, default=False
+        Whether training shows a bar of the rows done, on standard error or in the notebook.
 
     Attributes
     ----------
@@ -129,6 +134,8 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     view_ : View or None
         What the learner sees of a row: ``view``, or with "auto" what the first rows chose. Weights are those of the
         row seen.
+    n_iter_ : int
+        Passes that :meth:`fit` has made.
     n_seen_, mistakes_, updates_, infeasible_ : int
         Rows trained on, in all passes; those whose class had a probability of at most 1/2 before the update (after
         the first pass and with ``calibration=None``: whose margin was not positive); updates of the Gaussian;
@@ -171,6 +178,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         fit_intercept: bool = True,
         multiclass: str | None = None,
         passes: int = 1,
+        tol: float | None = None,
         shuffle: bool = False,
         average: bool = False,
         class_weight: dict[Any, float] | str | None = None,
@@ -187,6 +195,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         projection: str | None = None,
         view: str | View | Sequence[str | View] | None = AUTO,
         coverage_by: str | int | None = None,
+        verbose: bool = False,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -194,6 +203,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         self.fit_intercept = fit_intercept
         self.multiclass = multiclass
         self.passes = passes
+        self.tol = tol
         self.shuffle = shuffle
         self.average = average
         self.class_weight = class_weight
@@ -210,6 +220,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         self.projection = projection
         self.view = view
         self.coverage_by = coverage_by
+        self.verbose = verbose
 
     # --- the learner ---------------------------------------------------------------------------------------------
 

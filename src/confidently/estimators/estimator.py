@@ -23,6 +23,7 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
 from .groups import kept, new_groups, values_of_array
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
+from .passing import passes_of
 from .rows import Labels, rows_to_learn, rows_to_read
 from .stream_estimator import AnyLearner, StreamEstimator
 
@@ -109,9 +110,13 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             matrix = as_matrix(X, self.dtype)
             learner = self.learner_ = copy(learner)  # of which an error restores the old one
             learner.grow(n_classes=labels.n, multiclass=self.multiclass)
-        for number in range(passes):
+        for number, progress in passes_of(self, lambda: self.learner_.mistakes, matrix.shape[0], passes):
             order = generator.permutation(matrix.shape[0]) if shuffle else None
-            options = labels.options | {"order": order, "calibrate": number == 0 and self._calibrates}
+            options = labels.options | {
+                "order": order,
+                "calibrate": number == 0 and self._calibrates,
+                "progress": progress,
+            }
             try:
                 learner.learn(matrix, labels.numbers, **options)
             except UnsortedColumns:

@@ -20,6 +20,7 @@ from ..rules.rule import Rule
 from ..views.table import AUTO, make_view
 from ..views.view import View
 from .groups import check_coverage_by
+from .passing import check_tol
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
@@ -63,6 +64,7 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
 def check_training(estimator: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting of the training; ``partial``: only some of the rows are there."""
     check_passes(estimator.passes, estimator.chooses_passes)
+    check_tol(estimator.tol)
     check_class_weight(estimator.class_weight, partial)
     check_coverage_by(estimator)
 

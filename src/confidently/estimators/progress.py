@@ -1,10 +1,11 @@
-"""A bar of how much of a stream has been read, in a terminal or in a notebook."""
+"""A bar of how much of a stream or of passes over an array is done, in a terminal or in a notebook."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from html import escape
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..wording import counted
 
 REFRESH_SECONDS = 0.1
 Show = Callable[[int, int | None, str], None]
+Bar = Callable[[int, str, bool], None]  # takes the rows used, what else to say, and whether they are the last
 
 
 def watched(batches: Iterable[Batch], total_bytes: int | None) -> Iterator[Batch]:
@@ -34,6 +36,28 @@ def watched(batches: Iterable[Batch], total_bytes: int | None) -> Iterator[Batch
                 show(read, total_bytes, _text(rows, now - begun))
                 shown = now
         show(read, read, _text(rows, time.monotonic() - begun))
+    finally:
+        close()
+
+
+@contextmanager
+def bar(total: int, is_shown: bool) -> Iterator[Bar | None]:
+    """Yield a function that shows how many of all rows have been used; ``None`` if nothing is to be shown."""
+    if not is_shown:
+        yield None
+        return
+    show, close = _in_notebook() if _is_notebook() else _in_terminal()
+    begun, shown, said = time.monotonic(), 0.0, ""
+
+    def update(rows: int, more: str, is_last: bool) -> None:
+        nonlocal shown, said
+        now, said = time.monotonic(), more or said
+        if is_last or now - shown >= REFRESH_SECONDS:
+            show(rows, rows if is_last else total, _text(rows, now - begun) + said)
+            shown = now
+
+    try:
+        yield update
     finally:
         close()
 

@@ -79,6 +79,8 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
         they are, as ``confidently train --rule ridge`` does: least squares with a full covariance centers them, and
         rows of unit norm, which suit classes, would lose the length on which numbers depend.
+    verbose : bool, default=False
+        Whether training shows a bar of the rows done, on standard error or in the notebook.
 
     Attributes
     ----------
@@ -146,6 +148,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         forget: float = 0.0,
         projection: str | None = None,
         view: str | View | Sequence[str | View] | None = None,
+        verbose: bool = False,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -165,6 +168,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.forget = forget
         self.projection = projection
         self.view = view
+        self.verbose = verbose
 
     # --- the learner ---------------------------------------------------------------------------------------------
 

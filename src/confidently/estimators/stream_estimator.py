@@ -34,13 +34,20 @@ from ..views.columns import ZERO, Columns
 from ..views.view import View
 from ..wording import counted
 from .groups import kept, new_groups
+from .passing import counted_rows, passes_of
 from .rows import LabelledRows, Labels, labelled
 from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
 
 AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
 
 MAX_SEED = 2**31 - 1
-LEARNED = ("learner_", "_class_order", "source_", "features_")  # attributes that training from scratch forgets
+LEARNED = (
+    "learner_",
+    "_class_order",
+    "source_",
+    "features_",
+    "n_iter_",
+)  # attributes that training from scratch forgets
 
 
 class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
@@ -55,6 +62,8 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
 
     passes: int | str
+    tol: float | None = None  # of estimators that count mistakes
+    verbose: bool = False
     shuffle: bool | str
     random_state: int | np.random.RandomState | None
     dtype: str
@@ -192,7 +201,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             self._check_parameters(partial=True)
             self._follow_parameters()
             learning = self._continued(self.as_model().class_table(), stream.reading)
-            with batches_of(stream, progress) as batches:
+            with batches_of(stream, progress or bool(self.verbose)) as batches:
                 for _ in learning.learn(weighted(batches, self.class_weight)):
                     pass
             return self._keep(learning, None if vars(self).get("source_") else stream.reading)
@@ -208,7 +217,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
                 keep = kept(self.coverage_by, options.pop("keep", ()))
                 targets = self.predicts_numbers
                 stream = open_to_learn(data, self.dtype, self._scaled, targets=targets, keep=keep, **options)
-            with batches_of(stream, progress) as batches:
+            with batches_of(stream, progress or bool(self.verbose)) as batches:
                 table = self._table_of(stream.targets, stream.multilabel, classes)
                 self._forget("feature_names_in_")
                 learning, batches = self._stream_learner(stream, table, batches)
@@ -316,11 +325,11 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         """Make the passes over the batches of a :class:`StreamLearner`, or over rows and their matrix."""
         learning, batches = X, matrix
         generator, n = check_random_state(self.random_state), sum(map(len, batches))
-        for number in range(passes):
+        for number, progress in passes_of(self, lambda: learning.learner.mistakes, n, passes):
             rows: Iterator[Batch] = iter(batches)
             if shuffle:
                 rows = shuffled(rows, 2 * n, int(generator.randint(MAX_SEED)))
-            for _ in learning.learn(rows, calibrate=number == 0, check_order=False):
+            for _ in learning.learn(counted_rows(rows, progress), calibrate=number == 0, check_order=False):
                 pass
             batches = [replace(batch, new_features=None) for batch in batches]
         self.learner_ = learning.learner
