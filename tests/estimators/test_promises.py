@@ -112,6 +112,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 @pytest.mark.filterwarnings("ignore:(abstain|predict_set)")  # topic models score few of these rows
 @pytest.mark.parametrize("name", MODELS)
 def test_no_method_but_training_changes_a_model(name, tmp_path):
