@@ -108,7 +108,8 @@ REFUSED = {
     "full one-vs-rest": {"to_sklearn", "to_onnx"},
     "full softmax": {"to_sklearn", "to_onnx"},
     "full multilabel-one-vs-rest": {"to_sklearn", "to_onnx"},
-    **{f"{covariance} multilabel": {"abstain"} for covariance in ("diag", "full", "shared", "kernel", "topics")},
+    **{f"{covariance} multilabel": {"abstain", "class_shares"} for covariance in ("diag", "full", "shared", "kernel")},
+    "topics multilabel": {"abstain"},
 }
 
 
