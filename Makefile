@@ -127,7 +127,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 $(VENV)/built: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; use make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja
+	$(INSTALL) "scikit-build-core>=1.0" "nanobind>=2.9.2" cmake ninja
 	$(INSTALL) --no-build-isolation --editable ".[plots]"
 	touch $@
 
