@@ -61,6 +61,7 @@ html_title = f"confidently {version}"
 html_static_path = ["site/static"]
 html_favicon = "site/static/favicon.svg"
 html_css_files = ["style.css"]
+html_js_files = [("tables.js", {"defer": "defer"})]
 html_use_index = False
 html_copy_source = False
 html_show_copyright = False

@@ -11,7 +11,7 @@ RULE = re.compile(r"^(.*?\.highlight[^{]*)\{([^}]*)\}", re.MULTILINE)
 COLOR = re.compile(r"(?<![-\w])(color|background|background-color): *(#[0-9a-fA-F]{3,6})")
 INVISIBLE = (".w ", ".ws", ".hll", "linenos", ".esc")  # white space, and what no page has
 ENDS = {"index.html", "search.html", "404.html"}
-WEIGHT = 300_000  # bytes of the front page and all that it names; a browser loads its pictures in one color only
+WEIGHT = 300_000  # bytes of the front page and what a browser loads with it: its pictures in one color
 
 
 class Page(HTMLParser):
@@ -29,7 +29,8 @@ class Page(HTMLParser):
         self.described |= values.get("name") == "description" and bool(values.get("content"))
         if tag == "img" and not values.get("alt"):
             self.wordless.append(values.get("src"))
-        if tag in ("img", "script") or (values.get("rel") or "").endswith(("stylesheet", "icon")):
+        other = "only-dark" in (values.get("class") or "")
+        if (tag in ("img", "script") and not other) or (values.get("rel") or "").endswith(("stylesheet", "icon")):
             self.files.add(urlsplit(values.get("src") or values.get("href") or "").path)
 
 

@@ -1,5 +1,6 @@
 """What the pages of the site load, and what they say of themselves to search engines."""
 
+import re
 from html import escape
 from textwrap import shorten
 from typing import Any
@@ -9,6 +10,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 LENGTH = 160  # of a description, of which search engines show about as much
+NO_HEADER = re.compile(r"<th[^>]*>(<p></p>)?</th>")  # the corner of a table, which heads nothing
 TEXTS = (nodes.document, nodes.section, addnodes.desc_content)
 
 
@@ -31,7 +33,13 @@ def lighten(app: Sphinx, pagename: str, templatename: str, context: dict[str, An
         context["css_files"][:] = [file for file in context["css_files"] if "mystnb" not in str(file.filename)]
 
 
+def free_corners(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Make headers without a text plain cells, as screen readers expect."""
+    context["body"] = NO_HEADER.sub("<td></td>", context.get("body", ""))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("html-page-context", describe, priority=400)  # before sphinxext.opengraph, which takes it
     app.connect("html-page-context", lighten)
+    app.connect("html-page-context", free_corners)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
