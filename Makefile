@@ -69,7 +69,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/page.py $(if $(PARTS),--only $(PARTS))
 
-# The documentation as a site in build/site. Warnings and broken internal links are errors. SITE_URL=https://.../: where
+# The documentation as a site in build/site. Warnings and broken internal links are errors. SITE_URL=https://...: where
 # the site will be.
 docs: $(VENV)/docs
 	rm -rf build/site docs/api/generated docs/notebooks # with pages of earlier names

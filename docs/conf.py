@@ -68,10 +68,10 @@ html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}
 html_math_renderer = "formulas"
 
-# Where the site will be, for the links that must have the whole address: make docs SITE_URL=https://...
-html_baseurl = ogp_site_url = os.environ.get(
-    "SITE_URL", "http://localhost:8000/"
-)  # python -m http.server -d build/site
+# Where the site will be, for links that need the whole address: make docs SITE_URL=https://...
+# Otherwise it is where python -m http.server -d build/site has it.
+site_address = os.environ.get("SITE_URL", "http://localhost:8000")
+html_baseurl = ogp_site_url = site_address.rstrip("/") + "/"
 sitemap_url_scheme = "{link}"
 sitemap_excludes = ["404.html", "search.html"]
 notfound_urls_prefix = urlsplit(html_baseurl).path
