@@ -49,7 +49,7 @@ raises: $(VENV)/installed
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/ruff format --check --line-length 88 README.md docs/*.md
+	$(BIN)/ruff format --check --line-length 88 README.md docs/*.md docs/recipes/*.md
 	$(BIN)/mypy
 	$(BIN)/clang-format --dry-run --Werror $(LAID_OUT)
 
@@ -78,7 +78,7 @@ docs: $(VENV)/docs
 	$(BIN)/python docs/site/check_pages.py build/site
 
 # The pictures of the front page, of docs/gallery.md, docs/active-learning.md, docs/uncertainty.md,
-# docs/streams-that-move.md, docs/prediction-sets.md and docs/design.md.
+# docs/streams-that-move.md, docs/prediction-sets.md, docs/design.md and docs/recipes.
 pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/house.py
 	$(BIN)/python docs/pictures/front.py

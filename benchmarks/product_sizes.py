@@ -43,7 +43,7 @@ def learning(d: int, X: Any, y: np.ndarray, small: int = 0, **options: Any) -> A
     learner = Learner(Settings("arow", "full", fit_intercept=False, **options), n_features=d)
 
     def run() -> None:
-        with patch("confidently.covariances.dense.SMALL", small):
+        with patch("confidently.covariances.dense_state.SMALL", small):
             learner.learn(X, y)
 
     return run

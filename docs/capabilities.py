@@ -44,6 +44,7 @@ GROUPS = {
         "variances": ("variances of predictions", "uncertainty.md"),
         "abstention": ("abstention", "uncertainty.md"),
         "class_sets": ("sets of classes", "uncertainty.md"),
+        "group_sets": ("sets that cover by the values of a column", "prediction-sets.md"),
         "bounded_risk": ("abstention that bounds the error", "uncertainty.md"),
         "novelty": ("p-values of rows unlike all before", "prediction-sets.md"),
         "active_learning": ("choice of rows to label", "active-learning.md"),
@@ -85,7 +86,7 @@ NO: dict[tuple[str, str], No] = {
         (name, estimator): NUMBERS
         for name in (
             "three_classes", "label_sets", "dicts_of_labels", "new_classes", "class_weights", "probabilities",
-            "abstention", "class_sets", "bounded_risk", "decision_maps",
+            "abstention", "class_sets", "group_sets", "bounded_risk", "decision_maps",
         )
         for estimator in ("OnlineRegressor", "AutoRegressor")
     },
@@ -126,6 +127,13 @@ NO: dict[tuple[str, str], No] = {
         )
         for name in ("MIRA", "ContextualBandit")
     },
+    **{
+        ("group_sets", name): No(NO_SCORES, "unexpected keyword argument 'coverage_by'")
+        for name in ("MIRA", "ContextualBandit")
+    },
+    ("group_sets", "OnlineMedLDA"): No(
+        "A document has words and no column of values.", "unexpected keyword argument 'coverage_by'"
+    ),
     ("novelty", "OnlineMedLDA"): No(
         "Words that training has not seen are left out, so that a topic model does not see what is new in a document.",
         "no attribute 'novelty'",

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from confidently import REGRESSION_RULES, RULES, VIEWS
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS / "site"))
+sys.path[:0] = [str(DOCS / "site"), str(DOCS)]
 shutil.copytree(DOCS.parent / "examples", DOCS / "notebooks", dirs_exist_ok=True)  # Sphinx reads below its folder only
 
 project = "confidently"

@@ -4,8 +4,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from confidently import REGRESSION_RULES, RULES
-from confidently.rules.rule import Rule
+from confidently import REGRESSION_RULES, RULES, Rule
 
 PAGE = Path(__file__).with_name("mathematics.md")
 REFRESH = "python docs/rule_tables.py"
@@ -73,8 +72,12 @@ def _step(formula: str) -> str:
     """Return the formulas of a step, one per line."""
     if "=" not in formula:
         return f"`{formula}`"
-    parts = re.split(r"(?:, |: )(?=[A-Za-z]\w*(?:\^2)? = )", formula)
-    return "<br>".join(f"${tex(part)}$" for part in parts)
+    return "<br>".join(f"${part}$" for part in formulas(formula))
+
+
+def formulas(step: str) -> list[str]:
+    """Return TeX of each formula of a step."""
+    return [tex(part) for part in re.split(r"(?:, |: )(?=[A-Za-z]\w*(?:\^2)? = )", step)]
 
 
 def parameter_table() -> str:

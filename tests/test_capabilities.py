@@ -279,6 +279,13 @@ def class_sets(s):
     assert found.shape == (N, 2) and 0 < found.mean() < 1
 
 
+def group_sets(s):
+    model = s.new(coverage_by=0).fit(*s.given())
+    found = model.predict_set(s.X, 0.8)
+    assert found.shape == (N, 2) and 0 < found.mean() < 1
+    assert set(model.learner_.groups.states) == {str(int(value)) for value in s.X[:, 0]}
+
+
 def bounded_risk(s):
     leave = s.fitted_to_many().abstain(s.X, 0.4)
     assert leave.shape == (N,) and 0 <= leave.mean() < 1

@@ -101,6 +101,7 @@ def training_rows(a: Arrays, n: int = 2, calibrate: bool = True) -> _core.Traini
     return _core.TrainingRows(
         a["labels"], a.get("label_start"), a["weight"], a.get("class_weight"), a.get("order"), 0, n,
         a.get("class_start"), a.get("targets"), calibrate, a.get("log_loss"), a.get("logits"), a.get("evidence"),
+        a.get("recorded"),
     )  # fmt: skip
 
 
@@ -112,6 +113,7 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
         if not lists:
             weights["logits"] = np.zeros((2, 1 if task == "binary" else 3))
             weights["class_weight"] = np.ones(2 if task == "binary" else 3)
+            weights["recorded"] = np.zeros(2)
         if not lists and task != "binary":
             labels["labels"][0] = 2
         class_start = {} if task == "binary" else {"class_start": i64(0, 0, 1) if lists else i64(1)}
@@ -237,12 +239,13 @@ def mixture() -> Call:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "own": np.ones((3, 2))}
         arrays |= {"hessian": np.stack([np.eye(2)] * 3), "rows": np.zeros(1), "counters": i64(0, 0)}
         labels = {"labels": i32(1, 2), "weight": np.ones(2), "log_loss": np.zeros(1)}
-        return arrays | labels | {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3)}
+        more = {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3), "recorded": np.zeros(2)}
+        return arrays | labels | more
 
     def run(a: Arrays) -> None:
         _core.mixture_learn(
             a["weights_of_members"], a["share"], a["own"], a["hessian"], a["rows"], a["counters"], a["scores"],
-            a["labels"], a["weight"], a["log_loss"], None, a["conformal"],
+            a["labels"], a["weight"], a["log_loss"], None, a["conformal"], a["recorded"],
         )  # fmt: skip
 
     return Call(make, run)

@@ -23,7 +23,6 @@ import pytest
 
 import confidently
 from confidently.cli import cli, run
-from tests.data_sets import shared_data
 
 ROOT = Path(__file__).parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
@@ -49,7 +48,6 @@ FOREIGN = {  # messages of the FAQ that are not the package's
 IN_ORDER = "Run the snippets from top to bottom in one session"
 WIDTH = 88  # columns of code that the site shows without scrolling
 NOT_RUN = re.compile(r"<!-- not run: \S.* -->")
-DATA = re.compile(r"<!-- data: (\S.*) -->")  # files of the shared data that the blocks below need
 FOLDERS = ("src", "core", "tests", "benchmarks", "docs", "fuzz")
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w.*/-]*[\w*/]")
 FILE = re.compile(r"`([\w/]+\.(?:py|pyi|hpp|cpp))`")
@@ -80,7 +78,6 @@ class Block:
     text: str
     line: int
     run: bool
-    data: tuple[str, ...] = ()
     follows: bool = False  # whether nothing is between the block and the one before
 
     def commands(self):
@@ -100,20 +97,18 @@ class Block:
 
 def blocks(page):
     """The fenced blocks of a page, in order."""
-    found, language, before, data = [], None, "", ()
+    found, language, before = [], None, ""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("```") and language is None:
             language, start, content = line[3:].strip(), number + 1, []
         elif line.startswith("```"):
             run = not NOT_RUN.fullmatch(before)
-            found.append(Block(language, "\n".join(content) + "\n", start, run, data, not before))
+            found.append(Block(language, "\n".join(content) + "\n", start, run, not before))
             language, before = None, ""
         elif language is not None:
             content.append(line)
         elif line.strip():
             before = line.strip()
-            if needed := DATA.fullmatch(before):
-                data += tuple(needed[1].split())
     assert language is None, f"{page.name}: the block that begins in line {start} has no end"
     return found
 
@@ -177,11 +172,8 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}
-    linked, found = 0, blocks(page)
+    found = blocks(page)
     for block, after in zip_longest(found, found[1:]):
-        for name in map(Path, block.data[linked:]):
-            Path(name.name).symlink_to(shared_data(str(name.parent)) / name.name)
-        linked = len(block.data)
         if block.run and block.language == "python":
             run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
         elif block.run and any(word in command for command in block.commands() for word in ("confidently", "curl ")):
@@ -363,13 +355,12 @@ def headings(page):
 def test_blocks_are_found(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        "text\n\n```python\na = 1\n```\n\n<!-- data: a/b.gz c/d.gz -->\n<!-- not run: needs a network -->\n"
+        "text\n\n```python\na = 1\n```\n\n<!-- not run: needs a network -->\n"
         "```console\n$ confidently rules \\\n  --json\nout\n```\n```console\n$ confidently rules | head -1\n```\n"
     )
     first, second, third = blocks(page)
     assert (first.language, first.line, first.run) == ("python", 4, True)
     assert (second.commands(), second.run) == (["confidently rules    --json"], False)
-    assert (first.data, third.data) == ((), ("a/b.gz", "c/d.gz"))
     assert (third.commands(), third.run) == (["confidently rules | head -1"], True)
 
 

@@ -63,6 +63,7 @@ struct TrainingRows {
     bool calibrate;
     std::optional<Array<double, 1>> log_loss;
     std::optional<Array<double, 2>> logits, evidence;
+    std::optional<Array<double, 1>> scores;
 
     // Checks everything that training on rows of a matrix indexes by.
     void check(const TaskFacts& task, int columns, std::int64_t n_rows) const {
@@ -130,8 +131,10 @@ struct TrainingRows {
         require(!evidence || task.targets, "evidence is that of regression");
         require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
                 "the evidence does not match the rows and columns");
+        require(!scores || (!task.targets && !task.lists), "scores are those of rows with one class");
+        require(!scores || std::int64_t(scores->shape(0)) == n, "scores do not match the rows");
         return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr,
-                evidence ? evidence->data() : nullptr, per_row};
+                evidence ? evidence->data() : nullptr, scores ? scores->data() : nullptr, per_row};
     }
 
   private:

@@ -218,6 +218,7 @@ struct ProductLearner {
             }
             if (progressive.logits) progressive.logits += progressive.logits_per_row;
             if (progressive.evidence) progressive.evidence += pass.columns + 1;
+            if (progressive.scores) ++progressive.scores;
         }
         return done;
     }

@@ -99,11 +99,13 @@ double log_odds_of(const double* mixed, int columns, int k) {
 }
 
 // Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
-// mistakes. shares: those of the windows after each row that was learned, (rows, windows).
+// mistakes. shares: those of the windows after each row that was learned, (rows, windows). scores: becomes the log-odds
+// of each row's class before it is learned.
 void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 2> own, Array<double, 3> hessian,
                    Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits,
                    Input<std::int32_t, 1> labels, Optional<double> weight, std::optional<Array<double, 1>> log_loss,
-                   std::optional<Array<double, 2>> shares, std::optional<Array<double, 1>> conformal) {
+                   std::optional<Array<double, 2>> shares, std::optional<Array<double, 1>> conformal,
+                   std::optional<Array<double, 1>> scores) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && own.shape(1) == members && hessian.shape(1) == members &&
@@ -118,6 +120,7 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
     require(!shares || (shares->shape(0) == n && shares->shape(1) == windows),
             "shares do not match the rows and windows");
+    require(!scores || (conformal && scores->shape(0) == n), "scores do not match the rows");
     const std::size_t classes = std::max<std::size_t>(columns, 2);
     require(!conformal || int(conformal->shape(0)) == ConformalSets::size(int(classes)),
             "the conformal scores do not match the classes");
@@ -138,7 +141,9 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
         if (conformal) {
             const ConformalSets sets{conformal->data()};
             const int best = columns == 1 ? mixed[0] > 0.0 : top.first;
-            sets.learn(log_odds_of(mixed.data(), int(columns), label), label);
+            const double score = log_odds_of(mixed.data(), int(columns), label);
+            if (scores) scores->data()[i] = score;
+            sets.learn(score, label);
             sets.answer(log_odds_of(mixed.data(), int(columns), best), best != label);
         }
         const double p = mixture.learn(l, mixed.data(), label, w);
@@ -269,7 +274,7 @@ void bind_stack(nb::module_& m) {
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
           "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
           "log_loss"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
-          "conformal"_a.noconvert().none() = nb::none());
+          "conformal"_a.noconvert().none() = nb::none(), "scores"_a.noconvert().none() = nb::none());
     m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),

@@ -173,8 +173,8 @@ void bind_tables(nb::module_& m) {
         .def_ro("date_format", &ColumnUse::date_format)
         .def_ro("numbers", &ColumnUse::numbers)
         .def_ro("unit", &ColumnUse::unit);
-    m.def("is_date", [](const std::string& text, const std::string& format) {
-        return MomentReader(text).read(format).has_value();
+    m.def("is_date", [](const std::string& text, const std::string& format) {  // without a format of ISO 8601
+        return format.empty() ? is_date(text) : MomentReader(text).read(format).has_value();
     }, "text"_a, "format"_a);
     nb::class_<CellCounts>(m, "CellCounts")
         .def_ro("numbers", &CellCounts::numbers)

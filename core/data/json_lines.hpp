@@ -59,7 +59,9 @@ class JsonLinesFormat {
 
     [[noreturn]] static void no_object(const char* p) {
         if (*p == '[')
-            throw RowError{p, "a list begins here; JSON lines have one object per line, without commas between them"};
+            throw RowError{p,
+                           "a list begins here; JSON lines have one object per line, without commas between them; "
+                           "convert it (jq -c .[])"};
         throw RowError{p, json::shown(p) + " is not a JSON object; JSON lines have one object { ... } per line"};
     }
 

@@ -21,7 +21,7 @@ inline bool is_missing(std::string_view text) {
     std::transform(text.begin(), text.end(), low, lower);
     const std::string_view word(low, text.size());
     return word.empty() || word == "?" || word == "na" || word == "n/a" || word == "#n/a" || word == "<na>" ||
-           word == "null" || word == "none" || word == "nan";
+           word == "null" || word == "none" || word == "nan" || word == "\\n";  // \N in dumps of databases
 }
 
 // Whether a cell that is no plain number is one with separators, such as 1_000, 1,000 and 3,5, a percentage or an

@@ -91,7 +91,7 @@ inline std::string not_utf8(const char* p) {
     constexpr const char* digits = "0123456789abcdef";
     const auto byte = static_cast<unsigned char>(*p);
     return std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15] +
-           " is not UTF-8 text; name the file's encoding (--encoding), or convert it";
+           " is not UTF-8 text; name the file's encoding (--encoding, often cp1252), or convert it";
 }
 
 }  // namespace confidently

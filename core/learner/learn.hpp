@@ -156,6 +156,7 @@ struct Progressive {
                                  // regression: (rows of the batch x 2 columns) predictions and their variances
     double* evidence = nullptr;  // regression: (rows of the batch x (1 + columns)) what a row adds to the precision, as
                                  // a factor of x x', and its targets less their offset
+    double* scores = nullptr;    // classes: (rows of the batch) the log-odds of each row's class
     int logits_per_row = 1;
 };
 
@@ -216,8 +217,9 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
             progressive.logits ? progressive.logits + (at - batch.from) * progressive.logits_per_row : nullptr;
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
         double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
-        const Example example{row,    label,      label_end, target,    w,        calibration, progressive.log_loss,
-                              logits, statistics, evidence,  conformal, variances};
+        double* own_score = progressive.scores ? progressive.scores + (at - batch.from) : nullptr;
+        const Example example{row,    label,      label_end, target,    w,         calibration, progressive.log_loss,
+                              logits, statistics, evidence,  conformal, variances, own_score};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);
     }

@@ -22,7 +22,8 @@ class Binary {
         const auto margin = update(pair, [&] { predict(prior_variance); });
         const int mistakes = calibrate();
         if (e.calibration) e.count_variance(margin.variance);
-        before_ = {margin.mean, margin.variance, positive, e.weight, e.calibration, e.log_loss, e.logits, e.conformal};
+        before_ = {margin.mean, margin.variance, positive,    e.weight, e.calibration,
+                   e.log_loss,  e.logits,        e.conformal, e.score};
         return mistakes + (!e.calibration && margin.mean <= 0.0);
     }
 
@@ -37,7 +38,7 @@ class Binary {
         double mean, variance;
         bool positive;
         double weight;
-        double *calibration, *log_loss, *logits, *conformal;  // nullptr: not wanted, as in Example
+        double *calibration, *log_loss, *logits, *conformal, *score;  // nullptr: not wanted, as in Example
         SigmoidCalibration::Seen seen{};  // once it is known, as is the probability of the positive class
         double probability = 0.0;
     };
@@ -59,7 +60,9 @@ class Binary {
         if (before_.log_loss) *before_.log_loss += log_loss(p);
         if (before_.conformal) {
             const ConformalSets sets{before_.conformal};
-            sets.learn(kSign[before_.positive] * before_.seen.logit, before_.positive);
+            const double score = kSign[before_.positive] * before_.seen.logit;
+            if (before_.score) *before_.score = score;
+            sets.learn(score, before_.positive);
             sets.answer(std::fabs(before_.seen.logit), p <= 0.5);
         }
         before_.calibration = nullptr;

@@ -34,7 +34,9 @@ struct Multiclass {
         if (!e.conformal) return;
         const double top = *std::max_element(probabilities.begin(), probabilities.end());
         const ConformalSets sets{e.conformal};
-        sets.learn(log_odds(p), *e.label);
+        const double score = log_odds(p);
+        if (e.score) *e.score = score;
+        sets.learn(score, *e.label);
         sets.answer(log_odds(top), p < top);
     }
 };

@@ -65,6 +65,7 @@ struct Example {
     double* evidence;    // nullptr: not wanted
     double* conformal;   // nullptr: not wanted
     double* variances;   // with a calibration
+    double* score;       // nullptr: not wanted; with `conformal`, set to the log-odds of the class
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {

@@ -1,6 +1,8 @@
 from .estimators.auto import AutoClassifier as AutoClassifier
 from .estimators.auto import AutoRegressor as AutoRegressor
 from .estimators.classifier import OnlineClassifier as OnlineClassifier
+from .estimators.frozen import LinearPredictor as LinearPredictor
+from .estimators.frozen import LinearRegressionPredictor as LinearRegressionPredictor
 from .estimators.loading import load as load
 from .estimators.merging import merge as merge
 from .estimators.mira import MIRA as MIRA
@@ -8,6 +10,10 @@ from .estimators.regressor import OnlineRegressor as OnlineRegressor
 from .evaluation.labeled_data import evaluate as evaluate
 from .evaluation.progressive import progressive_validation as progressive_validation
 from .learner.cost import CostWarning as CostWarning
+from .learner.posterior import Marginal as Marginal
+from .models.file import ModelFileError as ModelFileError
+from .models.gaussian import Gaussian as Gaussian
+from .models.merged_learner import MergeError as MergeError
 from .rules.bayesian import BayesPA as BayesPA
 from .rules.bayesian import GibbsPA as GibbsPA
 from .rules.bayesian import GibbsPAExact as GibbsPAExact
@@ -33,11 +39,14 @@ from .rules.regression import PA2Reg as PA2Reg
 from .rules.regression import PAReg as PAReg
 from .rules.regression import Poisson as Poisson
 from .rules.regression import Quantile as Quantile
+from .rules.regression import RegressionRule as RegressionRule
 from .rules.regression import Ridge as Ridge
+from .rules.rule import Rule as Rule
 from .rules.table import REGRESSION_RULES as REGRESSION_RULES
 from .rules.table import RULES as RULES
 from .rules.table import make_rule as make_rule
 from .rules.table import step as step
+from .topics.estimator import CollapseWarning as CollapseWarning
 from .topics.estimator import OnlineMedLDA as OnlineMedLDA
 from .views.bins import Bins as Bins
 from .views.center import Center as Center
@@ -51,5 +60,6 @@ from .views.standard import Standard as Standard
 from .views.table import VIEWS as VIEWS
 from .views.table import make_view as make_view
 from .views.unit import Unit as Unit
+from .views.view import View as View
 
 __version__: str

@@ -131,6 +131,7 @@ class TrainingRows:
         log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
+        scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
     ) -> None: ...
 
 class UndoLog:
@@ -1041,6 +1042,7 @@ def mixture_learn(
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
     shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def label_mixtures_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],

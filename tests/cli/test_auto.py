@@ -83,7 +83,7 @@ def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
     model = tmp_path / "m.cw"
     ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
     text = ok("inspect", model, "--top", 2)
-    assert text.count(": the most decisive of") == 3 and "positive for yes" in text
+    assert text.count(": the largest effects of") == 3 and "positive for yes" in text
     found = {entry["member"]: entry["classes"] for entry in json.loads(ok("inspect", model, "--json"))["weights"]}
     stack = load(model)
     assert set(found) == {name for name in stack.members_ if "cosines" not in name}  # which have none of features
@@ -92,8 +92,8 @@ def test_weights_of_features_are_those_of_the_members(ok, table, tmp_path):
     alone = stack.members_["logistic on standard without unit norm"]
     expected = dict(zip([*stack.features_.names, "(intercept)"], [*alone.coef_[0], *alone.intercept_], strict=True))
     assert of_class["class"] == "yes"
-    assert {weight["feature"]: weight["mean"] for weight in of_class["decisive"]} == pytest.approx(expected)
-    products = found["logistic on standard,pairs without unit norm"][0]["decisive"]
+    assert {weight["feature"]: weight["mean"] for weight in of_class["top"]} == pytest.approx(expected)
+    products = found["logistic on standard,pairs without unit norm"][0]["top"]
     assert {"age * income", "income * age"} & {weight["feature"] for weight in products}
 
 

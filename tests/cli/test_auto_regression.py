@@ -177,7 +177,7 @@ def test_weights_of_features_are_those_of_the_members(ok, numbers, tmp_path):
     model = tmp_path / "m.cw"
     ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", model, "-q")
     text = ok("inspect", model, "--top", 3)
-    assert "of the rest: the most decisive of" in text and "cosines: the most" not in text
+    assert "of the rest: the largest effects of" in text and "cosines: the largest" not in text
     found = {entry["member"]: entry["classes"] for entry in json.loads(ok("inspect", model, "--json"))["weights"]}
     estimator = load(model)
     weights = dict(zip(estimator.members_, estimator.weights_, strict=True))
@@ -186,7 +186,7 @@ def test_weights_of_features_are_those_of_the_members(ok, numbers, tmp_path):
     name = next(iter(found))
     member = estimator.members_[name]
     [of_member] = found[name]
-    assert {weight["mean"] for weight in of_member["decisive"]} <= set(member.coef_)
+    assert {weight["mean"] for weight in of_member["top"]} <= set(member.coef_)
 
 
 def test_progress_shows_the_mixture_and_when_it_moved(ok, tmp_path):

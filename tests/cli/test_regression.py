@@ -159,7 +159,7 @@ def test_inspect_shows_weights_in_units_of_the_targets(ok, data):
     result, path = train(ok, data, "--regression")
     shown = json.loads(ok("inspect", path, "--json"))
     [weights] = shown["weights"]
-    found = {weight["feature"]: (weight["mean"], weight["std"]) for weight in weights["decisive"]}
+    found = {weight["feature"]: (weight["mean"], weight["std"]) for weight in weights["top"]}
     design = np.column_stack([X[:3000], np.ones(3000)])
     solution, squares, *_ = np.linalg.lstsq(design, Y[:3000], rcond=None)
     errors = np.sqrt(np.diag(np.linalg.inv(design.T @ design)) * squares / (3000 - 4))

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from confidently import RULES, OnlineClassifier, _core, memory
-from confidently.covariances import dense as matrices
+from confidently.covariances import dense_state
 from confidently.covariances import devices as arrays
 from confidently.covariances.dense import Dense
 from confidently.covariances.settings import Settings
@@ -91,10 +91,10 @@ def test_small_covariances_need_no_matrix_products(monkeypatch, rule, covariance
     classes = 2 if task == "binary" else 4
     X, y = X[:, ::8], np.minimum(y - y.min(), classes - 1).astype(np.int32)
     options = {"task": task, "classes": classes, "covariance": covariance, "average": True}
-    monkeypatch.setattr(matrices, "SMALL", 0)
+    monkeypatch.setattr(dense_state, "SMALL", 0)
     whole, mixed = learned(rule, X, y, **options), learned(rule, X[:3], y[:3], one_by_one=True, **options)
     assert mixed.state["pending_rows"][0] > 0
-    monkeypatch.setattr(matrices, "SMALL", 4 * X.shape[1] + 4)
+    monkeypatch.setattr(dense_state, "SMALL", 4 * X.shape[1] + 4)
     monkeypatch.setattr("confidently.covariances.batch_products.ProductLearner.learn", None)
     mixed.learn(as_matrix(X[3:]), y[3:], calibrate=False)
     for other in (mixed, learned(rule, csr_matrix(X), y, **options)):
@@ -137,7 +137,7 @@ def test_blocks_of_sparse_and_dense_rows(monkeypatch, covariance, task, dtype, s
     if not small or (covariance, task) == ("full", "joint"):
         monkeypatch.setattr(Dense, "core_multiplies", lambda *_: False)
     found = learned("arow", X, y, rows_per_product=30, **options)
-    monkeypatch.setattr(matrices, "SMALL", 1000)
+    monkeypatch.setattr(dense_state, "SMALL", 1000)
     expected = learned("arow", X, y, **options)
     assert dtype == "float32" or decisions(found) == decisions(expected)
     tolerance = 1e-9 if dtype == "float64" else 1e-4

@@ -98,7 +98,7 @@ def test_prediction_warns_of_what_training_had(tmp_path):
             {},
             "with --label; there are 1, some text (if this is a row and not a header, name the columns with --columns)",
         ),
-        ("a.csv", {"columns": ("y", "x")}, "name it with --label; there are y, x"),
+        ("a.csv", {"columns": ("z", "x")}, "name it with --label; there are z, x"),
         (
             "a.csv",
             {"ignore_labels": True, "text": "x"},

@@ -223,8 +223,8 @@ def test_tables_without_rows_or_labels(tmp_path, name):
     WRITE[name](table_of(x=[1, 2, 3]).slice(0, 0), file)
     with pytest.raises(DataError, match="has no rows"):
         list(open_stream(file))
-    WRITE[name](pa.table({"y": [1], "x": [2]}), file)
-    with pytest.raises(DataError, match=r"no column 'label' of labels; .*; there are y, x"):
+    WRITE[name](pa.table({"z": [1], "x": [2]}), file)
+    with pytest.raises(DataError, match=r"no column 'label' of labels; .*; there are z, x"):
         list(open_stream(file))
     assert len(list(open_stream(file, ignore_labels=True))) == 1
     with pytest.raises(FileNotFoundError):

@@ -266,7 +266,7 @@ def test_a_lost_quote_costs_one_row(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "problem"),
     [
-        ("y,x\n1,2\n", {}, "no column 'label' of labels; name it with --label; there are y, x"),
+        ("z,x\n1,2\n", {}, "no column 'label' of labels; name it with --label; there are z, x"),
         ("y,x\n1,2\n", {"label": "z"}, "no column 'z' of labels"),
         ("label,x\n1,2\n", {"weight": "w"}, "no column 'w' of weights; there are label, x"),
         ("label,x\n1,2\n", {"drop": "z"}, "no column 'z'; there are label, x"),

@@ -73,7 +73,9 @@ def test_other_text_is_refused_at_its_line_and_byte(tmp_path, kind):
     with pytest.raises(DataError, match=rf"data, line {line}, column .*not UTF-8 text") as refused:
         read(path, format=kind)
     if kind != "svmlight":  # only labels of which are text
-        assert "byte 0xe9 is not UTF-8 text; name the file's encoding (--encoding), or convert it" in str(refused.value)
+        assert "byte 0xe9 is not UTF-8 text; name the file's encoding (--encoding, often cp1252), or convert it" in str(
+            refused.value
+        )
     with open_stream(path, format=kind, on_error="skip") as stream:
         assert sum(map(len, stream)) >= 1 and stream.skipped >= 1
 
@@ -129,11 +131,16 @@ def test_codecs_that_refuse_text_otherwise_are_one_error(tmp_path, encoding, tex
         read(path, encoding=encoding)
 
 
-def test_utf16_is_recognized(tmp_path):
-    path = tmp_path / "data.txt"
-    path.write_text("a\tx\nb\ty\n", encoding="utf-16")
-    with pytest.raises(DataError, match=r"data\.txt is UTF-16 text; name its encoding \(--encoding utf-16\)"):
-        read(path)
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE])
+@pytest.mark.parametrize("chunk_bytes", [1, 3, 1 << 20])
+@pytest.mark.parametrize("kind", TEXT)
+def test_utf16_is_recognized(tmp_path, kind, chunk_bytes, mark):
+    plain, other, packed = (tmp_path / name for name in ("plain", "other", "other.gz"))
+    plain.write_text(ROWS[kind], encoding="utf-8")
+    other.write_bytes(mark + ROWS[kind].encode("utf-16-le" if mark == codecs.BOM_UTF16_LE else "utf-16-be"))
+    packed.write_bytes(gzip.compress(other.read_bytes()))
+    for path in (other, packed):
+        assert read(path, format=kind, chunk_bytes=chunk_bytes) == read(plain, format=kind)
 
 
 def test_encodings_that_are_none_and_formats_without_are_refused():
@@ -173,6 +180,8 @@ def test_only_text_whose_line_feeds_end_lines_is_cut_for_workers(tmp_path):
         ("utf-32-le", False),
     ):
         assert can_be_cut(path, ReaderOptions(format="text", encoding=encoding)) == cut
+    path.write_text("a\tx\n", encoding="utf-16")
+    assert not can_be_cut(path, ReaderOptions(format="text"))
 
 
 def test_predictions_may_read_another_encoding_than_training(ok, call, tmp_path):

@@ -130,6 +130,7 @@ PIECES = [
 @example("csv", ["label", ",", "x", "\r", "1", ",", "1", "\r"])
 @example("tsv", ["\ufeff", "label", "\t", "x", "\n", "1", "\t", "\0"])
 @example("jsonl", ["\ufeff", "{", "}"])
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of a column y without a column label
 def test_hostile_text_is_read_or_one_error(tmp_path_factory, name, pieces):
     """Before and behind two good rows; if errors are passed over, a good row before them is always read."""
     format = next(format for format in TABLE if format.name == name)

@@ -8,7 +8,24 @@ from confidently.data import DataWarning, open_stream
 from tests.command_line import here
 from tests.data.test_csv import read, written
 
-TOKENS = ["?", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NULL", "null", "Null", "None", "none", "nan", "NaN", ""]
+TOKENS = [
+    "?",
+    "NA",
+    "na",
+    "N/A",
+    "n/a",
+    "#N/A",
+    "<NA>",
+    "NULL",
+    "null",
+    "Null",
+    "\\N",
+    "None",
+    "none",
+    "nan",
+    "NaN",
+    "",
+]
 
 
 def table(cells, column="x"):
@@ -49,8 +66,8 @@ def test_they_are_missing_in_later_rows_too_and_said_once(tmp_path):
     assert read(file)[-1] == (["a"], {})
     file = written(tmp_path, table(["?"] + ["1"] * 3 + ["NA"]))
     text = (
-        "column 'x' (?): among numbers, ?, NA, N/A, NULL, None and NaN in any case are missing values, as empty cells "
-        "are; use --category x to read every value as a category"
+        "column 'x' (?): among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are missing values, as empty "
+        "cells are; use --category x to read every value as a category"
     )
     assert said(file) == [text]
     out = here("train", file, "--rule=arow", "-o", tmp_path / "m.cw")

@@ -254,7 +254,6 @@ UNREADABLE = {
     "bzip2": (b"BZh91AY", "truncated bzip2"),
     "xz": (b"\xfd7zXZ\x00\x00", "truncated xz"),
     "zip": (b"PK\x03\x04", "is zip"),
-    "UTF-16": ("1 1:1\n".encode("utf-16"), "is UTF-16"),
 }
 
 

@@ -293,5 +293,5 @@ def test_of_two_classes_the_second_in_sorted_order_is_positive(how, tmp_path, ca
         assert "positive weights favor spam, negative ham" in capsys.readouterr().out
         assert run(["inspect", str(model), "--json"]) == 0
         (view,) = json.loads(capsys.readouterr().out)["weights"]
-        first = {entry["feature"]: entry["mean"] for entry in view["decisive"]}["a"]
+        first = {entry["feature"]: entry["mean"] for entry in view["top"]}["a"]
         assert first > 0.5  # the first column is large for spam

@@ -133,22 +133,26 @@ def test_weights_equal_the_arrays(case):
     task, _, rule, _, intercept = case
     model = trained(*case)
     mean, variance = model.learner.mean(), model.learner.variance()
-    views = class_views(model, top=100)
+    views = class_views(model, top=100, sort="sure")
+    by_effect = class_views(model, top=100)
     assert [view.name for view in views] == (["c1"] if task == "binary" else model.classes)
-    for view, m, v in zip(views, mean, variance, strict=True):
-        positions = [D if w.feature == INTERCEPT else w.feature for w in view.decisive]
+    for view, other, m, v in zip(views, by_effect, mean, variance, strict=True):
+        positions = [D if w.feature == INTERCEPT else w.feature for w in view.top]
         assert sorted(positions) == [j for j in range(D + intercept) if j != D - 1] and view.updated == len(positions)
-        ratios = [w.decisive for w in view.decisive]
+        ratios = [w.decisive for w in view.top]
         assert ratios == sorted(ratios, reverse=True)
-        for position, weight in zip(positions, view.decisive, strict=True):
-            assert (weight.mean, weight.std) == (m[position], math.sqrt(v[position]))
+        assert sorted(other.top, key=lambda w: (not w.is_sure, -abs(w.mean))) == other.top and not other.is_scaled
+        assert {*other.top} == {*view.top} and other.uncertain == view.uncertain
+        for position, weight in zip(positions, view.top, strict=True):
+            assert (weight.mean, weight.effect, weight.std) == (m[position], m[position], math.sqrt(v[position]))
+            assert weight.is_sure == (rule != "pa" and abs(weight.mean) >= 2 * weight.std)
             assert weight.variance_left == pytest.approx(v[position] / v[D - 1])
         if rule == "pa":
             assert view.uncertain is None
             continue
         known = {w.feature for w in view.uncertain}
-        assert len(known) == (len(positions) + 1) // 2 or len({w.variance_left for w in view.decisive}) < len(positions)
-        others = [w for w in view.decisive if w.feature not in known]
+        assert len(known) == (len(positions) + 1) // 2 or len({w.variance_left for w in view.top}) < len(positions)
+        others = [w for w in view.top if w.feature not in known]
         assert max(w.variance_left for w in view.uncertain) <= min(w.variance_left for w in others)
         assert [w.decisive for w in view.uncertain] == sorted(w.decisive for w in view.uncertain)
 
@@ -163,8 +167,8 @@ def test_variances_show_updates_and_small_ratios_show_doubtful_signs():
     model = Model(learner.__self__, ["a", "b"])
     learner(as_matrix(X), y.astype(np.int32))
     (view,) = class_views(model)
-    assert view.decisive[0].feature == 0
-    left = {w.feature: w.variance_left for w in view.decisive}
+    assert view.top[0].feature == 0
+    left = {w.feature: w.variance_left for w in view.top}
     assert left[2] > max(left[0], left[1])
     assert view.uncertain[0].feature == 1
     assert view.uncertain[0].sign_error == pytest.approx(0.5 * math.erfc(view.uncertain[0].decisive / math.sqrt(2)))
@@ -202,7 +206,44 @@ def test_features_without_names_have_their_number_in_the_file(ok, tmp_path):
         zero = ["--zero-based"] if based == 0 else []
         ok("train", path, "-q", "--no-intercept", *zero, "-o", tmp_path / "m.cw")
         found = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
-        assert [w["feature"] for w in found["weights"][0]["decisive"]] == [3 + based]
+        assert [w["feature"] for w in found["weights"][0]["top"]] == [3 + based]
+
+
+def test_effects_are_those_of_typical_values(ok, tmp_path):
+    """Of one deviation of a standardized number, of a category and of a word, times what the view makes of them."""
+    random = np.random.default_rng(0)
+    rows = [(random.normal(0, 2), random.choice(["p", "q", "r"]), "common" + " rare" * (random.random() < 0.1))
+            for _ in range(500)]  # fmt: skip
+    path = tmp_path / "data.csv"
+    path.write_text(
+        "label,income,town,note\n"
+        + "".join(f"{'yn'[(a / 2 + (t == 'p') + ('rare' in n)) > 0.5]},{a:.4f},{t},{n}\n" for a, t, n in rows)
+    )
+
+    def first(*options):
+        ok("train", path, "--text", "note", "--rule", "arow", *options, "-q", "-o", tmp_path / "m.cw")
+        view = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))["weights"][0]
+        return {w["feature"]: w["effect"] / w["mean"] for w in view["top"]}, view["is_scaled"], view
+
+    ratios, is_scaled, view = first()
+    assert is_scaled and {*ratios.values()} == {1.0} and view["top"][0]["is_sure"]
+    assert [w["feature"] for w in view["top"]][:2] == ["income", "note:rare"]  # which decide alone
+    ratios, is_scaled, _ = first("--view", "none", "--normalize", "none")
+    assert not is_scaled and {*ratios.values()} == {1.0}
+    assert "effects are those of 1 unit" in ok("inspect", tmp_path / "m.cw")
+    ratios, is_scaled, _ = first("--view", "idf", "--drop", "income")
+    assert is_scaled and ratios[INTERCEPT] == 1.0
+    n_rare = sum("rare" in n for *_, n in rows)
+    assert ratios["note:rare"] == pytest.approx(math.log(502 / (1 + n_rare)))
+    assert ratios["note:common"] == pytest.approx(math.log(502 / 501))
+    assert "unit" not in ok("inspect", tmp_path / "m.cw").partition("largest effects of")[2]
+
+
+def test_an_order_is_of_weights(call, ok, data, tmp_path):
+    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "m.cw")
+    assert "the most decisive of" in ok("inspect", tmp_path / "m.cw", "--sort", "sure")
+    code, _, err = call("inspect", tmp_path / "m.cw", "--sort", "sure", "--row", "1:1")
+    assert code == 2 and "--sort: orders the weights of features, not those of a row" in err
 
 
 def test_features_have_their_names(ok, tmp_path):
@@ -213,7 +254,7 @@ def test_features_have_their_names(ok, tmp_path):
     X = pd.DataFrame({"price": [1.0, -1.0] * 9, "age": [0.1, 0.3] * 9})
     OnlineClassifier("arow").fit(X, ["hi", "lo"] * 9).save(tmp_path / "m.cw")
     found = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
-    assert {w["feature"] for w in found["weights"][0]["decisive"]} == {"price", "age", INTERCEPT}
+    assert {w["feature"] for w in found["weights"][0]["top"]} == {"price", "age", INTERCEPT}
     assert "price" in ok("inspect", tmp_path / "m.cw")
 
 
@@ -224,7 +265,7 @@ def test_the_text_and_json_of_a_model(ok, data, tmp_path):
     for key in ("mistakes", "updates", "rows_seen", "features", "classes", "rule", "covariance", "task"):
         assert facts[key] == result[key], key
     text = ok("inspect", model, "--top", 2)
-    assert "arow(r=0.1), covariance diag, binary" in text and "the most decisive of" in text
+    assert "arow(r=0.1), covariance diag, binary" in text and "effects are those of 1 unit" in text
     assert "the least decisive after many updates" in text and "positive weights favor 1, negative -1" in text
 
 

@@ -27,7 +27,7 @@ DAMAGES = {
     "curvature of other members": (lambda h, a: a.update({"mixture.hessian": np.eye(2)}), "mixture.hessian"),
     "negative counts": (lambda h, a: a["3.frequency"].fill(-1.0), "frequency"),
     "a slope of 0": (lambda h, a: a["3.calibration"].fill(0.0), "slope"),
-    "the rest of classes": (lambda h, a: h["members"][-1].update(kind="rest"), "what others leave of numbers"),
+    "the rest of classes": (lambda h, a: h["members"][-1].update(kind="rest"), "are of numbers, not of classes"),
     "a count missing": (lambda h, a: a.pop("3.rows"), "rows"),
     "moves in the wrong order": (lambda h, a: h.update(moves={"rows": [50, 20], "pending": 0}), "moves of memories"),
     "moves of later rows": (lambda h, a: h.update(moves={"rows": [20, 10**6], "pending": 3}), "moves of memories"),
@@ -57,9 +57,12 @@ def regression(tmp_path):
 
 
 NUMBER_DAMAGES = {
-    "a rest before others": (lambda h, a: h["members"][0].update(kind="rest"), "must come after"),
-    "only rests": (lambda h, a: [member.update(kind="rest") for member in h["members"]], "must come after"),
-    "fewer rests": (lambda h, a: h["members"][-2].update(kind="gaussian"), "must come after|mixture.share"),
+    "a rest before others": (lambda h, a: h["members"][0].update(kind="rest"), "must come first"),
+    "only rests": (lambda h, a: [member.update(kind="rest") for member in h["members"]], "must come first"),
+    "only logarithms": (lambda h, a: [member.update(kind="log") for member in h["members"]], "must come first"),
+    "a rest as a logarithm": (lambda h, a: h["members"][-2].update(kind="log"), "mixture.share"),
+    "a logarithm after a rest": (lambda h, a: h["members"][-1].update(kind="log"), "must come first"),
+    "fewer rests": (lambda h, a: h["members"][-2].update(kind="gaussian"), "must come first|mixture.share"),
     "shares of other windows": (lambda h, a: a.update({"mixture.share": np.ones((3, 2))}), "mixture.share"),
     "a share below 0": (lambda h, a: a["mixture.share"].fill(-0.1), "mixture.share"),
     "products of other members": (lambda h, a: a.update({"mixture.products": np.ones((3, 2, 2))}), "mixture.products"),
@@ -105,7 +108,7 @@ def test_large_symmetric_matrices_are_halved_and_others_whole(tmp_path):
 def test_a_stack_needs_a_member_that_learns_the_targets():
     recipe = Recipe(Ridge(), "full", targets=True)
     for rests in ([True], [True, False]):
-        with pytest.raises(ValueError, match="members that learn what others leave must come after these"):
+        with pytest.raises(ValueError, match="members that learn targets must come first"):
             NumberStack([plan(recipe, "one", rest=rest) for rest in rests])
 
 

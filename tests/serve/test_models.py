@@ -272,6 +272,13 @@ def test_a_regression_is_refused(local, tmp_path):
     assert "expected a classifier, got a regression model" in answer.json()["detail"]
 
 
+def test_a_model_whose_sets_cover_by_a_column_is_refused(local, tmp_path):
+    trained(tmp_path, [({"a": k % 3}, k % 2) for k in range(60)], "--coverage-by", "a")
+    answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "trained.cw").read_bytes())
+    assert kind_of(answer) == "invalid-body"
+    assert "train it without --coverage-by" in answer.json()["detail"]
+
+
 def test_there_is_no_file_before_there_are_two_classes(local):
     server = local()
     server("PUT", FIRST, {})

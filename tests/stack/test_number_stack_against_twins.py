@@ -18,7 +18,7 @@ from confidently.learner.recipe import Recipe
 from confidently.rules import Ridge as RidgeRule
 from confidently.stack import plan as plans
 from confidently.stack.members import ROWS, WEIGHTS
-from confidently.stack.number_stack import CALIBRATION, OF_MIXTURES, PRODUCTS, SHARE, NumberStack, mixtures
+from confidently.stack.number_stack import CALIBRATION, LOGS, OF_MIXTURES, PRODUCTS, SHARE, NumberStack, mixtures
 from confidently.stack.plan import Plan
 from confidently.tasks.targets import INITIAL_TARGET, Targets
 from confidently.views.table import make_view
@@ -97,24 +97,49 @@ def learner_settings(covariance, prior):
     return Recipe(RidgeRule(), covariance, targets=True, others={"prior_variance": prior}).settings(1)
 
 
-def plan(settings, view, name, rest=False):
+def plan(settings, view, name, rest=False, log=False):
     def make(n_classes, n_features, columns):
         return Learner(settings, n_classes, n_features, view=view, columns=columns)
 
-    return Plan(name, make, rest=rest)
+    return Plan(name, make, rest=rest, log=log)
 
 
-@pytest.mark.parametrize("rests", [0, 1, 2])
+class Logarithm:
+    """What a member that learns logarithms predicts of the targets, added up row by row."""
+
+    def __init__(self, first):
+        self.floor = min(y for y in first if y > 0) / 2
+        self.largest, self.targets, self.exponentials = np.log(self.floor), 0.0, 0.0
+
+    def predicted(self, mean):
+        factor = self.targets / self.exponentials if self.exponentials else 1.0
+        return min(max(factor, 0.5), 2.0) * self.exponential(mean)
+
+    def exponential(self, mean):
+        return min(np.exp(mean), 2 * np.exp(self.largest))
+
+    def learn(self, mean, y):
+        self.targets, self.exponentials = self.targets + y, self.exponentials + self.exponential(mean)
+        self.largest = max(self.largest, np.log(max(y, self.floor)))
+
+
+@pytest.mark.parametrize("rests, logs", [(0, 0), (1, 0), (2, 0), (0, 2), (1, 1)])
 @pytest.mark.parametrize("rows_per_call", [1, 7, N])
-def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests):
+def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests, logs):
     """Ridge regressions with a full covariance and a diagonal one, whose predictions the twins make from all rows."""
     generator = np.random.default_rng(0)
     X = generator.normal(size=(N, D))
     y = X @ generator.normal(size=D) + 0.3 * generator.normal(size=N) + 2.0
+    if logs:
+        y = np.maximum(np.exp(y / 2) - 1.0, 0.0)  # some are 0
+        assert np.count_nonzero(y) < N
     chosen = [("full", 1.0), ("full", 0.01), ("diag", 1.0)]
     bases = len(chosen) - rests
-    recipes = [plan(*learner_settings(*one), str(one), rest=k >= bases) for k, one in enumerate(chosen)]
-    stack = NumberStack(recipes, n_features=D)
+    learned = [bases - logs <= k < bases for k in range(len(chosen))]
+    recipes = [plan(*learner_settings(*one), str(one), rest=k >= bases, log=learned[k]) for k, one in enumerate(chosen)]
+    stack = NumberStack((), lambda X, columns, n, targets: recipes, n_features=D)
+    stack.prepare(as_matrix(X), targets=y[:, None])
+    own_logs = {k: Logarithm(y) for k, log in enumerate(learned) if log}
     for first in range(0, N, rows_per_call):
         part = slice(first, first + rows_per_call)
         stack.learn(as_matrix(X[part]), np.zeros(len(y[part]), np.int32), targets=y[part, None])
@@ -132,6 +157,8 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests):
         for k, regression in enumerate(regressions):
             before = mixtures[max(k - bases, 0)]
             own = target if k < bases else target - before.weights() @ means[:k]
+            if k in own_logs:
+                own = np.log(max(target, own_logs[k].floor))
             regression.learn(x, own)
             errors = regression.errors
             if mixtures[0].before:
@@ -139,6 +166,11 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests):
                 means[k], deviations[k] = own - errors[-1][0], np.sqrt(errors[-1][1] * noise)
             else:
                 means[k] = own  # which no member can predict
+            if k in own_logs:
+                logarithm, log = means[k], own_logs[k]
+                means[k] = log.predicted(logarithm)
+                deviations[k] *= means[k]
+                log.learn(logarithm, target)
         for k, mixture in enumerate(mixtures):
             mixture.learn(means[: bases + k], deviations[: bases + k], target, 1.0)
     assert stack.state[WEIGHTS] == pytest.approx(mixture.weights(), rel=1e-7, abs=1e-9)
@@ -147,6 +179,10 @@ def test_a_stack_of_regressions_is_that_of_the_twins(rows_per_call, rests):
     assert targets.noise_factor() == pytest.approx(mixture.noise_factor())
     found = stack.number_distribution(as_matrix(X))
     (means,), (deviations,) = stack.predictions(as_matrix(X))
+    for k, log in own_logs.items():
+        logarithms = stack.members[k].number_distribution(as_matrix(X))
+        assert means[k] == pytest.approx([log.predicted(one) for one in logarithms.mean[:, 0]])
+        assert deviations[k] == pytest.approx(means[k] * stack.members[k].number_deviations(logarithms)[:, 0])
     assert found.mean[:, 0] == pytest.approx(mixture.weights() @ means)
     spread = (np.abs(mixture.weights()[:bases]) @ deviations[:bases]) ** 2 * mixture.factor()
     assert found.spread[:, 0] == pytest.approx(spread)
@@ -177,7 +213,7 @@ def test_a_stack_of_several_numbers_is_one_stack_per_number(rows_per_call, rests
     assert together.n_seen == alone[0].n_seen == np.count_nonzero(weight)
     assert [member.settings.covariance for member in together.members] == ["shared", "diag", "shared", "diag"]
     for mixture, one in zip(mixtures(together.state), alone, strict=True):
-        for name in OF_MIXTURES:
+        for name in set(OF_MIXTURES) - {LOGS}:
             scale = np.abs(one.state[name]).max()
             assert mixture[name] == pytest.approx(one.state[name], rel=1e-6, abs=1e-9 * scale), name
     weights = np.array([one.state[WEIGHTS] for one in alone])

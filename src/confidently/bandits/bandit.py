@@ -312,7 +312,7 @@ class ContextualBandit:
 
         Raises
         ------
-        confidently.models.file.ModelFileError
+        confidently.ModelFileError
             If the file is damaged, not of a bandit, or written by a later version.
         OSError
             If it cannot be read.

@@ -34,7 +34,7 @@ COMMANDS = {
     "serve": "Serve models that learn online, over HTTP, with a page to label rows.",
     "rules": "List the update rules, or show one in detail.",
     "sample": "Write made-up data to try the other commands on.",
-    "demo": "Train on 1,200 digits and predict 597 more with probabilities.",
+    "demo": "Train on 1,200 digits and predict 597 more, with probabilities, prediction sets and abstention.",
     "doctor": "Show what this installation is made of and check that it works.",
     "completion": "Print a script that completes commands and options in bash, zsh or fish.",
 }

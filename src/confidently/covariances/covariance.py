@@ -45,7 +45,7 @@ class Placement(NamedTuple):
 
 
 class NaturalParameters(Protocol):
-    """A Gaussian in natural parameters: :class:`confidently.models.gaussian.Gaussian`."""
+    """A Gaussian in natural parameters: :class:`confidently.Gaussian`."""
 
     @property
     def precision(self) -> np.ndarray: ...

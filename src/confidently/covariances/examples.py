@@ -23,15 +23,18 @@ class Progressive:
         Set to the calibrated scores, in the order of training. The largest of three or more classes is 0.
     evidence : float64 array of shape (n, 1 + columns), optional
         Regression: set to the factor of x x' in the precision that a row adds, and its targets less their offset.
+    scores : float64 array of shape (n,), optional
+        One class per row: set to the log-odds of the class, in the order of training, except for rows of weight 0.
     """
 
     log_loss: np.ndarray | None = None
     logits: np.ndarray | None = None
     evidence: np.ndarray | None = None
+    scores: np.ndarray | None = None
 
     def block(self, first: int, last: int) -> Progressive:
         """Return what is recorded of rows ``first`` to ``last - 1`` in the order of training."""
-        parts = (None if array is None else array[first:last] for array in (self.logits, self.evidence))
+        parts = (None if array is None else array[first:last] for array in (self.logits, self.evidence, self.scores))
         return Progressive(self.log_loss, *parts)
 
 
@@ -62,7 +65,7 @@ class Examples:
         own = progressive.block(first, last)
         return _core.TrainingRows(
             self.labels, self.label_start, self.weight, self.class_weight, self.order, first, last, self.class_start,
-            self.targets, calibrate, own.log_loss, own.logits, own.evidence,
+            self.targets, calibrate, own.log_loss, own.logits, own.evidence, own.scores,
         )  # fmt: skip
 
     def part(self, first: int, last: int) -> Examples:

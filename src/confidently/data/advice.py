@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -12,23 +11,26 @@ from .. import _core
 from ..printable import printable
 from ..wording import first_of, typed
 from .batch import Batch
+from .formats.delimiters import first_rows, usual_cells
+from .formats.files import Path
 from .formats.number_forms import date_formats, number_form
 from .reading import ReaderOptions
+from .sources.source import display_name, is_stored
 from .warning import warn
 
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
 MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
 MIN_TEXT_FRACTION = 0.5  # of the rows
 MIN_NAMED_ROWS, MIN_NAMED_FRACTION = 1000, 0.95  # of rows that each have a value of their own
+MAX_TEXT_CELLS = 2  # a label and a text
 MIN_DATES = 10  # different ones, in the first rows
-DATE = re.compile(r"[0-9]{4}([-/])[0-9]{2}\1[0-9]{2}($|[Tt ])")
 MAX_CELLS, MIN_FORM_FRACTION = 100, 0.9  # of a column, and of those that are numbers of one form
 MIN_ID_ROWS = 200  # fewer may have a class each
 MAX_LABEL_FRACTION = 0.5  # of the rows
 MIN_SORTED_ROWS = 1000  # fewer may be in any order
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
-MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null")  # as in core/data/missing.hpp, but for "none"
+MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null", "\\n")  # as in core/data/missing.hpp, but for "none"
 SHUFFLE_ROWS = "shuffle the rows"
 MIN_ROWS = 10  # of the first batch, one of which should have a feature that the model knows
 
@@ -44,7 +46,7 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
         column, _, cell = name.partition("=")
         found[column] += 1
         long[column] += len(cell.encode()) >= MIN_TEXT_BYTES
-        dates[column] += DATE.match(cell) is not None
+        dates[column] += _core.is_date(cell, "")
         if len(first := cells.setdefault(column, [])) < MAX_CELLS:
             first.append(cell)
     for column, values in found.items():
@@ -84,6 +86,15 @@ def _option_of_forms(column: str, cells: list[str]) -> str:
         return " ".join(filter(None, [marks, f"--units {typed(column)} to read them as numbers"]))
     formats = date_formats(cells)
     return f"--dates {typed(column)} --date-format '{formats[0]}' to read them as dates" if formats else ""
+
+
+def warn_if_table(path: Path, reading: ReaderOptions) -> None:
+    """Warn if the lines of a text file all have as many tabs, more than the one behind a label."""
+    if is_stored(path) and (n := usual_cells(first_rows(path, reading, "\t"))) > MAX_TEXT_CELLS:
+        warn(
+            f"the first lines of {display_name(path)} have {n - 1} tabs each, of which the first one ends the label; "
+            "if it is a table, use --format tsv"
+        )
 
 
 def warn_if_ids(batch: Batch) -> None:

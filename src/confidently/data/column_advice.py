@@ -6,6 +6,7 @@ Only the first rows are examined, and mostly the very first of them, so that the
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from math import floor
@@ -14,10 +15,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from .. import _core
+from ..wording import typed
 from .batch import Batch
+from .features import Strings
 from .memory.matrix import MAX_COLUMNS, csr_matrix
 from .reading import ReaderOptions, date_features
-from .warning import DataWarning
+from .warning import DataWarning, warn
 
 MIN_ROWS = 200  # fewer do not show what a column is
 FIRST_ROWS = 16  # in which every column is looked at, for those that may be meant
@@ -30,6 +33,8 @@ DATES = (19_000_101, 21_001_231)  # written as the integer yyyymmdd
 # Seconds since 1970, from 1990 to 2100. So that no sum of money is taken for one, times must lie within 30 years.
 SECONDS, SECONDS_SPAN = (631_152_000, 4_102_444_800), 30 * 366 * 86_400
 PARTS_OF_DATES = "replace it by features such as the hour"
+CODES = (-999, -99, -9, -1, 9, 99, 999, 9999)  # which surveys write for missing answers
+MIN_NUMBERS, MIN_GAP = 4, 2  # different numbers; distance of a positive code, in ranges of the others
 UNITS = (1, 10**3, 10**6, 10**9)  # of timestamps, per second
 
 
@@ -113,6 +118,8 @@ def warn_of_batch_columns(batches: Iterable[Batch], reading: ReaderOptions | Non
             rows = _SparseRows(batch.values, batch.columns, batch.start)
             name_of, dates = partial(_name_in, batch, reading), _features_of_dates(batch, reading)
             _warn_of(rows, viewed, name_of, "--view standard", leave_out, read_dates, dates)
+            if tabular and batch.new_features is not None:
+                _warn_of_codes(batch, batch.new_features.names)
         yield batch
 
 
@@ -180,6 +187,33 @@ def _is_id(values: np.ndarray) -> bool:
         return True
     n, extent = len(values), float(np.ptp(values))
     return extent * ROWS_SQUARED_PER_INTEGER <= n * n and len(np.unique(values)) == n
+
+
+def _warn_of_codes(batch: Batch, names: Strings) -> None:
+    """Warn of columns of integers in the first batch with one far from the others, such as 99 for a missing answer."""
+    rows = _SparseRows(batch.values, batch.columns, batch.start)
+    some = slice(0, batch.start[min(len(batch), SOME_ROWS)])
+    is_code = np.logical_or.reduce([batch.values[some] == code for code in CODES])
+    for column in sorted({*batch.columns[some][is_code].tolist()}):
+        values = rows.values(column, MANY_ROWS)
+        if (code := _code_among(values)) is not None:
+            [name] = names.take(np.array([column]))
+            warn(
+                f"column {name!r} is {code} in {100 * np.mean(values == code):.0f} % of the first rows, far from its "
+                f"other numbers; if it means missing, leave these cells empty, or use --category {typed(name)}"
+            )
+
+
+def _code_among(values: np.ndarray) -> int | None:
+    """Return a number that seems to stand for a missing value among integers; ``None`` if there is none."""
+    counts = Counter(values.tolist())
+    numbers = sorted(counts)
+    if len(numbers) < MIN_NUMBERS or not all(map(float.is_integer, numbers)):
+        return None
+    low, high, next_high = numbers[0], numbers[-1], numbers[-2]
+    if high in CODES and counts[high] > 1 and high - next_high > MIN_GAP * (next_high - low):
+        return int(high)
+    return int(low) if low in CODES and low < 0 <= numbers[1] and counts[low] > 1 else None
 
 
 def _is_time(values: np.ndarray) -> bool:

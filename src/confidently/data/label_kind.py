@@ -13,6 +13,7 @@ from .batch import Batch
 from .cache.origin import is_cache
 from .formats.delimiters import with_delimiter
 from .formats.files import Path
+from .formats.header import with_label
 from .reading import DEFAULT_LABEL, ReaderOptions
 from .sources.source import peeked, size_of
 from .stream import open_stream
@@ -51,8 +52,8 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
             return LabelKind(fraction=math.nan if cache.origin.targets else None)
     if reading.file_format.binary and size_of(path) is None:
         return LabelKind()  # a pipe, of which the format cannot read a part twice
-    with suppress(OSError, ValueError):
-        reading = with_delimiter(path, reading)
+    with suppress(OSError, ValueError), warnings.catch_warnings(action="ignore", category=DataWarning):
+        reading = with_label(path, with_delimiter(path, reading))
     reading = _labels_only(reading)
     with (
         suppress(OSError, ValueError),

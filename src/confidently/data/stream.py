@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..wording import counted
-from .advice import warn_if_ids, warn_if_unknown, warn_of_categories, warn_of_missing_labels
+from .advice import warn_if_ids, warn_if_table, warn_if_unknown, warn_of_categories, warn_of_missing_labels
 from .batch import Batch, DataError
 from .cache.origin import is_cache
 from .expected_columns import ExpectedColumns
@@ -140,6 +140,8 @@ class Stream:
         self._count_skipped(batch)
         if self.advise:
             warn_of_categories(batch, self.reading)
+            if self.reading.file_format.text:
+                warn_if_table(self.files[0], self.reading)
             self.advise = False
         if self.expected is not None:
             self.expected.check_rows(batch)
@@ -302,7 +304,7 @@ def open_stream(
     source = in_background(batches, 0 if has_threads else request.ahead(BATCHES_AHEAD))
     known = len(features) if freeze and features is not None else None
     by_rows = None if reading.file_format.header else expected
-    advise = cached is None and reading.file_format.columns and not freeze
+    advise = cached is None and (reading.file_format.columns or reading.file_format.text) and not freeze
     if request.multilabel is None and not ignore_labels:
         stream = Stream(source, *_infer_multilabel(source, reading), max_skipped, advise, known, by_rows)
     else:

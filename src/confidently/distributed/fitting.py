@@ -163,6 +163,8 @@ class _Training:
                 f"got {type(estimator).__name__}"
             )
         estimator._check_parameters(partial=True)
+        if estimator.coverage_by is not None:
+            raise ValueError("coverage_by is not supported on a cluster; train without one, or use coverage_by=None")
         for one in single_learners(estimator):
             if one.covariance != AUTO:
                 kind_of(one.covariance).require("distribute")

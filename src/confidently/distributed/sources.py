@@ -18,7 +18,7 @@ from ..data.sources.compression import compression_of
 from ..data.sources.encoding import cuts_lines
 from ..data.sources.file_range import FileRange
 from ..data.sources.paths import expand_paths
-from ..data.sources.source import MAX_MAGIC_BYTES, display_name, is_uri, opened
+from ..data.sources.source import MAX_MAGIC_BYTES, UTF16_MARKS, display_name, is_uri, opened
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..learner.tables import view_of_stream
 from ..views.view import View
@@ -93,7 +93,8 @@ def can_be_cut(path: str, reading: ReaderOptions) -> bool:
     if not reading.file_format.lines or not cuts_lines(reading.encoding) or is_cache(path):
         return False
     with opened(path) as file:
-        return compression_of(file.read(MAX_MAGIC_BYTES), path) is None
+        head = file.read(MAX_MAGIC_BYTES)
+    return compression_of(head, path) is None and not head.startswith(UTF16_MARKS)
 
 
 class Files:

@@ -105,7 +105,9 @@ def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
     try:
         trained = _estimator(estimator, model)
         rows = trained._matrix(_joined([head[0] for head in heads]))
-        trained.learner_.prepare(rows)
+        numbers = [np.asarray(head[1], np.float64) for head in heads] if model.learner.task.regression else []
+        targets = np.concatenate(numbers).reshape(rows.shape[0], -1) if numbers else None
+        trained.learner_.prepare(rows, targets=targets)
         trained.learner_.keep_first_values(rows)
     except (ValueError, TypeError) as error:
         return Failure(error)

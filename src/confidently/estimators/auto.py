@@ -66,6 +66,10 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    coverage_by : str or int, optional
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
+        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
+        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
 
     Attributes
     ----------
@@ -126,6 +130,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
+        coverage_by: str | int | None = None,
     ) -> None:
         self.members = members
         self.passes = passes
@@ -133,6 +138,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         self.class_weight = class_weight
         self.random_state = random_state
         self.dtype = dtype
+        self.coverage_by = coverage_by
 
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
         if self.passes != AUTO:
@@ -193,8 +199,9 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         the rows as they are; for tables of up to 1000 columns on bins of the columns, on 400 random cosines of the
         standardized columns and of their ranks (200 for fewer than 1000 rows), on standardized columns with a short
         memory and, for up to 64 values per row, on products of two columns. Then products of 6 bins of each column, and
-        for up to 20 values per row of 36 and 216, learn what these leave. For more than 1000 columns on rows of unit
-        norm and on ``idf``. Of an OnlineRegressor, its rule, covariance and view count.
+        for up to 20 values per row of 36 and 216, learn what these leave. If the first targets are positive and skewed,
+        as prices and counts are, three of the members are also there for their logarithms. For more than 1000 columns
+        on rows of unit norm and on ``idf``. Of an OnlineRegressor, its rule, covariance and view count.
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first.
     shuffle : "auto" or bool, default="auto"
@@ -209,9 +216,9 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
     Attributes
     ----------
     members_ : dict of str to OnlineRegressor
-        The members by name, as they are now. The ``coef_`` of "ridge on rows" are weights of the columns; of other
-        members they are weights of what their view makes of a row: of products of two columns, which
-        ``confidently inspect`` names, and of cosines, each of all columns.
+        The members by name, as they are now; those "of logarithms" predict these. The ``coef_`` of "ridge on rows" are
+        weights of the columns; of other members they are weights of what their view makes of a row: of products of two
+        columns, which ``confidently inspect`` names, and of cosines, each of all columns.
     weights_ : ndarray of shape (n_members,) or (n_outputs, n_members)
         What each contributes to the mixture. They need not be positive. Those of members "of the rest" do not count in
         the sum of 1.

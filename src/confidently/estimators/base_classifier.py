@@ -254,15 +254,22 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         found: tuple[NDArray[np.float64], NDArray[np.float64]] = self._scored("margin_distribution", X)
         return found
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, shares: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (n, n_classes); in multilabel data, of each label by itself.
 
         With ``calibration="progressive"`` the sigmoid (two classes, labels) or temperature (three or more classes) and
         a monotone correction of it are fitted during training, to each margin before its label is used. With None they
         are the uncalibrated posterior probabilities.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        shares : array of shape (n_classes,), optional
+            The shares of ``classes_`` among these rows, if they are not those of training (as :meth:`class_shares`
+            estimates them). Each probability changes by the ratio of its class's shares.
         """
         p: NDArray[np.float64] = self._scored("predict_proba", X)
-        return p
+        return p if shares is None else self._shifted(p, shares)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of :meth:`predict_proba`."""
@@ -336,22 +343,24 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
         check_number("predict_stream", "coverage", coverage, UNIT)
-        if method == "predict_set" and (text := self._calibrated("predict_set").shortage(coverage)):
+        if method == "predict_set" and (text := self._calibrated("predict_set").warning(coverage)):
             warn(f"predict_set: {text}")
         least = self._least_probability(risk) if method == "abstain" else 0.0
         if method == "novelty":
             self._check_calibrated(method)
 
-        def answer(matrix: Any, learner: AnyClasses) -> Any:
+        groups = self.learner_.groups if method == "predict_set" else None
+
+        def answer(matrix: Any, learner: AnyClasses, values: list[str] | None) -> Any:
             if method == "predict_set":
-                return self._sets(matrix, learner, coverage, by_class)
+                return self._sets(matrix, learner, values, coverage, by_class)
             if method == "abstain":
                 return self._apply("predict_proba", matrix, learner).max(axis=1) < least
             if method == "novelty":
                 return learner.novelty(matrix)
             return self._apply(method, matrix, learner)
 
-        yield from self._predict_stream(paths, answer, strict, options)
+        yield from self._predict_stream(paths, answer, strict, options, groups)
 
     # --- scikit-learn --------------------------------------------------------------------------------------------
 

@@ -272,7 +272,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         if method == "novelty":
             self._check_calibrated(method)
 
-        def answer(matrix: Any, learner: AnyRegression) -> Any:
+        def answer(matrix: Any, learner: AnyRegression, values: list[str] | None) -> Any:
             if method == "novelty":
                 return learner.novelty(matrix)
             return self._apply(method, matrix, learner, coverage)

@@ -107,6 +107,10 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         first rows: ``Standard()`` for arrays and data frames of up to 10,000 columns, and for files of tables with
         numeric columns that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``,
         which the command line does not have, it is None. ``docs/views.md`` lists every view.
+    coverage_by : str or int, optional
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
+        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
+        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
 
     Attributes
     ----------
@@ -182,6 +186,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         forget: float = 0.0,
         projection: str | None = None,
         view: str | View | Sequence[str | View] | None = AUTO,
+        coverage_by: str | int | None = None,
     ) -> None:
         self.rule = rule
         self.covariance = covariance
@@ -204,6 +209,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         self.forget = forget
         self.projection = projection
         self.view = view
+        self.coverage_by = coverage_by
 
     # --- the learner ---------------------------------------------------------------------------------------------
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..tasks.conformal import UNCALIBRATED
-from .estimator import AnyLearner, OnlineEstimator
+from .estimator import OnlineEstimator
+from .stream_estimator import AnyLearner
 
 
 class ConformalEstimator(OnlineEstimator[AnyLearner]):

@@ -12,7 +12,7 @@ from ..data.warning import warn
 from ..learner.learner import Learner
 from ..rules.ranges import UNIT, check_number
 from ..stack.stack import Stack
-from ..tasks import conformal
+from ..tasks import conformal, prior_shift
 from ..tasks.conformal import CONFORMAL, NO_ANSWERS, SEVERAL_LABELS, ConformalSets
 from .conformal import ConformalEstimator
 from .rows import Labels
@@ -25,7 +25,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
 
     _class_order: ClassOrder
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any, shares: Any = None) -> NDArray[np.float64]:
         """Return the probabilities of the classes, shape (n, n_classes)."""
         raise NotImplementedError
 
@@ -54,19 +54,23 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         Raises
         ------
         ValueError, TypeError
-            For another ``coverage``; with ``calibration=None``, which learns no scores.
+            For another ``coverage``; with ``calibration=None``, which learns no scores; for rows without the column
+            ``coverage_by``.
 
         Warns
         -----
         confidently.data.DataWarning
-            If fewer rows count than 1/(1 - coverage) - 1; sets then have every class.
+            If fewer rows count than 1/(1 - coverage) - 1; sets then have every class. If the column ``coverage_by`` has
+            had too many values.
 
         Notes
         -----
         The probability is that of rows in random order with those of training, however wrong the model is. If the order
         matters, the part of the rows of training whose set, made before the row was used, had their class is close to
-        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. Where labels
-        come late, ``partial_fit`` may be told what was ``predicted``; 1 - coverage is then not corrected.
+        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. With
+        ``coverage_by``, S and the correction are those of the rows with the same value in that column, if
+        1/(1 - coverage) - 1 of them count. Where labels come late, ``partial_fit`` may be told what was ``predicted``;
+        1 - coverage is then not corrected.
 
         Examples
         --------
@@ -86,15 +90,15 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         with arbitrary distribution shifts, JMLR 2024.
         """
         check_number("predict_set", "coverage", coverage, UNIT)
-        if text := self._calibrated("predict_set").shortage(coverage):
+        if text := self._calibrated("predict_set").warning(coverage):
             warn(f"predict_set: {text}")
-        found: NDArray[np.bool_] = self._answer(
-            lambda matrix: self._sets(matrix, self._learner_for(matrix), coverage, by_class), X
-        )
-        return found
+        matrix, values = self._matrix_and_values(X)
+        return self._sets(matrix, self._learner_for(matrix), values, coverage, by_class)
 
-    def _sets(self, matrix: Any, learner: AnyClasses, coverage: float, by_class: bool) -> NDArray[np.bool_]:
-        sets = learner.conformal.sets(learner.probabilities(matrix), coverage, by_class)
+    def _sets(
+        self, matrix: Any, learner: AnyClasses, values: list[str] | None, coverage: float, by_class: bool
+    ) -> NDArray[np.bool_]:
+        sets = learner.conformal.sets(learner.probabilities(matrix), coverage, by_class, values)
         found: NDArray[np.bool_] = self._class_order.columns(sets)
         return found
 
@@ -170,6 +174,72 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
             warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")
         return least
 
+    # --- other shares of classes ---------------------------------------------------------------------------------
+
+    def class_shares(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the classes among rows without labels, shape (n_classes,).
+
+        They are those under which the rows are most likely, if rows of each class are as in training and only their
+        shares differ: pi' maximizes sum_i log sum_k p_ik pi'_k / pi_k, where pi are the shares in training.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+            Rows of one time or place; some hundred.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            Shares of ``classes_``, which add up to 1. A class without rows in training has the share 0.
+
+        Raises
+        ------
+        ValueError
+            For multilabel data; with ``calibration=None``, which counts no classes.
+
+        Notes
+        -----
+        ``predict_proba(X, shares)`` takes them. Sets of :meth:`predict_set`, which are by class, cover as before: what
+        they promise of the rows of a class does not depend on its share.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from confidently import OnlineClassifier
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = OnlineClassifier().fit(X[:900], y[:900])
+        >>> rare = np.arange(900, 1797)[(y[900:] > 4) | (np.arange(897) % 10 == 0)]  # few digits up to 4
+        >>> print(model.class_shares(X[rare])[:5].sum().round(2), np.mean(y[rare] < 5).round(2))
+        0.08 0.09
+
+        References
+        ----------
+        Saerens, Latinne & Decaestecker, Adjusting the outputs of a classifier to new a priori probabilities, Neural
+        Computation 14, 2002.
+        """
+        return prior_shift.shares(self.predict_proba(X), self._own_shares("class_shares"))
+
+    def _own_shares(self, method: str) -> NDArray[np.float64]:
+        """Return the shares of the classes in training."""
+        learned = self._calibrated(method)
+        if self._is_multilabel:
+            raise ValueError(
+                f"{method}: rows have several labels, each with a probability of its own; shares are of classes"
+            )
+        known = np.pad(learned.shares, (0, self.learner_.n_classes - learned.classes))
+        shares: NDArray[np.float64] = self._class_order.columns(known)
+        return shares
+
+    def _shifted(self, p: NDArray[np.float64], shares: Any) -> NDArray[np.float64]:
+        """Return probabilities of rows whose classes have other shares than in training."""
+        own, given = self._own_shares("predict_proba"), np.asarray(shares, dtype=np.float64)
+        if given.shape != own.shape:
+            raise ValueError(f"shares must have one number per class, shape {own.shape}, got shape {given.shape}")
+        if not (given >= 0.0).all() or not np.isclose(given.sum(), 1.0, atol=1e-6):
+            raise ValueError(f"shares must be at least 0 and add up to 1, got {given.tolist()}")
+        return prior_shift.corrected(p, given, own)
+
     # --- labels that come late -----------------------------------------------------------------------------------
 
     def _late(self, predicted: Any, n: int) -> np.ndarray:
@@ -187,13 +257,18 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
     def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
         if labels.predicted is None:
             return super()._run(X, matrix, labels, passes, shuffle)
-        before = self.learner_.state[CONFORMAL].copy()
+        before, groups = self.learner_.state[CONFORMAL].copy(), self.learner_.groups
         super()._run(X, matrix, labels, passes, shuffle)
         learner, K = self.learner_, self.learner_.n_classes
         predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
         start, weight = labels.options.get("label_start"), labels.weights()
         learned = conformal.learned_late(conformal.grown(before, K), predicted, labels.numbers, start, weight)
         learner.state, learner.settled = learner.state | {CONFORMAL: learned}, True
+        if groups is not None:
+            values = labels.options.get("values")
+            if values is None:  # of the batches of a stream
+                values = [value for batch in matrix for value in batch.kept[str(groups.column)]]
+            learner.groups = groups.learned_late(values, predicted, labels.numbers, weight)
 
     @property
     def _is_multilabel(self) -> bool:

@@ -1,149 +1,39 @@
-"""What all estimators that learn online share: training on arrays and streams, and files, over a learner."""
+"""What all estimators that learn online share: training on arrays and rows of them, over what streams share."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy, deepcopy
-from dataclasses import replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..data import Batch, ReaderOptions, Stream
-from ..data.batch import NewLabel
-from ..data.classes import ClassTable, check_classes
+from ..data import Batch
 from ..data.column_advice import warn_of_array_columns
-from ..data.features import Features
-from ..data.formats.files import Path
 from ..data.memory.frames import as_table, describe_columns
-from ..data.memory.labels import example_weights, plain, training_of
+from ..data.memory.labels import example_weights, training_of
 from ..data.memory.matrix import UnsortedColumns, as_matrix
-from ..data.memory.plain import is_plain_labels, is_plain_matrix
-from ..data.selection import columns_of_first, joined
-from ..data.shuffling import shuffled
+from ..data.memory.plain import is_plain_matrix
+from ..data.selection import joined
 from ..data.sources.in_memory import InMemory
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
-from ..learner.recipe import ROWS_TO_CHOOSE
-from ..learner.streams import StreamLearner, StreamPredictor, class_number, with_unseen_combined
-from ..learner.tables import view_of_rows, view_of_stream
-from ..models.model import Model
-from ..stack.number_stack import NumberStack
-from ..stack.stack import Stack
-from ..views.columns import ZERO, Columns
-from ..views.view import View
-from ..wording import counted
+from ..learner.streams import StreamLearner, with_unseen_combined
+from .groups import kept, new_groups, values_of_array
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
-from .rows import LabelledRows, Labels, labelled, rows_to_learn, rows_to_read
-from .streams import OF_SCALING, batches_of, check_stream, check_values_kept, open_as_before, open_to_learn, weighted
-
-AnyLearner = TypeVar("AnyLearner", bound=Learner | Stack | NumberStack)
-
-MAX_SEED = 2**31 - 1
-LEARNED = ("learner_", "_class_order", "source_", "features_")  # attributes that training from scratch forgets
+from .rows import Labels, rows_to_learn, rows_to_read
+from .stream_estimator import AnyLearner, StreamEstimator
 
 
-class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
+class OnlineEstimator(StreamEstimator[AnyLearner]):
     """Base of the estimators.
 
     Attributes
     ----------
     learner_ : Learner or Stack
     """
-
-    learner_: AnyLearner
-    n_features_in_: int
-
-    predicts_numbers: ClassVar[bool] = False
-    _validation_of_y: ClassVar[dict[str, bool]] = {"multi_output": True}
-    chooses_passes: ClassVar[bool] = False  # whether ``passes`` may be "auto"
-    _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
-
-    passes: int | str
-    shuffle: bool | str
-    random_state: int | np.random.RandomState | None
-    dtype: str
-    calibration: str | None
-    multiclass: str | None = None
-    class_weight: dict[Any, float] | str | None = None
-
-    # --- what estimators of classes and of numbers define --------------------------------------------------------
-
-    def _check_labels(self, y: Any) -> None:
-        """Raise ``ValueError`` for labels about which scikit-learn has no clear error."""
-
-    def _numbered(self, y: Any, classes: Any, first: bool, partial: bool) -> Labels:
-        """Return validated labels as numbers."""
-        raise NotImplementedError
-
-    def _late(self, predicted: Any, n: int) -> np.ndarray:
-        """Return checked predictions of n rows whose labels are late, by number."""
-        raise NotImplementedError
-
-    def _keep_classes(self, names: Any) -> None:
-        """Keep what the numbers mean that were learned."""
-
-    def _advise(self, labels: Labels) -> None:
-        """Warn of labels in an order that is perhaps not meant."""
-
-    def _first_table(self, labels: Labels, names: list[Any]) -> ClassTable:
-        """Return the classes of rows before training, of which those with ``names`` exist from the start."""
-        raise NotImplementedError
-
-    def _table_of(self, targets: bool, multilabel: bool, classes: Any) -> ClassTable:
-        """Return the classes of a stream before training; ``ValueError``: its labels are of the other kind."""
-        raise NotImplementedError
-
-    def _label_options(self) -> dict[str, Any]:
-        """Return how labels of files are read."""
-        raise NotImplementedError
-
-    def _output_names(self) -> list[Any]:
-        """Return the names of the classes or labels, or the numbers of the outputs."""
-        raise NotImplementedError
-
-    @property
-    def _calibrates(self) -> bool:
-        """Whether the first pass calibrates; numbers have their offset and unit from the calibration."""
-        return self.predicts_numbers or self.calibration is not None
-
-    # --- what estimators with one Gaussian and stacks define -----------------------------------------------------
-
-    def _check_parameters(self, partial: bool) -> None:
-        """Raise ``ValueError`` or ``TypeError`` for an invalid one; ``partial``: whether only some rows are there."""
-        raise NotImplementedError
-
-    @property
-    def _is_seen_by_default(self) -> bool:
-        """Whether the rows choose a view."""
-        return False
-
-    def _new_learner(
-        self, n_features: int, n_outputs: int, multilabel: bool = False, default: View | None = None,
-        n_columns: int | None = None,
-    ) -> AnyLearner:  # fmt: skip
-        """Return an untrained learner.
-
-        ``default`` is the view that the rows choose; ``n_columns`` is the number of columns of the first rows of a
-        stream, whose features are not known.
-        """
-        raise NotImplementedError
-
-    def _follow_parameters(self) -> None:
-        """Continue with parameters that were changed after the last call, or raise ``ValueError``."""
-        raise NotImplementedError
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a model file keeps besides the learner's."""
-        raise NotImplementedError
-
-    def _scaled(self, files: Sequence[Path], reading: ReaderOptions) -> ReaderOptions:
-        """Return the options to read files for this learner, as ``confidently train`` does."""
-        raise NotImplementedError
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
@@ -182,10 +72,12 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             if not shuffle:
                 self._advise(labels)
             try:
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
                 matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix)
+                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+            if (values := self._values(X)) is not None:
+                labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):
                 warn_of_cost(self.learner_, matrix, labels.numbers, labels.options.get("label_start"), passes)
             self._run(X, matrix, labels, passes, shuffle)
@@ -196,40 +88,22 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 self._follows(following, parameters)
             return self
 
-    def _passes(self, shape: tuple[int, int] | None = None) -> int:
-        """Return how many passes :meth:`fit` makes over an array of this shape, or over other rows."""
-        return int(self.passes)
-
-    def _forget(self, *more: str) -> None:
-        for name in (*LEARNED, *more):
-            self.__dict__.pop(name, None)
-
     def _fresh_learner(self, X: Any, n_outputs: int, multilabel: bool) -> AnyLearner:
         """Return an untrained learner of rows, which an error in its first training throws away."""
         learner = self._new_learner(X.shape[1], n_outputs, multilabel, self._default_view(X))
         learner.undoes = not isinstance(learner, Learner)
+        learner.groups = new_groups(self.coverage_by, learner.task)
         return learner
 
-    def _default_view(self, rows: Any) -> View | None:
-        """Return the view that an array, a sparse matrix or a stream chooses, if a view is to be chosen."""
-        if not self._is_seen_by_default:
-            return None
-        if isinstance(rows, Stream):
-            return view_of_stream(rows)
-        return view_of_rows(rows.shape[1], is_sparse=hasattr(rows, "tocsr"))
-
-    def _columns(self, n_features: int) -> Columns:
-        """Return what is known about columns: those of arrays are numbers, and those of sparse rows 0 where absent."""
-        names = getattr(self, "feature_names_in_", None)
-        return Columns.alike(n_features, ZERO, None if names is None else list(names))
+    def _values(self, X: Any) -> list[str] | None:
+        """Return the values of rows of an array in the column by which sets cover, if there is one."""
+        groups = self.learner_.groups
+        return None if groups is None else values_of_array(X, groups, getattr(self, "feature_names_in_", None))
 
     def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
-        """Make the passes; rows are checked during training where that is possible.
-
-        In place of rows and their matrix, there may be the learner of a stream and its batches.
-        """
+        """Make the passes; rows are checked during training where that is possible."""
         if isinstance(X, StreamLearner):
-            return self._run_rows(X, matrix, passes, shuffle)
+            return super()._run(X, matrix, labels, passes, shuffle)
         learner, generator = self.learner_, check_random_state(self.random_state)
         if labels.n > learner.n_classes:
             matrix = as_matrix(X, self.dtype)
@@ -247,64 +121,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 learner.learn(matrix, labels.numbers, **options)
         self._keep_classes(labels.classes)
 
-    # --- training on frames, dicts and texts -------------------------------------------------------------------------
-
-    def _learn_rows(
-        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any
-    ) -> Self:
-        """Train on rows that are read as those of a file are."""
-        if first:
-            self.__dict__.pop("feature_names_in_", None)
-        self._check_parameters(partial)
-        n = found.rows.n_rows
-        labels = self._numbered(self._validated_labels(found.y, n), classes, first, partial)
-        if predicted is not None:
-            labels = labels._replace(predicted=self._late(predicted, n))
-        if sample_weight is not None:
-            labels.options["weight"] = example_weights(sample_weight, n, partial)
-        names = [] if labels.classes is None else [plain(name) for name in labels.classes]
-        if first:
-            options = {} if found.label is None else {"label": found.label}
-            stream = open_to_learn(found.rows, self.dtype, self._scaled, ignore_labels=True, **options)
-            table = self._first_table(labels, [] if not (partial or labels.multilabel) else names)
-        else:
-            self._follow_parameters()
-            stream, table = self._open(found.rows, ignore_labels=True), self._next_table(names)
-        with stream:
-            rows: Iterator[Batch] = labelled(stream, labels, names)
-            if first:
-                learning, rows = self._stream_learner(stream, table, rows)
-            else:
-                learning = self._continued(table, stream.reading)
-            batches = list(rows)
-        shape = n, max((batch.n_columns for batch in batches), default=0)
-        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
-        if not shuffle:
-            self._advise(labels)
-        self._run(learning, batches, labels, passes, shuffle)
-        if not partial:
-            self.learner_.settle(shuffled=shuffle)
-        return self._keep(learning, stream.reading if first else None)
-
-    def _next_table(self, names: list[Any]) -> ClassTable:
-        """Return the classes so far and perhaps more."""
-        table = self.as_model().class_table()
-        for name in names:
-            class_number(table, NewLabel(name, 0, "classes"))
-        return table
-
-    def _run_rows(self, learning: StreamLearner, batches: list[Batch], passes: int, shuffle: bool) -> None:
-        """Make the passes over rows that are read as those of a file are."""
-        generator, n = check_random_state(self.random_state), sum(map(len, batches))
-        for number in range(passes):
-            rows: Iterator[Batch] = iter(batches)
-            if shuffle:
-                rows = shuffled(rows, 2 * n, int(generator.randint(MAX_SEED)))
-            for _ in learning.learn(rows, calibrate=number == 0, check_order=False):
-                pass
-            batches = [replace(batch, new_features=None) for batch in batches]
-        self.learner_ = learning.learner
-
     # --- rows ----------------------------------------------------------------------------------------------------
 
     def _matrix(self, X: Any) -> Any:
@@ -313,14 +129,26 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             return self._matrix_of_rows(rows)
         return as_matrix(self._validated_rows(X), self.dtype)
 
+    def _matrix_and_values(self, X: Any) -> tuple[Any, list[str] | None]:
+        """Return rows as :meth:`_matrix` does, and their values in the column by which sets cover, if there is one."""
+        groups = self.learner_.groups
+        if groups is not None and not is_plain_matrix(X) and (rows := self._rows_to_read(X)) is not None:
+            with self._open(rows, ignore_labels=True, freeze=True, keep=kept(groups.column)) as stream:
+                batch = joined(list(stream))
+            return self._known(batch), list(batch.kept[str(groups.column)])
+        return self._matrix(X), None if groups is None else self._values(self._validated_rows(X))
+
     def _rows_to_read(self, X: Any) -> InMemory | None:
         check_is_fitted(self)
         return rows_to_read(X, vars(self).get("source_", {}))
 
     def _matrix_of_rows(self, rows: InMemory) -> Any:
-        known = self.learner_.n_features
         with self._open(rows, ignore_labels=True, freeze=True) as stream:
-            batch = joined(list(stream))
+            return self._known(joined(list(stream)))
+
+    def _known(self, batch: Batch) -> Any:
+        """Return the rows of a batch, their unseen features combined into one column."""
+        known = self.learner_.n_features
         return batch.matrix if batch.n_columns <= known else with_unseen_combined(batch, known)
 
     def _learner_for(self, matrix: Any) -> AnyLearner:
@@ -329,12 +157,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
             return self.learner_
         learner = self._copied_learner()
         learner.grow(n_features=matrix.shape[1])
-        return learner
-
-    def _copied_learner(self) -> AnyLearner:
-        """Return a learner that may get room for unseen features, while this one stays as it is."""
-        learner = copy(self.learner_)
-        learner.state = dict(learner.state)
         return learner
 
     def _answer(self, answer: Callable[[Any], Any], X: Any) -> Any:
@@ -370,14 +192,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
                 raise
             raise better from error
 
-    def _validated_labels(self, y: Any, n_rows: int) -> Any:
-        """Return what scikit-learn makes of y without rows."""
-        self._check_labels(y)
-        y = validate_data(self, y=y, reset=False, **self._validation_of_y)
-        if y.shape[0] != n_rows:
-            raise ValueError(f"X has {counted(n_rows, 'row')}, y has {y.shape[0]:,}; they must have as many")
-        return y
-
     def _is_as_before(self, X: Any) -> bool:
         """Return whether a plain X has the columns of training, by number, and needs no other validation."""
         own = vars(self)
@@ -393,102 +207,6 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         if are_constant(self, parameters):
             self._followed = learner, parameters
 
-    # --- files of rows -------------------------------------------------------------------------------------------
-
-    def _open(self, paths: Any, **options: Any) -> Stream:
-        """Open files that are read as those of training were."""
-        source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
-        return open_as_before(paths, source, features, self.dtype, **options)
-
-    def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
-        """Train on more files, which are read as those of ``fit_stream`` were.
-
-        Classifiers add new classes as they appear, unless ``fit_stream`` was given all of them; they are then errors.
-
-        Parameters
-        ----------
-        paths, options
-            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
-        progress : bool
-            As for ``fit_stream``.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        confidently.data.DataError, OSError
-            For invalid data; the estimator is then unchanged.
-        """
-        check_is_fitted(self)
-        with training_of(self), self._open(paths, **self._label_options(), **options) as stream:
-            self._check_parameters(partial=True)
-            self._follow_parameters()
-            learning = self._continued(self.as_model().class_table(), stream.reading)
-            with batches_of(stream, progress) as batches:
-                for _ in learning.learn(weighted(batches, self.class_weight)):
-                    pass
-            return self._keep(learning, None if vars(self).get("source_") else stream.reading)
-
-    def _learn_stream(self, data: Any, progress: bool, options: dict[str, Any], classes: Any = None) -> Self:
-        """Train from scratch on a stream, or on data that are opened as one."""
-        with training_of(self):
-            self._check_parameters(partial=False)
-            check_stream(data, self._passes(), options)
-            if isinstance(data, Stream):
-                stream = data
-            else:
-                stream = open_to_learn(data, self.dtype, self._scaled, targets=self.predicts_numbers, **options)
-            with batches_of(stream, progress) as batches:
-                table = self._table_of(stream.targets, stream.multilabel, classes)
-                self._forget("feature_names_in_")
-                learning, batches = self._stream_learner(stream, table, batches)
-                if isinstance(data, Stream) or not OF_SCALING.isdisjoint(options):
-                    check_values_kept(learning.learner.view, stream.reading)
-                for _ in learning.learn(weighted(batches, self.class_weight)):
-                    pass
-            return self._keep(learning, stream.reading)
-
-    def _stream_learner(
-        self, stream: Stream, table: ClassTable, batches: Iterator[Batch]
-    ) -> tuple[StreamLearner, Iterator[Batch]]:
-        """Return an untrained learner of a stream, and all of its batches, the first of which may have chosen it."""
-        features = Features(bounded=not stream.reading.vocabulary) if stream.reading.named else None
-        view, n_columns = self._default_view(stream), None
-        if self.predicts_numbers:
-            n_columns, batches = columns_of_first(batches, ROWS_TO_CHOOSE)
-        learner = self._new_learner(0, len(table), table.multilabel, view, n_columns)
-        return StreamLearner(learner, table, self.multiclass, features, stream.reading), batches
-
-    def _continued(self, table: ClassTable, reading: ReaderOptions) -> StreamLearner:
-        """Return a copy of the learner, to continue its training."""
-        learner, features = deepcopy(self.learner_), deepcopy(vars(self).get("features_"))
-        return StreamLearner(learner, table, self.multiclass, features, reading)
-
-    def _keep(self, learning: StreamLearner, reading: ReaderOptions | None) -> Self:
-        """Keep what was trained, and how its rows were read; ``None``: as those before."""
-        table = learning.classes
-        check_classes(table.names, table.multilabel)
-        self._keep_classes(table.names)
-        self.learner_ = learning.learner
-        self.n_features_in_ = learning.learner.n_features
-        if reading is not None:
-            self.source_ = {**reading.as_dict(), "closed": table.closed}
-        if learning.features is not None:
-            self.features_ = learning.features
-        return self
-
-    def _predict_stream(
-        self, paths: Any, answer: Callable[[Any, AnyLearner], Any], strict: bool, options: dict[str, Any]
-    ) -> Iterator[Any]:
-        """Yield what a function gives for rows and a learner, which has room for unseen features, batch by batch."""
-        learner = self._copied_learner()
-        answering = StreamPredictor(learner)
-        with self._open(paths, ignore_labels=True, freeze=True, strict=strict, **options) as stream:
-            for batch in stream:
-                yield answer(answering.matrix(batch), learner)
-
     # --- scikit-learn --------------------------------------------------------------------------------------------
 
     def set_params(self, **params: Any) -> Self:
@@ -501,56 +219,7 @@ class OnlineEstimator(BaseEstimator, Generic[AnyLearner]):
         params: dict[str, Any] = super().get_params(deep=False)
         return params | (nested_params(self) if deep else {})
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "learner_" in vars(self)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    @property
-    def _fitted(self) -> AnyLearner:
-        if "learner_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} is not fitted; call fit or partial_fit first")
-        return self.learner_
-
-    @property
-    def n_seen_(self) -> int:
-        return self._fitted.n_seen
-
-    # --- files ---------------------------------------------------------------------------------------------------
-
-    def as_model(self) -> Model:
-        """Return the learner and the meaning of its numbers, which is all that is saved."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
-        features = getattr(self, "features_", None if names is None else Features.named(list(names)))
-        source = getattr(self, "source_", {})
-        return Model(self.learner_, self._output_names(), features, self._saved_parameters(), source)
-
-    def _take_model(self, model: Model) -> Self:
-        """Continue with the learner of a model and the meaning of its numbers."""
-        self.learner_, self.n_features_in_ = model.learner, model.learner.n_features
-        if model.source:
-            self.source_ = model.source
-        if model.features is not None and model.source:
-            self.features_ = model.features
-        elif model.features is not None:
-            self.feature_names_in_ = np.array(list(model.features.names), dtype=object)
-        return self
-
-    def _feature_names(self) -> list[str] | None:
-        """Return the names of all columns, if each has one."""
-        if (features := getattr(self, "features_", None)) is not None:
-            return list(features.names) if features.n_named == len(features) else None
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else [str(name) for name in names]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file; see :func:`confidently.load`.
-
-        The file is written under a temporary name and renamed: it is complete or absent. Training that continues after
-        :func:`load` is bit for bit the same as training without the interruption.
-        """
-        self.as_model().save(path)

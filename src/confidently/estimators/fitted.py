@@ -12,6 +12,7 @@ from ..models.model import Model
 from ..views.center import Center
 from ..views.table import make_view
 from .classifier import OnlineClassifier
+from .groups import column_of
 from .parameters import SHARED
 from .regressor import OnlineRegressor
 
@@ -27,6 +28,7 @@ def estimator_of(model: Model) -> OnlineClassifier | OnlineRegressor:
     parameters["projection"] = None if settings.projection == default else settings.projection
     if not settings.task.regression:
         estimator["multiclass"] = _multiclass(settings, estimator)
+        parameters["coverage_by"] = column_of(model.learner.groups)
         return OnlineClassifier(**parameters, view=view, **estimator)
     del parameters["min_variance"]  # the others depend on the data
     parameters["fit_intercept"] = settings.task.has_offset

@@ -23,6 +23,7 @@ from ..rules.rule import Rule
 from ..views.table import make_view
 from ..views.view import View
 from .estimator import OnlineEstimator
+from .groups import check_same_groups
 from .parameters import check_training, check_unchanged, recipe_of
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ class GaussianEstimator(OnlineEstimator[Learner]):
     def _follow_parameters(self) -> None:
         """Continue with a rule that was changed after the last call; nothing else can change."""
         learner = self.learner_
+        check_same_groups(learner.groups, self.coverage_by)
         settings, view = self._wanted(learner)
         wanted = resolved(settings, learner.n_features)
         if self.projection is None:  # the default of the rule that training began with

@@ -14,6 +14,7 @@ from ..topics.model import TopicModel, load_any
 from .auto import AutoClassifier, AutoRegressor
 from .classifier import OnlineClassifier
 from .fitted import estimator_of
+from .groups import column_of
 from .regressor import OnlineRegressor
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def load(
 
     Raises
     ------
-    confidently.models.file.ModelFileError
+    confidently.ModelFileError
         If the file is damaged, truncated, not a model, or written by a later version.
     OSError
         If it cannot be read.
@@ -62,7 +63,9 @@ def _mixture_of(model: Model) -> AutoClassifier | AutoRegressor:
     if "members" not in estimator:
         members = (member for member in learner.members if isinstance(member, Learner))
         estimator["members"] = [estimator_of(Model(member, [])) for member in members]
-    return (AutoRegressor if learner.task.regression else AutoClassifier)(dtype=learner.dtype, **estimator)
+    if learner.task.regression:
+        return AutoRegressor(dtype=learner.dtype, **estimator)
+    return AutoClassifier(dtype=learner.dtype, coverage_by=column_of(learner.groups), **estimator)
 
 
 def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:

@@ -23,6 +23,7 @@ from ..views.view import View
 from .estimator import OnlineEstimator
 from .fitted import estimator_of
 from .gaussian import GaussianEstimator
+from .groups import check_same_groups
 from .parameters import check_shuffle, check_training, chooses_view, saved_training
 
 AnyStack = TypeVar("AnyStack", bound=Stack | NumberStack)
@@ -104,6 +105,7 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
         return plan(recipe, f"{number}. {recipe.rule.name} on {names}", multilabel)
 
     def _follow_parameters(self) -> None:
+        check_same_groups(self.learner_.groups, self.coverage_by)
         if self.dtype != self.learner_.dtype:
             raise ValueError(
                 f"dtype cannot change after training has begun, from {self.learner_.dtype} to {self.dtype}; call fit "

@@ -19,6 +19,7 @@ from ..rules import make_rule
 from ..rules.rule import Rule
 from ..views.table import AUTO, make_view
 from ..views.view import View
+from .groups import check_coverage_by
 
 SHARED = tuple(field.name for field in fields(Settings) if field.name != "task")  # parameters that are the learner's
 CONSTANT = (str, int, float, type(None), Rule)  # types of parameters that do not change in place
@@ -63,6 +64,7 @@ def check_training(estimator: Any, partial: bool) -> None:
     """Raise ``ValueError`` for an invalid setting of the training; ``partial``: only some of the rows are there."""
     check_passes(estimator.passes, estimator.chooses_passes)
     check_class_weight(estimator.class_weight, partial)
+    check_coverage_by(estimator)
 
 
 def check_passes(passes: Any, chosen: bool = False) -> None:

@@ -141,7 +141,7 @@ def compare(
         Also train the stack of :class:`confidently.AutoClassifier`. Its members have settings and views of their own,
         and scale rows themselves: open the stream with ``normalize="none"`` and, if columns have names, ``zeros=True``.
     grid : bool
-        Also try every combination of the values in each rule's :meth:`~confidently.rules.rule.Rule.grid`. The best of
+        Also try every combination of the values in each rule's :meth:`~confidently.Rule.grid`. The best of
         a grid is selected by the error that is reported for it, which makes this error slightly optimistic.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
         How three or more classes are learned; by default as each rule does, and ``covariance="full"`` is "shared".

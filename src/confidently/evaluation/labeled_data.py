@@ -11,7 +11,7 @@ from ..estimators.base_classifier import BaseOnlineClassifier
 from ..estimators.base_regressor import BaseOnlineRegressor
 from ..rules.ranges import UNIT, check_number
 from ..tasks.conformal import NO_ANSWERS
-from .measures import Wanted, evaluated, snapshot_of
+from .measures import Wanted, evaluated, kept, snapshot_of
 
 
 def evaluate(
@@ -74,9 +74,8 @@ def evaluate(
         _check_promises(estimator, coverage, risk)
     elif risk is not None:
         raise ValueError("risk is for classifiers, whose answers are right or wrong")
-    reading, keep = estimator._label_options(), () if by is None else (by,)
-    with estimator._open(data, freeze=True, strict=strict, keep=keep, **reading, **options) as stream:
-        wanted = Wanted(coverage=coverage, by_class=by_class, max_risk=risk, by=by)
+    wanted, reading = Wanted(coverage=coverage, by_class=by_class, max_risk=risk, by=by), estimator._label_options()
+    with estimator._open(data, freeze=True, strict=strict, keep=kept(model, wanted), **reading, **options) as stream:
         return evaluated(model, stream, wanted)[0]
 
 
@@ -87,7 +86,7 @@ def _check_promises(estimator: Any, coverage: float | None, risk: float | None) 
     learned = estimator._calibrated("evaluate")
     if risk is not None and estimator._is_multilabel:
         raise ValueError("risk: rows have several labels, which are not right or wrong as a whole; use coverage")
-    if coverage is not None and (text := learned.shortage(coverage)):
+    if coverage is not None and (text := learned.warning(coverage)):
         warn(f"evaluate: {text}")
     if risk is not None and learned.least_probability(risk) > 1.0:
         warn(f"evaluate: every row is left unanswered: {NO_ANSWERS.format(risk)}")

@@ -53,11 +53,18 @@ class Wanted(NamedTuple):
     by: str | None = None
 
 
+def kept(model: Model, wanted: Wanted) -> tuple[str, ...]:
+    """Return the columns whose values measures need: those by which they are grouped, and by which sets cover."""
+    groups = model.learner.groups if wanted.coverage is not None else None
+    columns = [wanted.by, None if groups is None else str(groups.column)]
+    return tuple(dict.fromkeys(column for column in columns if column is not None))
+
+
 def evaluated(model: Model, batches: Iterable[Batch], wanted: Wanted) -> tuple[dict[str, Any], RiskCoverage | None]:
     """Return all measures, overall and by class, and the errors by coverage if they are wanted."""
     if model.learner.task.regression:
         groups = _groups(wanted)
-        metrics = _number_metrics(model, batches, wanted.coverage or COVERAGE, groups)
+        metrics = _number_metrics(model, batches, wanted.coverage or COVERAGE, groups, wanted.by)
         return metrics.result() | _group_result(wanted, groups), None
     if model.learner.task.multilabel:
         return _evaluate_labels(model, batches, wanted), None
@@ -88,7 +95,7 @@ def snapshot_of(model: Model) -> Model:
 
 
 def _number_metrics(
-    model: Model, batches: Iterable[Batch], coverage: float, groups: GroupMetrics | None = None
+    model: Model, batches: Iterable[Batch], coverage: float, groups: GroupMetrics | None = None, by: str | None = None
 ) -> RegressionMetrics:
     metrics, learner, answering = RegressionMetrics(coverage), model.learner, model.predictor()
     calibrated = model.calibration is not None
@@ -100,7 +107,7 @@ def _number_metrics(
         if groups is not None:
             (low, high), error = limits.T, np.abs(batch.targets - mean)
             inside = (low <= batch.targets) & (batch.targets <= high)
-            groups.add(_values(batch), {"mae": error, "coverage": inside, "mean_width": high - low})
+            groups.add(_values(batch, by), {"mae": error, "coverage": inside, "mean_width": high - low})
     return metrics
 
 
@@ -124,11 +131,11 @@ def _evaluate(model: Model, batches: Iterable[Batch], wanted: Wanted) -> tuple[d
         measured = {"error": truth != predicted}
         if sets is not None:
             known = truth[:, None] == np.arange(len(model.classes))
-            found = _sets(model, probabilities, wanted)
+            found = _sets(model, batch, probabilities, wanted)
             sets.add(found, known, (truth < 0).astype(np.int64))
             measured |= _measured_sets(found, known)
         if groups is not None:
-            groups.add(_values(batch), measured)
+            groups.add(_values(batch, wanted.by), measured)
         if wanted.by_coverage:
             right.append(truth == predicted)
             certain.append(probability)
@@ -164,11 +171,11 @@ def _evaluate_labels(model: Model, batches: Iterable[Batch], wanted: Wanted) -> 
         exact = (answers.predicted == relevant).all(axis=1) & (unknown == 0)
         measured = {"subset_accuracy": exact}
         if sets is not None:
-            found = _sets(model, answers.probabilities, wanted)
+            found = _sets(model, answers.batch, answers.probabilities, wanted)
             sets.add(found, relevant, unknown)
             measured |= _measured_sets(found, relevant)
         if groups is not None:
-            groups.add(_values(answers.batch), measured, {"coverage": relevant.sum(axis=1) + unknown})
+            groups.add(_values(answers.batch, wanted.by), measured, {"coverage": relevant.sum(axis=1) + unknown})
     listed = {"unknown_classes": _by_rows(names), "classes": _by_class(model, metrics, sets)}
     return metrics.result() | _set_result(sets) | _group_result(wanted, groups) | listed
 
@@ -178,8 +185,10 @@ def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
     return None if wanted.coverage is None else SetMetrics(wanted.coverage, len(model.classes))
 
 
-def _sets(model: Model, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
-    found: np.ndarray = model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class)
+def _sets(model: Model, batch: Batch, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
+    groups = model.learner.groups
+    values = None if groups is None else list(batch.kept[str(groups.column)])
+    found: np.ndarray = model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class, values)
     return found
 
 
@@ -197,10 +206,9 @@ def _groups(wanted: Wanted) -> GroupMetrics | None:
     return None if wanted.by is None else GroupMetrics()
 
 
-def _values(batch: Batch) -> list[str]:
-    """Return the column of a batch by which measures are grouped: the only one that is kept."""
-    [values] = batch.kept.values()
-    return list(values)
+def _values(batch: Batch, column: str | None) -> list[str]:
+    """Return the values of a batch's rows in the column by which measures are grouped."""
+    return list(batch.kept[str(column)])
 
 
 def _group_result(wanted: Wanted, groups: GroupMetrics | None) -> dict[str, Any]:

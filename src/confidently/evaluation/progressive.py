@@ -260,14 +260,17 @@ def _run_online(
         done, cost[0] = 0, 0.0
     labels, start = labels_of_rows(y) if known is None else (class_numbers(y, model.classes_), None)
     weights = class_weights(model.class_weight, model.classes_, y, known is None)
-    matrix = as_matrix(X, learner.dtype)
+    matrix, values = as_matrix(X, learner.dtype), model._values(X)
     curves: dict[str, list[float]] = {name: [] for name in COUNTS}
     points = []
     for row in rows:
         for first, last in _within_passes(done, int(row), n):
             part = np.ascontiguousarray(order[first:last], dtype=np.int64)
             calibrate = first < n and model.calibration is not None
-            learner.learn(matrix, labels, start, class_weight=weights, order=part, calibrate=calibrate, log_loss=cost)
+            learner.learn(
+                matrix, labels, start, class_weight=weights, order=part, calibrate=calibrate, log_loss=cost,
+                values=values,
+            )  # fmt: skip
         done = max(done, int(row))
         found = learner.mistakes, learner.updates, cost[0] if row <= n else np.nan
         for name, value in zip(COUNTS, found, strict=True):

@@ -6,7 +6,7 @@ scikit-learn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -127,7 +127,7 @@ class Learner(Predictor):
         """The number of first rows that :meth:`prepare` needs together: none."""
         return 0
 
-    def prepare(self, X: _core.Matrix, n_classes: int = 0) -> None:
+    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:
@@ -178,6 +178,7 @@ class Learner(Predictor):
         log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
         targets: np.ndarray | None = None,
+        values: Sequence[str] | None = None,
     ) -> None:
         """Train on rows, one after the other.
 
@@ -209,6 +210,8 @@ class Learner(Predictor):
             Called with the number of rows done.
         targets : float64 array of shape (n, n_classes), optional
             Regression: the numbers to predict.
+        values : sequence of str, optional
+            The rows' values of the column by which sets cover; needed with ``calibrate`` if there are ``groups``.
 
         Raises
         ------
@@ -218,8 +221,12 @@ class Learner(Predictor):
             this or any other error, or an interruption, what was learned from the rows before is undone.
         """
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
+        groups = self.groups if calibrate else None
+        scores = None if groups is None else groups.recorded(values, len(examples))
         with self.begin(examples, log_loss) as transaction:
-            self.train(examples, transaction, calibrate, Progressive(log_loss), progress)
+            self.train(examples, transaction, calibrate, Progressive(log_loss, scores=scores), progress)
+        if groups is not None and values is not None and scores is not None:
+            self.groups = groups.learned(values, scores, labels, order, self.n_classes)
         self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:

@@ -12,6 +12,7 @@ from ..covariances.covariance import Covariance, draws, intercept_last
 from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
+from ..tasks.groups import Groups
 from ..tasks.task import Task
 from ..views.view import View
 
@@ -27,7 +28,14 @@ class Posterior:
         Everything learned (:mod:`confidently.covariances.state`).
     view : View, optional
         What makes of a row of features the row that has these weights.
+
+    Attributes
+    ----------
+    groups : Groups or None
+        What was learned of the scores of true classes by the values of a column, if sets cover by these.
     """
+
+    groups: Groups | None = None
 
     def __init__(
         self, settings: Settings, n_classes: int, n_features: int, state: State, view: View | None = None

@@ -73,7 +73,7 @@ class Predictor(Posterior):
     @property
     def conformal(self) -> Any:
         """What is known about the scores of true classes, or about errors."""
-        return self.task.conformal(self.state[CONFORMAL], self.settled)
+        return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""

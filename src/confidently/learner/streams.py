@@ -134,7 +134,8 @@ class StreamLearner:
             self._make_room(batch)
             known = sum(name is not None for name in self.classes.names)
             new = sum(self.classes.get(label.name) is None for label in batch.new_labels)
-            self.learner.prepare(batch.matrix, known + new)
+            targets = None if batch.targets is None else batch.targets.reshape(len(batch), -1)
+            self.learner.prepare(batch.matrix, known + new, targets)
             yield batch
 
     def _new_classes(self, batch: Batch) -> list[int]:
@@ -179,6 +180,9 @@ class StreamLearner:
             self.learner.grow(n_classes=len(self.classes), multiclass=self.multiclass)
         if self.learner.n_classes:  # without a label so far there is nothing to train on
             options: dict[str, Any] = {"weight": part.weights, "calibrate": calibrate}
+            groups = self.learner.groups
+            if groups is not None and groups.column in part.kept:
+                options["values"] = list(part.kept[groups.column])
             if part.targets is None:
                 options |= {
                     "log_loss": self.log_loss,

@@ -35,8 +35,9 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores, 9 had no variances of margins
-FORMAT = 10
+# conformal scores, 9 had no variances of margins, 10 had no groups
+FORMAT = 11
+WITHOUT_GROUPS = 10  # of models without any, which need nothing later
 WITHOUT_VIEWS = 3  # of topic models, which need nothing later
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
@@ -104,7 +105,7 @@ class SavedView(TypedDict):
 class NamedMember(TypedDict):
     """What every member of a stack has."""
 
-    kind: Literal["gaussian", "naive_bayes", "rest"]
+    kind: Literal["gaussian", "naive_bayes", "log", "rest"]
     name: str
     multiclass: Multiclass | None
 
@@ -114,6 +115,14 @@ class SavedMember(NamedMember, total=False):
 
     settings: dict[str, Any]
     view: list[SavedView]
+
+
+class SavedGroups(TypedDict):
+    """The column by whose values sets cover, and these values (:class:`confidently.tasks.groups.Groups`)."""
+
+    column: str | Count
+    values: list[str]
+    others: Count
 
 
 class SavedMoves(TypedDict):
@@ -138,6 +147,7 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    coverage_by: SavedGroups | None = None
     settled: bool = False
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
@@ -175,7 +185,7 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """Write a model file, which replaces the one of its name only when it is complete."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
-    needed = WITHOUT_VIEWS if header.get("kind") == TOPICS else FORMAT
+    needed = WITHOUT_VIEWS if header.get("kind") == TOPICS else FORMAT if "coverage_by" in header else WITHOUT_GROUPS
     text = json.dumps({"format": needed, **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:
         tensors.write(file, arrays, {KEY: _signed(text)})

@@ -1,10 +1,11 @@
-"""Inspection of a model: the most decisive and the most uncertain weights of each class, or the kept examples.
+"""Inspection of a model: the weights of each class that matter most, the most uncertain ones, or the kept examples.
 
-Everything is computed from the Gaussian over weights. A weight's *decisiveness* is |mean|/std, its distance from 0 in
-standard deviations. Every update reduces the variances of the weights of its features, so a feature with a small
-variance took part in many updates or had large values in them. The *well-known* weights are the half of the updated
-weights whose variance has shrunk most. Those of them with the smallest |mean|/std belong to frequent features whose
-effect is still uncertain: the sign of the mean may be wrong.
+Everything is computed from the Gaussian over weights. A weight's *effect* is its mean times a typical value of its
+feature, and its *decisiveness* is |mean|/std, its distance from 0 in standard deviations. Every update reduces the
+variances of the weights of its features, so a feature with a small variance took part in many updates or had large
+values in them. The *well-known* weights are the half of the updated weights whose variance has shrunk most. Those of
+them with the smallest |mean|/std belong to frequent features whose effect is still uncertain: the sign of the mean may
+be wrong.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from ..covariances.state import State
 from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
+from ..views.columns import MARKS
 from ..views.view import View
 from .model import Model, SavedModel
 
 INTERCEPT = "(intercept)"
 MAX_FEATURES = 6  # shown per example
+SURE = 2.0  # standard deviations between a weight and 0
 ROUNDING = 1e-12  # an updated variance is below the prior's by more than this fraction of it
 
 
@@ -38,17 +41,25 @@ class Weight:
     mean, std : float
     variance_left : float
         Its variance as a fraction of an unseen feature's; 1 if the rule keeps no variances.
+    effect : float
+        The mean times a typical value of the feature.
     """
 
     feature: str | int
     mean: float
     std: float
     variance_left: float
+    effect: float
 
     @property
     def decisive(self) -> float:
         """|mean|/std."""
         return abs(self.mean) / self.std if self.std > 0 else math.inf if self.mean else 0.0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the mean is at least two standard deviations of a known size from 0."""
+        return self.variance_left < 1.0 and self.decisive >= SURE
 
     @property
     def sign_error(self) -> float:
@@ -64,22 +75,25 @@ class ClassView:
     ----------
     name : object
         The class or label. With two classes there is one view, for the second.
-    decisive : list of Weight
-        Largest |mean|/std first.
+    top : list of Weight
+        Those with the largest |effect| first, the sure ones before the others, or those with the largest |mean|/std.
     uncertain : list of Weight or None
         Of the well-known weights, those with the smallest |mean|/std first; None if the rule keeps no variances.
     updated : int
         Number of weights that have left the prior, the intercept's included.
+    is_scaled : bool
+        Whether a typical value of every feature is known; otherwise it is taken to be 1.
     """
 
     name: Any
-    decisive: list[Weight]
+    top: list[Weight]
     uncertain: list[Weight] | None
     updated: int
+    is_scaled: bool
 
 
-def class_views(model: Model, top: int = 20) -> list[ClassView]:
-    """Return the most decisive and the most uncertain weights of every class.
+def class_views(model: Model, top: int = 20, sort: str = "effect") -> list[ClassView]:
+    """Return the weights of every class that matter most, and the most uncertain ones.
 
     Parameters
     ----------
@@ -87,6 +101,8 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
         See :class:`confidently.models.model.Model`.
     top : int
         Maximum number of each.
+    sort : {"effect", "sure"}
+        By \\|effect\\|, weights whose \\|mean\\|/std is at least 2 before the others, or by \\|mean\\|/std.
 
     Returns
     -------
@@ -102,7 +118,7 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     >>> learner = Learner(Settings("arow", fit_intercept=False), n_features=2)
     >>> learner.learn(as_matrix(np.array([[1.0, 0.0], [0.0, 1.0]])), np.array([1, 0], dtype=np.int32))
     >>> view = class_views(Model(learner, ["ham", "spam"]))[0]
-    >>> view.name, [(w.feature, round(w.mean, 3), round(w.variance_left, 3)) for w in view.decisive]
+    >>> view.name, [(w.feature, round(w.mean, 3), round(w.variance_left, 3)) for w in view.top]
     ('spam', [(0, 0.909, 0.091), (1, -0.909, 0.091)])
     """
     learner = model.learner
@@ -112,8 +128,34 @@ def class_views(model: Model, top: int = 20) -> list[ClassView]:
     variance = variance * learner.variance_unit(model.calibration is not None)[:, None]
     names, sign = _names_of_rows(model)
     mean, naming = sign * mean, Naming(model)
+    typical, is_scaled = _typical_values(model)
+    effect = mean * typical
     learns = learner.settings.rule.learns_precision
-    return [_class_view(names[k], mean[k], variance[k], left[k], naming, top, learns) for k in sorted_numbers(names)]
+    return [
+        _class_view(names[k], mean[k], variance[k], left[k], effect[k], naming, top, sort, learns, is_scaled)
+        for k in sorted_numbers(names)
+    ]
+
+
+def _typical_values(model: Model) -> tuple[np.ndarray, bool]:
+    """Return a typical value of every column that has a weight, and whether all of them are known.
+
+    It is 1 for words, categories and numbers to which a view gives a deviation of 1, times what the view multiplies
+    them by. The model does not know how large other numbers are: 1 is one unit of them.
+    """
+    view, state = model.learner.view, model.learner.state
+    typical = np.ones(model.learner.mean().shape[1])
+    if view is not None:
+        typical[: model.learner.width] *= view.factors(view.arrays(state))
+    return typical, (view is not None and view.has_scale) or not _has_numbers(model)
+
+
+def _has_numbers(model: Model) -> bool:
+    """Return whether features may be numbers, rather than words and categories."""
+    found = BY_NAME.get(model.source.get("format", ""))
+    if found is None or not found.named or not found.columns or model.features is None:
+        return found is None or not found.named
+    return len(model.features.names.having(MARKS)) < len(model.features.names)
 
 
 def _class_view(
@@ -121,9 +163,12 @@ def _class_view(
     mean: np.ndarray,
     variance: np.ndarray,
     left: np.ndarray,
+    effect: np.ndarray,
     naming: Naming,
     top: int,
+    sort: str,
     learns_precision: bool,
+    is_scaled: bool,
 ) -> ClassView:
     updated = np.flatnonzero((mean != 0.0) | (left < 1.0 - ROUNDING))
     deviation = np.sqrt(variance[updated])
@@ -132,15 +177,18 @@ def _class_view(
 
     def listed(which: np.ndarray) -> list[Weight]:
         return [
-            Weight(naming.of(int(j)), float(mean[j]), math.sqrt(variance[j]), float(left[j]))
+            Weight(naming.of(int(j)), float(mean[j]), math.sqrt(variance[j]), float(left[j]), float(effect[j]))
             for j in updated[which[:top]]
         ]
 
-    decisive = listed(np.argsort(-ratio, kind="stable"))
+    unsure = (ratio < SURE) & learns_precision
+    order = (-ratio,) if sort == "sure" else (-np.abs(effect[updated]), unsure)  # the last one decides
+    first = listed(np.lexsort(order))
     if not learns_precision:
-        return ClassView(name, decisive, None, len(updated))
+        return ClassView(name, first, None, len(updated), is_scaled)
     known = np.flatnonzero(left[updated] <= np.median(left[updated])) if len(updated) else updated
-    return ClassView(name, decisive, listed(known[np.argsort(ratio[known], kind="stable")]), len(updated))
+    uncertain = listed(known[np.argsort(ratio[known], kind="stable")])
+    return ClassView(name, first, uncertain, len(updated), is_scaled)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..covariances.settings import DTYPES
-from ..covariances.state import PLACES, Size, State, check_rows, check_within, put_places, without_base
+from ..covariances.state import PLACES, REAL, Size, State, check_rows, check_within, put_places, without_base
 from ..covariances.table import saved_multiclass
 from ..data.classes import ClassTable
 from ..data.features import Features
@@ -20,13 +20,14 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, StreamPredictor
 from ..rules.ranges import check_choice
 from ..stack.label_stack import LabelStack
-from ..stack.members import REST, Members, parts_of
+from ..stack.members import LOG, REST, Members, parts_of
 from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.number_stack import NumberStack
+from ..stack.number_stack import NumberStack, check_order
 from ..stack.stack import Stack
-from ..tasks import conformal, intervals, novelty
+from ..tasks import conformal, groups, intervals, novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.groups import GROUPS, Groups
 from ..tasks.novelty import VARIANCES
 from ..tasks.table import BINARY
 from ..views.center import Center
@@ -184,6 +185,8 @@ class Model(SavedModel):
 
     def header(self) -> dict[str, Any]:
         header = super().header()
+        if self.learner.groups is not None:
+            header["coverage_by"] = self.learner.groups.header()
         if "multiclass" in self.estimator and isinstance(self.learner, Learner):
             settings = self.learner.settings
             multiclass = saved_multiclass(settings.rule, settings.covariance, self.multiclass)
@@ -226,11 +229,11 @@ class Model(SavedModel):
         """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
         learner: Learner | Members = self.learner
         if isinstance(learner, Learner):
-            return _packed(learner)
+            return _packed(learner) | _packed_groups(learner)
         members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
         own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
         prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
-        return _without_prior(learner.state, prior) | own
+        return _without_prior(learner.state, prior) | own | _packed_groups(learner)
 
     def check_values(self) -> None:
         for part in parts_of(self.learner):
@@ -238,6 +241,7 @@ class Model(SavedModel):
                 _check_values(part)
             else:
                 part.check_values()
+        _check_groups(self.learner.groups)
 
     @staticmethod
     def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
@@ -245,9 +249,13 @@ class Model(SavedModel):
         regression = header.kind == REGRESSION
         if header.format == 9 and not regression:
             arrays = _with_best_scores(arrays)
-        return (
+        of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
+        learner = (
             _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
         )
+        if header.coverage_by is not None:
+            learner.groups = _groups_of(header.coverage_by, of_groups, learner)
+        return learner
 
 
 def calibration_of(estimator: Mapping[str, Any]) -> str | None:
@@ -273,10 +281,13 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             raise ValueError(f"member {k} has no settings")
         else:
             members.append(_learner_of({**saved, "n_classes": n_classes, "n_features": n_features}, own, regression))
-    rests = [saved["kind"] == REST for saved in header.members]
-    if sorted(rests) != rests or all(rests) or (any(rests) and not regression):
-        raise ValueError("members that learn what others leave of numbers must come after these")
-    shapes = kind.shapes(len(members), n_classes, sum(rests))
+    kinds = [(saved["kind"] == LOG, saved["kind"] == REST) for saved in header.members]
+    if regression:
+        check_order(kinds)
+    elif any(map(any, kinds)):
+        raise ValueError("members that learn logarithms or what others leave are of numbers, not of classes")
+    logs, rests = (sum(kind) for kind in zip(*kinds, strict=True))
+    shapes = kind.shapes(len(members), n_classes, rests, logs)
     if CONFORMAL in shapes:
         arrays = _with_prior(arrays, {CONFORMAL: (intervals if regression else conformal).untrained(n_classes)})
     mixture = checked_arrays(kind.upgraded(arrays), shapes)
@@ -284,7 +295,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     if any(member.task.multilabel != (kind is LabelStack) for member in members if isinstance(member, Learner)):
         raise ValueError("members of label sets and of classes in one stack")
     stack = kind.of(
-        members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, sum(rests), header.dropped
+        members, list(names), list(multiclass), n_classes, n_features, str(dtype), mixture, rests, header.dropped, logs
     )
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
@@ -294,6 +305,31 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
             member.check_values()
     stack.check_values()
     return stack
+
+
+def _groups_of(saved: file.SavedGroups, packed: State, learner: Learner | Stack | NumberStack) -> Groups:
+    """Return the groups of a header's entry and their packed array."""
+    if not learner.task.one_class:
+        raise ValueError("groups of rows without classes")
+    prior = groups.untrained(len(saved["values"]), learner.n_classes)
+    arrays = checked_arrays(_with_prior(packed, {GROUPS: prior}), {GROUPS: (prior.shape, REAL)})
+    found = Groups.of(**saved, states=arrays[GROUPS])
+    _check_groups(found)
+    return found
+
+
+def _packed_groups(learner: Learner | Members) -> State:
+    """Return the packed array of groups, if there are any."""
+    if learner.groups is None:
+        return {}
+    found = learner.groups.array(learner.n_classes)
+    return _without_prior({GROUPS: found}, {GROUPS: groups.untrained(len(found), learner.n_classes)})
+
+
+def _check_groups(known: Groups | None) -> None:
+    for own in () if known is None else known.states.values():
+        for name, numbers, allowed in conformal.values(own):
+            check_within(name, numbers, allowed)
 
 
 def _is_of_rows(view: View) -> bool:

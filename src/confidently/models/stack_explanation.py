@@ -229,7 +229,10 @@ def _divided(
     own = stack.state[WEIGHTS]  # one row per label or number where there are several
     weights = (own[plus] if own.ndim == 2 else own).tolist()
     parts = [
-        _parts(model, batch, member, plus, minus, whole) for member, whole in zip(stack.members, wholes, strict=True)
+        _parts_of_log(model, batch, stack, k, plus, whole)
+        if isinstance(stack, NumberStack) and stack.is_log(k)
+        else _parts(model, batch, member, plus, minus, whole)
+        for k, (member, whole) in enumerate(zip(stack.members, wholes, strict=True))
     ]
     members = [kind(*part) for part in zip(stack.names, weights, wholes, strict=True)]
     return {
@@ -282,6 +285,23 @@ def _parts(
         sides, label = columns_of_label(task, plus), plus
     slope = 1.0 if task.regression else member.slope(batch.matrix, label)
     return _named(model, batch, member, entries.columns, slope * entries.weights(*sides) * entries.values, whole)
+
+
+def _parts_of_log(model: Model, batch: Batch, stack: NumberStack, k: int, output: int, whole: float) -> Parts:
+    """Return what each feature adds to the number of a member that learns logarithms.
+
+    With b the intercept of the logarithm m, c exp(m) - c exp(b) is divided as m - b is.
+    """
+    member = stack.members[k]
+    assert isinstance(member, Learner)
+    (logarithm,) = member.numbers(batch.matrix)[:, output]
+    *parts, (_, intercept) = _parts(model, batch, member, output, None, float(logarithm))
+    limits, factors = stack.limits_and_factors(k)
+    start = float(factors[output] * np.exp(min(intercept, limits[output])))
+    added = float(logarithm) - intercept
+    scale = (whole - start) / added if added else 0.0
+    parts = [(feature, scale * part) for feature, part in parts]
+    return [*parts, (INTERCEPT, whole - sum(part for _, part in parts))]
 
 
 def _named(

@@ -87,6 +87,8 @@ def number_stack_to_onnx(
         graph.rows, graph.unseen = _rows(graph, member, seen)
         form = linear_form(member, "progressive")
         mean, deviation = numbers(graph, form, scores_of(graph, form))
+        if stack.is_log(k):
+            mean, deviation = _of_logs(graph, stack, k, mean, deviation)
         means.append(graph.add("Mul", mean, graph.constant(weight)))
         if k < len(stack.members) - stack.rests:
             deviations.append(graph.add("Mul", deviation, graph.constant(np.abs(weight))))
@@ -95,6 +97,14 @@ def number_stack_to_onnx(
     factor = stack.number_deviations(Prediction(np.zeros_like(factors), factors))
     graph.add("Mul", graph.add("Sum", *deviations), graph.constant(factor), name="std")
     return finished(graph, stack.n_features, outputs_of_numbers(graph, stack.n_classes), feature_names)
+
+
+def _of_logs(graph: Graph, stack: NumberStack, k: int, mean: str, deviation: str) -> tuple[str, str]:
+    """Add what a member predicts that learns logarithms, and the deviations (:mod:`confidently.stack.logs`)."""
+    largest, factor = stack.limits_and_factors(k)
+    exponential = graph.add("Exp", graph.add("Min", mean, graph.constant(largest)))
+    number = graph.add("Mul", exponential, graph.constant(factor))
+    return number, graph.add("Mul", deviation, number)
 
 
 def _limits(graph: Graph) -> tuple[str, str]:

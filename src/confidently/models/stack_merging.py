@@ -14,12 +14,13 @@ from .. import _core
 from ..covariances.state import State
 from ..data.warning import DataWarning
 from ..learner.streams import prune_names
+from ..stack import logs
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Members
 from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
-from ..stack.number_stack import PRODUCTS, NumberStack, joined, mixtures, number_weights
+from ..stack.number_stack import LOGS, PRODUCTS, NumberStack, joined, mixtures, number_weights
 from ..stack.plan import Member
 from ..stack.stack import HESSIAN, OWN, SHARE
 from ..tasks import conformal, intervals
@@ -28,6 +29,7 @@ from ..tasks.conformal import CONFORMAL
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
+from .merged_groups import check_columns, merged_groups
 from .merged_learner import MergeError, NoCommonBase
 from .merging import merge_models, merge_round
 from .model import Model
@@ -49,6 +51,16 @@ def merge_all(
     MergeError
         As for single learners; if there are both, or members differ.
     """
+    check_columns(models if base is None else [*models, base], names if base is None else [*names, base_name])
+    merged = _merged_without_groups(models, names, base, base_name, how)
+    if merged.learner.groups is None:  # otherwise it is a copy of one model
+        merged.learner.groups = merged_groups(models, base, merged)
+    return merged
+
+
+def _merged_without_groups(
+    models: Sequence[Model], names: Sequence[str], base: Model | None, base_name: str, how: str
+) -> Model:
     together = [*models, *([] if base is None else [base])]
     if not any(isinstance(model.learner, Members) for model in together):
         return merge_models(models, names, base, base_name, how)
@@ -217,7 +229,16 @@ def _merged(
     state = mixture(states[: len(models)], None if base is None else states[-1])
     n_classes, n_features = (max(getattr(one, name) for one in members) for name in ("n_classes", "n_features"))
     stack = type(first).of(
-        members, first.names, first.multiclass, n_classes, n_features, first.dtype, state, first.rests, dropped
+        members,
+        first.names,
+        first.multiclass,
+        n_classes,
+        n_features,
+        first.dtype,
+        state,
+        first.rests,
+        dropped,
+        first.logs,
     )
     if merged.features is not None:
         prune_names(stack, merged.features)
@@ -282,6 +303,8 @@ def _mixture_of_number(states: Sequence[State], base: State | None) -> State:
     merged[NUMBER_CALIBRATION] = merged_targets([state[NUMBER_CALIBRATION] for state in states], before)
     start = intervals.untrained(1) if base is None else base[CONFORMAL]
     merged[CONFORMAL] = intervals.merged([state[CONFORMAL] for state in states], start)
+    if LOGS in states[0]:
+        merged[LOGS] = logs.merged([state[LOGS] for state in states], None if base is None else base[LOGS])
     return merged | {WEIGHTS: number_weights(merged)}
 
 

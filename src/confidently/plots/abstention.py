@@ -26,7 +26,7 @@ class RiskCoverageDisplay(Display):
     Parameters
     ----------
     curve : RiskCoverage
-        As :func:`confidently.evaluation.abstention.risk_coverage` returns it.
+        As :func:`confidently.evaluation.risk_coverage` returns it.
     name : str, optional
         For the legend, which also shows the area under the curve.
 
@@ -91,7 +91,7 @@ class RiskCoverageDisplay(Display):
     ) -> RiskCoverageDisplay:  # fmt: skip
         """Create and draw from classes and certainties; ``options`` are passed to ``ax.plot``.
 
-        The other parameters are those of :func:`confidently.evaluation.abstention.risk_coverage`.
+        The other parameters are those of :func:`confidently.evaluation.risk_coverage`.
         """
         return cls(risk_coverage(y_true, y_pred, certainty, sample_weight), name).drawn(ax, options)
 

@@ -59,6 +59,8 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     reading = ReaderOptions.from_dict(model.source).format
     if not BY_NAME[reading].columns:
         raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
+    if model.learner.groups is not None:
+        raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
 
 

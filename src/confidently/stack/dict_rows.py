@@ -98,7 +98,7 @@ class StackRows(FrameRows):
             names = list(self.features().names)
             columns = Columns.named(names)
             stack = self._new_stack(self.learner.dtype, self.core.size, columns)
-            stack.prepare(_matrix(kept, self.core.size))
+            stack.prepare(_matrix(kept, self.core.size), targets=_targets(kept))
         same = _members(stack) == _members(self.learner)
         stack = self.learner if same else stack
         self._train(stack, kept[-1:] if same else kept)
@@ -108,10 +108,7 @@ class StackRows(FrameRows):
         """Train a stack on rows."""
         labels, weight = np.concatenate([row.labels for row in rows]), np.array([row.weight for row in rows])
         start = _starts([row.labels for row in rows]) if stack.task.multilabel else None
-        targets = [[row.target] for row in rows if row.target is not None]
-        stack.learn(
-            _matrix(rows, self.core.size), labels, start, weight=weight, targets=np.array(targets) if targets else None
-        )
+        stack.learn(_matrix(rows, self.core.size), labels, start, weight=weight, targets=_targets(rows))
 
 
 class LabelStackRows(StackRows):
@@ -182,6 +179,12 @@ def _matrix(rows: list[Kept], width: int) -> _core.Matrix:
     """Return rows as a matrix."""
     values, columns = (np.concatenate([row[k] for row in rows]) for k in (0, 1))
     return csr_matrix(values, columns, _starts([row.values for row in rows]), width)
+
+
+def _targets(rows: list[Kept]) -> np.ndarray | None:
+    """Return the targets of rows of a regression, shape (n, 1)."""
+    targets = [[row.target] for row in rows if row.target is not None]
+    return np.array(targets) if targets else None
 
 
 def _starts(parts: list[np.ndarray]) -> np.ndarray:

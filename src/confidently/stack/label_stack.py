@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from ..covariances.examples import Examples
+from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within
 from ..tasks import conformal
 from ..tasks.calibration import half_of_f1, sigmoid
@@ -39,7 +39,7 @@ class LabelStack(Stack):
     moves = None  # labels have mixtures of their own, most of which see few rows with the label
 
     @staticmethod
-    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
         windows = n_outputs, WINDOWS
         return {
             WEIGHTS: ((n_outputs, members), REAL), SHARE: (windows, REAL), OWN: ((*windows, members), REAL),
@@ -98,14 +98,15 @@ class LabelStack(Stack):
     def _outputs(self) -> int:
         return self.n_classes
 
-    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         state, rows = self.state, part.block(0, len(part))
         assert rows.label_start is not None  # of label sets
         kept = [] if calibrate else [state[name] for name in OF_MIXTURES]
         before = [array.copy() for array in kept]
         _core.label_mixtures_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[LABEL_COUNTS], state[COUNTERS],
-            outputs, rows.labels, rows.label_start, rows.weight, log_loss, state[CONFORMAL] if calibrate else None,
+            outputs, rows.labels, rows.label_start, rows.weight, progressive.log_loss,
+            state[CONFORMAL] if calibrate else None,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

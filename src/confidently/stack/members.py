@@ -17,6 +17,7 @@ from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks import novelty
 from ..tasks.conformal import CONFORMAL
+from ..tasks.groups import Groups
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
@@ -34,6 +35,7 @@ MAX_OUTPUTS = 2**22  # of all members, kept at a time
 WEIGHTS, ROWS, COUNTERS = "mixture.weights", "mixture.rows", "mixture.counters"
 MAX_WEIGHT = 1e6
 GAUSSIAN = "gaussian"  # the kind of members that are learners with a Gaussian
+LOG = "log"  # the kind of those that learn the logarithms of the targets
 REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
 
@@ -45,7 +47,7 @@ class Members(Racing):
     plans : sequence of Plan, optional
         The members; by default ``choose`` says which.
     choose : callable, optional
-        Returns the plans, from the first rows, the columns and the number of classes.
+        Returns the plans, from the first rows, the columns and the number of classes, and perhaps the targets.
     n_classes, n_features : int
         Both may grow later.
     columns : Columns, optional
@@ -60,17 +62,22 @@ class Members(Racing):
     names : list of str
     multiclass : list of str or None
         What each member becomes when a third class appears.
+    logs : int
+        The number of members before the rests that learn the logarithms of the targets.
     rests : int
         The number of the last members that learn what the mixture of those before leaves of the targets.
     state : dict of arrays
         The mixture's own.
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
+    groups : Groups or None
+        What was learned of the scores of true classes by the values of a column, if sets cover by these.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
+    groups: Groups | None = None
     moves: Moves | None = Moves()
     may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
@@ -84,7 +91,7 @@ class Members(Racing):
         self.members: list[Member] = []
         self.names: list[str] = []
         self.multiclass: list[str | None] = []
-        self.rests = 0
+        self.logs = self.rests = 0
         self.state: State = {}
         self.settled = False
         self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
@@ -94,13 +101,13 @@ class Members(Racing):
     def _take(self, plans: Sequence[Plan]) -> None:
         self.members = [plan.make(self.n_classes, self.n_features, self._columns) for plan in plans]
         self.names, self.multiclass = [plan.name for plan in plans], [plan.multiclass for plan in plans]
-        self.rests = sum(plan.rest for plan in plans)
+        self.logs, self.rests = sum(plan.log for plan in plans), sum(plan.rest for plan in plans)
         self._begin_mixture()
 
     def _begin_mixture(self) -> None:
         """Make the mixture's arrays: the weights of the mean of the members."""
         n = len(self.members)
-        shapes = self.shapes(n, self.n_classes, self.rests)
+        shapes = self.shapes(n, self.n_classes, self.rests, self.logs)
         self.state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in shapes.items()}
         self.state[WEIGHTS][:] = 1.0 / n
 
@@ -120,7 +127,7 @@ class Members(Racing):
     # --- what a kind of stack defines -----------------------------------------------------------------------------
 
     @staticmethod
-    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
         """Return shape and type of the mixture's arrays."""
         raise NotImplementedError
 
@@ -152,7 +159,7 @@ class Members(Racing):
         assert self.moves is not None
         self.moves = self.moves.after(shares if weight is None else shares[weight > 0], seen)
 
-    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""
         raise NotImplementedError
 
@@ -196,12 +203,13 @@ class Members(Racing):
         found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
         return found
 
-    def prepare(self, X: _core.Matrix, n_classes: int = 0) -> None:
-        """Choose the members by the first rows and the classes that these have, if that is to be done."""
+    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
+        """Choose the members by the first rows, their classes or their targets, (n, numbers), if that is to be done."""
         if not self.members:
             assert self._choose is not None
             check_rows(X, self.dtype)
-            self._take(self._choose(X, self._columns, max(n_classes, self.n_classes)))
+            more = {} if targets is None else {"targets": targets}
+            self._take(self._choose(X, self._columns, max(n_classes, self.n_classes), **more))
 
     def keep_first_values(self, X: _core.Matrix) -> None:
         """Have views that compare values with the first ones of their column take these from the rows of a matrix.
@@ -248,6 +256,7 @@ class Members(Racing):
         log_loss: np.ndarray | None = None,
         progress: Callable[[int], None] | None = None,
         targets: np.ndarray | None = None,
+        values: Sequence[str] | None = None,
     ) -> None:
         """Train on rows, one after the other; the arguments are those of :class:`confidently.learner.learner.Learner`.
 
@@ -268,6 +277,8 @@ class Members(Racing):
         before = {name: array.copy() for name, array in self.state.items()}
         all_before = self.members, self.names, self.multiclass, self.dropped, self.moves
         cost = None if log_loss is None else log_loss.copy()
+        groups = self.groups if calibrate else None
+        progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
         try:
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
@@ -277,7 +288,8 @@ class Members(Racing):
                 while first < len(examples):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
-                    self._train(examples.part(first, last), begun, calibrate, log_loss, threads)
+                    part = examples.part(first, last)
+                    self._train(part, begun, calibrate, progressive.block(first, last), threads)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
                     first = last
@@ -289,25 +301,27 @@ class Members(Racing):
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
+        if groups is not None and values is not None and progressive.scores is not None:
+            self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
         self.settled = False
 
     @property
     def conformal(self) -> Any:
         """What is known about the scores of true classes, or about errors."""
-        return self.task.conformal(self.state[CONFORMAL], self.settled)
+        return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
         self.settled = shuffled or not self.conformal.alarms
 
     def _train(
-        self, part: Examples, begun: list[Any], calibrate: bool, log_loss: np.ndarray | None, threads: Executor | None
+        self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
         kept = [] if calibrate else [member.state["calibration"] for member in self.members]
         before = [array.copy() for array in kept]
         self._train_members(part, begun, outputs, calibrate, threads)
-        self._mix(outputs, part, calibrate, log_loss)
+        self._mix(outputs, part, calibrate, progressive)
         for array, values in zip(kept, before, strict=True):
             array[...] = values
 
@@ -346,7 +360,7 @@ class Members(Racing):
         """Train members with the same view: the first makes the rows, and all keep the same arrays of the view."""
         if view is None:
             (k,) = group
-            self.members[k].train(part, begun[k], True, Progressive(None, outputs[k]))
+            self.members[k].train(self._learned_by(k, part), begun[k], True, Progressive(None, outputs[k]))
             return
         learners = [member for k in group if isinstance(member := self.members[k], Learner)]
         for seen, first, last in learners[0].seen(part, begun[group[0]]):
@@ -354,7 +368,12 @@ class Members(Racing):
             for k, learner in zip(group, learners, strict=True):
                 if learner is not learners[0]:
                     learner.take_view(arrays, begun[k])
-                learner.train_seen(seen, begun[k], True, Progressive(None, outputs[k][first:last]))
+                rows = self._learned_by(k, seen)
+                learner.train_seen(rows, begun[k], True, Progressive(None, outputs[k][first:last]))
+
+    def _learned_by(self, k: int, rows: Examples) -> Examples:
+        """Return the rows with what a member learns of them."""
+        return rows
 
     # --- predicting -----------------------------------------------------------------------------------------------
 
@@ -448,8 +467,9 @@ class Members(Racing):
             {"name": name, "multiclass": multiclass, **_header(member)}
             for name, multiclass, member in zip(self.names, self.multiclass, self.members, strict=True)
         ]
-        for member in members[len(members) - self.rests :]:
-            member["kind"] = REST
+        for kind, last, n in ((LOG, len(members) - self.rests, self.logs), (REST, len(members), self.rests)):
+            for member in members[last - n : last]:
+                member["kind"] = kind
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
@@ -464,11 +484,12 @@ class Members(Racing):
     def of(
         cls, members: list[Member], names: list[str], multiclass: list[str | None], n_classes: int, n_features: int,
         dtype: str, state: State, rests: int = 0, dropped: dict[str, int] | None = None,
+        logs: int = 0,
     ) -> Self:  # fmt: skip
         """Return the stack of members that were trained before."""
         stack = cls(n_classes=n_classes, n_features=n_features, dtype=dtype)
         stack.members, stack.names, stack.multiclass, stack.state = members, names, multiclass, state
-        stack.rests, stack.dropped = rests, dropped
+        stack.logs, stack.rests, stack.dropped = logs, rests, dropped
         return stack
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from .. import _core
 from ..covariances.names import DIAGONAL
 from ..learner.recipe import MAX_FULL, ROWS_TO_CHOOSE, Recipe, automatic_covariance
@@ -19,6 +21,7 @@ from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
 from .choice import MANY, MAX_BINNED, MAX_PAIRS, PAIR_TERMS, look
+from .logs import are_worth_learning
 from .number_stack import NumberStack
 from .plan import Plan, plan
 
@@ -31,42 +34,52 @@ BINS_OF_RESTS, FEW_BINS_OF_RESTS = (6, 36, 216), (6, 36)
 FORGET = 0.01
 
 
-def choose_numbers(X: _core.Matrix, columns: Columns, n_classes: int = 1, dtype: str = "float64") -> list[Plan]:
+def choose_numbers(
+    X: _core.Matrix, columns: Columns, n_classes: int = 1, targets: np.ndarray | None = None, *, dtype: str = "float64"
+) -> list[Plan]:
     """Return the members for rows like the first ones of a matrix; there are no classes.
 
     Ridge regression on the rows as they are. For tables, also on products of two standardized columns, if there are
     few, on bins of the columns, on random cosines of all standardized columns and of all ranks, and one that forgets;
     then products of bins learn what the mixture of these leaves. For many sparse columns also on rows of unit norm and
     on ``idf``, with other prior variances.
+
+    If the first targets, shape (n, numbers), are positive and skewed, such as prices and counts, the regressions on
+    rows, on bins and on cosines of standardized columns are also there for their logarithms.
     """
     seen = look(X, columns)
     few = X.shape[0] < ROWS_TO_CHOOSE
     made = partial(_ridge, dtype=dtype)
     found = [made("rows", None, automatic_covariance(seen.columns))]
+    logs = [made("rows", None, automatic_covariance(seen.columns), log=True)]
+    rests: list[Plan] = []
     if seen.columns <= MAX_FULL and (seen.numbers or seen.columns <= MANY):
         standard = Standard(unit_norm=False)
         if seen.width <= MAX_PAIRS:
             full = seen.columns * (seen.columns + 3) // 2 <= MAX_FULL_TERMS
             pairs = Pairs(max_terms=MAX_FULL_TERMS if full else PAIR_TERMS, unit_norm=False)
             found.append(made("products", [standard, pairs], *(("full", 1.0) if full else (DIAGONAL, 0.1))))
-        bins = Bins(n=BINS, unit_norm=False)
-        found.append(made("bins", bins, "full" if BINS * seen.columns <= MAX_FULL_TERMS else DIAGONAL))
+        of_bins = Bins(n=BINS, unit_norm=False), "full" if BINS * seen.columns <= MAX_FULL_TERMS else DIAGONAL
+        found.append(made("bins", *of_bins))
+        logs.append(made("bins", *of_bins, log=True))
         for name, prior in KERNELS:
             # the exponent of the kernel between two rows of independent columns is about 1
             cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / seen.columns, unit_norm=False)
             before = make_view([{"standard": standard, "ranks": Ranks(unit_norm=False)}[name], cosines])
             found.append(made(f"cosines of {name}", before, "full", prior))
+            if name == "standard":
+                logs.append(made(f"cosines of {name}", before, "full", prior, log=True))
         found.append(made(f"standard, forget {FORGET:g}", standard, DIAGONAL, forget=FORGET))
         for n in (FEW_BINS_OF_RESTS if few else BINS_OF_RESTS) if seen.width <= MAX_BINNED else BINS_OF_RESTS[:1]:
             if seen.width > MAX_PAIRS:
                 break
             products = [Bins(n=n, unit_norm=False), Pairs(max_terms=PAIR_TERMS, unit_norm=False)]
-            found.append(made(f"products of {n} bins, of the rest", products, DIAGONAL, 0.1, rest=True))
+            rests.append(made(f"products of {n} bins, of the rest", products, DIAGONAL, 0.1, rest=True))
     elif seen.columns > MAX_FULL:
         found.append(made("rows, with a wider prior", None, DIAGONAL, 4.0))
         found.append(made("rows of unit norm", Unit(), DIAGONAL, 0.3))
         found.append(made("idf", Idf(), DIAGONAL, 0.3))
-    return found
+    return [*found, *(logs if are_worth_learning(targets) else ()), *rests]
 
 
 def new_number_stack(
@@ -79,8 +92,8 @@ def new_number_stack(
 
 def _ridge(
     seen: str, view: View | list[View] | None, covariance: str, prior_variance: float = 1.0, *, dtype: str,
-    forget: float = 0.0, rest: bool = False,
+    forget: float = 0.0, rest: bool = False, log: bool = False,
 ) -> Plan:  # fmt: skip
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
     recipe = Recipe(Ridge(), covariance, view=make_view(view), targets=True, others=others)
-    return plan(recipe, f"ridge on {seen}", rest=rest)
+    return plan(recipe, f"ridge of logarithms on {seen}" if log else f"ridge on {seen}", rest=rest, log=log)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _core
-from ..covariances.examples import Examples
+from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..learner.learner import Learner
+from ..learner.recipe import ROWS_TO_CHOOSE
 from ..rules.ranges import Range
 from ..tasks import intervals
 from ..tasks.conformal import CONFORMAL
@@ -20,21 +21,16 @@ from ..tasks.table import NUMBERS
 from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
 from ..tasks.task import Task
 from ..views.view import View
+from . import logs as of_logs
 from .members import COUNTERS, ROWS, WEIGHTS, Members, weights_in_order
 from .plan import Plan
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-SHARE, PRODUCTS, CALIBRATION = "mixture.share", "mixture.products", "calibration"
-OF_MIXTURES = (
-    WEIGHTS,
-    SHARE,
-    PRODUCTS,
-    ROWS,
-    CALIBRATION,
-    CONFORMAL,
-)  # arrays of which each number to predict has a part
+SHARE, PRODUCTS, CALIBRATION, LOGS = "mixture.share", "mixture.products", "calibration", "mixture.logs"
+# Arrays of which each number to predict has a part; that of logarithms is there if members learn these.
+OF_MIXTURES = (WEIGHTS, SHARE, PRODUCTS, ROWS, CALIBRATION, CONFORMAL, LOGS)
 WINDOWS = _core.windows
 WEIGHT_OF_REST = 0.5  # before training, as in core/stack/number_mixture.hpp
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
@@ -55,6 +51,8 @@ class NumberStack(Members):
     steps, those of the mixture of classifiers, are exact here. The weights of the mixture are the mean of the windows'
     by their shares, as there: fixed share on the likelihood exp(-(y - w_i'm)^2/(2 s')), where s' is the mean squared
     error of the mixture over the longest window. Then every member learns the row.
+
+    Some members may learn the logarithms of the targets (:mod:`confidently.stack.logs`); m_g and sd_g are then of y.
 
     The last members may be rests: they learn what the mixture of all members before them leaves of y, each with the
     weights that it would have without the others behind it. What they predict is added, with weights that begin at 1/2,
@@ -78,25 +76,46 @@ class NumberStack(Members):
             self.moves = None  # numbers have mixtures of their own
 
     def _take(self, plans: Sequence[Plan]) -> None:
-        rests = [plan.rest for plan in plans]
-        if sorted(rests) != rests or all(rests):
-            raise ValueError("members that learn what others leave must come after these")
+        check_order([(plan.log, plan.rest) for plan in plans])
         super()._take(plans)
 
     @property
     def _bases(self) -> int:
-        """The number of members that learn the targets."""
+        """The number of members that learn the targets, or their logarithms."""
         return len(self.members) - self.rests
 
+    @property
+    def _log_members(self) -> slice:
+        return slice(self._bases - self.logs, self._bases)
+
+    def is_log(self, k: int) -> bool:
+        """Return whether a member learns the logarithms of the targets."""
+        return self._bases - self.logs <= k < self._bases
+
+    def limits_and_factors(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return for every number the largest logarithm that a member of logarithms predicts, and its factor c."""
+        found = [of_logs.limit_and_factors(mixture[LOGS]) for mixture in mixtures(self.state)]
+        first = self._bases - self.logs
+        return np.array([limit for limit, _ in found]), np.array([factors[k - first] for _, factors in found])
+
     @staticmethod
-    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
         several = () if n_outputs == 1 else (n_outputs,)
         return {
             WEIGHTS: ((*several, members), REAL), SHARE: ((*several, 1 + rests, WINDOWS), REAL),
             PRODUCTS: ((*several, WINDOWS, members, members), REAL), ROWS: ((*several, 1 + WINDOWS), REAL),
             COUNTERS: ((1,), COUNT), CALIBRATION: ((n_outputs * len(INITIAL_TARGET),), REAL),
             CONFORMAL: ((n_outputs * SIZE,), REAL),
+            **({LOGS: ((*several, of_logs.size(logs)), REAL)} if logs else {}),
         }  # fmt: skip
+
+    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
+        chosen, first = not self.members, None if targets is None else targets[:ROWS_TO_CHOOSE]
+        super().prepare(X, n_classes, first)
+        if chosen and self.logs:
+            assert first is not None
+            for mixture, y in zip(mixtures(self.state), first.T, strict=True):
+                mixture[LOGS][:] = of_logs.begun(y, self.logs)
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
@@ -120,6 +139,9 @@ class NumberStack(Members):
         check_within(PRODUCTS, self.state[PRODUCTS], within(MAX_PRODUCT))
         for known in (values(self.state[CALIBRATION]), intervals.values(self.state[CONFORMAL])):
             for name, numbers, allowed in known:
+                check_within(name, numbers, allowed)
+        for mixture in mixtures(self.state) if self.logs else ():
+            for name, numbers, allowed in of_logs.values(mixture[LOGS]):
                 check_within(name, numbers, allowed)
 
     @property
@@ -179,9 +201,23 @@ class NumberStack(Members):
         self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
         if not calibrate:
             return
+        if self.logs:
+            for k, mixture in enumerate(mixtures(self.state)):
+                predictions, targets, weight = self._of_number(k, outputs[self._log_members], part)
+                of_logs.take(mixture[LOGS], predictions, targets, weight)
+                outputs[self._log_members, :, 2 * k : 2 * k + 2] = predictions
         for k in range(self._bases, len(self.members)):
             rest = replace(part, targets=self._left(outputs[:k], part))
             self._train_group(self._view(k), [k], rest, begun, outputs)
+
+    def _learned_by(self, k: int, rows: Examples) -> Examples:
+        if rows.targets is None or not self.is_log(k):
+            return rows
+        learned = [
+            of_logs.learned(mixture[LOGS], own)
+            for mixture, own in zip(mixtures(self.state), rows.targets.T, strict=True)
+        ]
+        return replace(rows, targets=np.stack(learned, axis=1))
 
     def _view(self, k: int) -> View | None:
         member = self.members[k]
@@ -202,7 +238,7 @@ class NumberStack(Members):
             left[part.order, k] = part.targets[part.order, k] - predicted
         return left
 
-    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         seen, shares = self.n_seen, None if self.moves is None else np.zeros((len(part), WINDOWS))
         for k, mixture in enumerate(mixtures(self.state)):
             counters = self.state[COUNTERS] if k == 0 else np.zeros(1, COUNT)
@@ -239,7 +275,14 @@ class NumberStack(Members):
                 means[k, rows] = learner.numbers_of(seen)
 
         self._ask(X, fill, None if uncertain else means)
-        return _by_number(means), _by_number(deviations) if uncertain else deviations
+        found = _by_number(means), _by_number(deviations) if uncertain else deviations
+        if self.logs:
+            for k, mixture in enumerate(mixtures(self.state)):
+                own = found[0][k, self._log_members]
+                own[:] = of_logs.numbers(mixture[LOGS], own)
+                if uncertain:
+                    found[1][k, self._log_members] *= own
+        return found
 
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what the mixture predicts, shape (n, numbers)."""
@@ -278,20 +321,31 @@ class NumberStack(Members):
         return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage, self.conformal)
 
 
+def check_order(kinds: Sequence[tuple[bool, bool]]) -> None:
+    """Raise ``ValueError`` unless members that learn logarithms come after others, and rests at last."""
+    places = [2 * rest + log for log, rest in kinds]
+    if sorted(places) != places or places[0] or max(places) > 2:
+        raise ValueError(
+            "members that learn targets must come first, then those of their logarithms, and those that learn what "
+            "others leave at last"
+        )
+
+
 def mixtures(state: State) -> list[State]:
     """Return the mixture of each number that a stack predicts, whose arrays are parts of the stack's."""
     calibrations = state[CALIBRATION].reshape(-1, len(INITIAL_TARGET))
     if len(calibrations) == 1:
         return [state]
     parts = state | {CALIBRATION: calibrations, CONFORMAL: state[CONFORMAL].reshape(-1, SIZE)}
-    return [{name: parts[name][k] for name in OF_MIXTURES} for k in range(len(calibrations))]
+    names = [name for name in OF_MIXTURES if name in parts]
+    return [{name: parts[name][k] for name in names} for k in range(len(calibrations))]
 
 
 def joined(found: Sequence[State]) -> State:
     """Return the arrays of a stack, of which these are the :func:`mixtures`."""
     if len(found) == 1:
         return found[0]
-    arrays = {name: np.stack([mixture[name] for mixture in found]) for name in OF_MIXTURES}
+    arrays = {name: np.stack([mixture[name] for mixture in found]) for name in OF_MIXTURES if name in found[0]}
     return arrays | {name: arrays[name].ravel() for name in (CALIBRATION, CONFORMAL)}
 
 

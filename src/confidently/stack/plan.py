@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .. import _core
 from ..learner.learner import Learner
 from ..learner.recipe import Recipe
 from ..views.columns import Columns
@@ -27,21 +26,24 @@ class Plan(NamedTuple):
         What a learner of two classes becomes when a third appears; by default the task of its rule.
     rest : bool
         Whether it learns what the mixture of all members before it leaves of the targets; such members come last.
+    log : bool
+        Whether it learns the logarithms of the targets; such members come before these.
     """
 
     name: str
     make: Callable[[int, int, Columns], Member]
     multiclass: str | None = None
     rest: bool = False
+    log: bool = False
 
 
-def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False) -> Plan:
+def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False, log: bool = False) -> Plan:
     """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
         return recipe.learner(n_classes, multilabel, n_features, columns=columns)
 
-    return Plan(name, make, recipe.multiclass, rest)
+    return Plan(name, make, recipe.multiclass, rest, log)
 
 
-Choose = Callable[[_core.Matrix, Columns, int], list[Plan]]
+Choose = Callable[..., list[Plan]]  # of the first rows, the columns, the number of classes, and perhaps targets

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import _core
 from ..arrays import predicted_numbers
-from ..covariances.examples import Examples
+from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..rules.ranges import Range
 from ..tasks import conformal
@@ -42,7 +42,7 @@ class Stack(Members):
     """
 
     @staticmethod
-    def shapes(members: int, n_outputs: int, rests: int = 0) -> Shapes:
+    def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
         return {
             WEIGHTS: ((members,), REAL), SHARE: ((WINDOWS,), REAL), OWN: ((WINDOWS, members), REAL),
             HESSIAN: ((WINDOWS, members, members), REAL), ROWS: ((1,), REAL), COUNTERS: ((2,), COUNT),
@@ -95,7 +95,7 @@ class Stack(Members):
     def _outputs(self) -> int:
         return 1 if self.n_classes <= 2 else self.n_classes
 
-    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, log_loss: np.ndarray | None) -> None:
+    def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         weight, shares, seen = weights_in_order(part, labels), np.zeros((len(labels), WINDOWS)), self.n_seen
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
@@ -103,7 +103,7 @@ class Stack(Members):
         before = [array.copy() for array in kept]
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weight, log_loss, shares, scores,
+            weight, progressive.log_loss, shares, scores, progressive.scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

@@ -139,7 +139,7 @@ def posterior_probability(
 ) -> np.ndarray:
     """Return P(margin + noise > 0) = sum_i weight_i Phi(m/sqrt(v + noise_i)), elementwise.
 
-    ``noise`` has the weights and variances of :meth:`confidently.rules.rule.Rule.score_noise`.
+    ``noise`` has the weights and variances of :meth:`confidently.Rule.score_noise`.
     """
     from scipy.special import ndtr  # imported here since importing SciPy takes longer than most of the command line
 

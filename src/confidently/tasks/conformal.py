@@ -190,6 +190,13 @@ class ConformalSets:
         return float(total / gain)
 
     @property
+    def shares(self) -> np.ndarray:
+        """The share of each class in all rows, of any age, shape (classes,); all alike before the first row."""
+        rows = self._state[CLASSES:].reshape(-1, COUNTS)[:, 2]
+        found: np.ndarray = rows / rows.sum() if rows.any() else np.full(len(rows), 1.0 / len(rows))
+        return found
+
+    @property
     def alarms(self) -> int:
         """How often the order of rows was doubtful: at level .01, an alarm begins anew."""
         return int(self._state[MARTINGALE + ALARMS])
@@ -217,6 +224,10 @@ class ConformalSets:
             f"{self.rows:,.0f}, since old ones count less"
         )
 
+    def warning(self, coverage: float) -> str | None:
+        """Return why sets may not be what is asked for, as text."""
+        return self.shortage(coverage)
+
     def error(self, coverage: float, by_class: bool) -> float:
         """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it."""
         start = OWN_LEVELS if by_class else 0
@@ -237,8 +248,13 @@ class ConformalSets:
         _core.conformal_conformity(self._state, self.classes, best, found)
         return found
 
-    def sets(self, probabilities: np.ndarray, coverage: float, by_class: bool) -> np.ndarray:
-        """Return which classes are in the set of each row, booleans of shape (n, classes)."""
+    def sets(
+        self, probabilities: np.ndarray, coverage: float, by_class: bool, values: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Return which classes are in the set of each row, booleans of shape (n, classes).
+
+        ``values`` are those of the rows in the column by which coverage holds, if there is one.
+        """
         if self.shortage(coverage):
             return np.ones(probabilities.shape, np.bool_)
         found: np.ndarray = self.p_values(probabilities, by_class) > self.error(coverage, by_class)

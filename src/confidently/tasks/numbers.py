@@ -10,6 +10,7 @@ import numpy as np
 from ..rules.rule import Rule
 from . import intervals
 from . import targets as of_targets
+from .groups import Groups
 from .intervals import ConformalIntervals
 from .targets import INITIAL_TARGET, MIN_SPREAD, OF_ERRORS, Prediction, Targets
 from .task import Task, Values
@@ -53,7 +54,7 @@ class Numbers(Task):
     def conformal_values(self, scores: np.ndarray) -> Values:
         return intervals.values(scores)
 
-    def conformal(self, scores: np.ndarray, settled: bool) -> ConformalIntervals:
+    def conformal(self, scores: np.ndarray, settled: bool, groups: Groups | None = None) -> ConformalIntervals:
         return ConformalIntervals(intervals.settled(scores) if settled else scores)
 
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:

@@ -21,6 +21,7 @@ from ..rules.rule import Rule
 from . import calibration as progressive
 from . import conformal
 from .conformal import ConformalSets
+from .groups import GroupedSets, Groups
 from .intervals import ConformalIntervals
 from .targets import Prediction, Targets
 
@@ -221,8 +222,12 @@ class Task:
         """Yield name, numbers and range of the parts of what sets are made of."""
         return conformal.values(scores)
 
-    def conformal(self, scores: np.ndarray, settled: bool) -> ConformalSets | ConformalIntervals:
+    def conformal(
+        self, scores: np.ndarray, settled: bool, groups: Groups | None = None
+    ) -> ConformalSets | ConformalIntervals:
         """Return what a state knows of sets of classes or of intervals; ``settled``: which follow no misses."""
+        if groups is not None:
+            return GroupedSets(scores, groups, settled)
         return ConformalSets(conformal.settled(scores) if settled else scores)
 
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
@@ -281,7 +286,7 @@ class Task:
         variance : callable
             Returns their variances.
         noise : sequence of pairs of float
-            The weights and variances of the rule's noise (:meth:`confidently.rules.rule.Rule.score_noise`).
+            The weights and variances of the rule's noise (:meth:`confidently.Rule.score_noise`).
         """
         raise NotImplementedError
 

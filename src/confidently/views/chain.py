@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,13 @@ class Chain(View):
         for view in self.parts[:-1]:
             name_of = partial(view.column_name, state, name_of=name_of)
         return self.parts[-1].column_name(state, column, name_of)
+
+    @property
+    def has_scale(self) -> bool:  # type: ignore[override]
+        return any(view.has_scale for view in self.parts)
+
+    def factors(self, state: Arrays) -> np.ndarray | float:
+        return prod((view.factors(state) for view in self.parts), start=1.0) if self.keeps_columns else 1.0
 
     def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
         for view in reversed(self.parts):

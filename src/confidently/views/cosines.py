@@ -52,6 +52,7 @@ class Cosines(View):
     keeps_columns = False
     comes_last = True
     mixes_columns = True
+    has_scale = True
 
     n: int = parameter(Range(1, 2**20, closed_low=True, closed_high=True), "number of cosines", default=1000)
     scale: float = parameter(POSITIVE, "variance of the directions", default=4.0)

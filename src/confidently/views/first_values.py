@@ -70,6 +70,7 @@ class FirstValues(View):
     """
 
     takes_values = True
+    has_scale = True
     comes_first = True
 
     @property

@@ -55,5 +55,8 @@ class Idf(View):
         }
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
-        factor = np.log(2.0 + state[ROWS]) - np.log(1.0 + state[FREQUENCY])
-        return unit_rows(graph, graph.add("Mul", x, graph.constant(factor)))
+        return unit_rows(graph, graph.add("Mul", x, graph.constant(self.factors(state))))
+
+    def factors(self, state: Arrays) -> np.ndarray:
+        found: np.ndarray = np.log(2.0 + state[ROWS]) - np.log(1.0 + state[FREQUENCY])
+        return found

@@ -69,6 +69,10 @@ class NaiveBayesScale(View):
         return {name: gained([of(part) for part in parts], of(base)) for name, of in found.items()}
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
+        return unit_rows(graph, graph.add("Mul", x, graph.constant(self.factors(state))))
+
+    def factors(self, state: Arrays) -> np.ndarray:
         packed = self.packed(state, self.n_known(state))
         share = np.log(packed[FREQUENCY] + OF_FEATURE) - np.log(packed[ROWS] + OF_ROWS)
-        return unit_rows(graph, graph.add("Mul", x, graph.constant(FLOOR + share.std(axis=1))))
+        found: np.ndarray = FLOOR + share.std(axis=1)
+        return found

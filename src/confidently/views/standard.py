@@ -63,6 +63,7 @@ class Standard(View):
 
     name = "standard"
     takes_values = True
+    has_scale = True
     formula = "(x_j - mean_j)/sd_j of numeric columns, then unit L2 norm"
 
     unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)

@@ -59,7 +59,7 @@ def make_view(view: str | View | Sequence[str | View] | None, **parameters: Any)
 
 
 def view_of(header: Sequence[dict[str, Any]]) -> View | None:
-    """Return the view of a :meth:`confidently.views.view.View.header`."""
+    """Return the view of a :meth:`confidently.View.header`."""
     return make_view([_named(part["name"]).with_params(**part["parameters"]) for part in header])
 
 

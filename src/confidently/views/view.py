@@ -112,6 +112,8 @@ class View(Parametric):
         Whether every column of its rows is made of all columns of the rows given.
     takes_values : bool
         Whether the values of rows must not have been scaled before, and zeros count.
+    has_scale : bool
+        Whether values of numeric columns are of the size 1 in its rows, but for the scaling of rows to unit norm.
     comes_first, comes_last : bool
         Whether no view may come before it, because it tells 0 from a missing value, or after it, because its columns
         depend on rows.
@@ -122,6 +124,7 @@ class View(Parametric):
     keeps_columns: ClassVar[bool] = True
     mixes_columns: ClassVar[bool] = False
     takes_values: ClassVar[bool] = False
+    has_scale: ClassVar[bool] = False
     comes_first: ClassVar[bool] = False
     comes_last: ClassVar[bool] = False
 
@@ -161,6 +164,10 @@ class View(Parametric):
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         """Return what a column of the rows that the view makes is called; ``name_of`` are the names of features."""
         return name_of(column)
+
+    def factors(self, state: Arrays) -> np.ndarray | float:
+        """Return what the values of a column are multiplied by, apart from the scaling of rows to unit norm."""
+        return 1.0
 
     def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
         """Return for each feature the largest of the ``sizes`` of the columns that the view makes of it."""

@@ -112,7 +112,7 @@ def evaluate(
         if is_used:
             check_one_class(option, model.learner.task)
     check_promises(set, not set_together, max_risk, model)
-    from ...evaluation.measures import Wanted, evaluated
+    from ...evaluation.measures import Wanted, evaluated, kept
     from ..output.predictions import least_probability, warn_of_shortage
     from ..output.reporter import reported_batches
 
@@ -122,9 +122,9 @@ def evaluate(
             warn_of_shortage(model, set)
         if max_risk is not None:
             least_probability(model, max_risk)
-        keep = () if by is None else (by,)
+        wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
+        keep = kept(model, wanted)
         with open_for(model, data, keep=keep, **model.learner.task.reading, **opening_of(options)) as stream:
-            wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
             result, curve = evaluated(model, reported_batches(stream, quiet), wanted)
     for entry in (*result.get("unknown_classes", ()), *result.get("classes", ())):
         entry["name"] = class_name(entry["name"])

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ...models.model import Model
 
 
+SORTS = ("effect", "sure")  # orders of weights; the first is the default
 HEADER_ONLY = "has no rows, only a header"  # of a table
 EXAMPLES = (
     "confidently inspect spam.cw --top 20",
@@ -48,6 +49,12 @@ EXAMPLES = (
 @model_argument
 @click.option("--top", type=POSITIVE_INTEGER, default=10, help="Show this many features in each list.")
 @click.option(
+    "--sort",
+    type=click.Choice(SORTS),
+    help="Order features by their effect, |mean| times a typical value, or by how sure it is, |mean|/std.  [default: "
+    "effect]",
+)
+@click.option(
     "--row",
     metavar="TEXT",
     help="Explain this row, written as in the training data or as a JSON object; - reads it from standard input.",
@@ -56,21 +63,31 @@ EXAMPLES = (
 @plot_option
 @json_option
 def inspect(
-    model_path: str, top: int, row: str | None, class_name: str | None, plot: str | None, as_json: bool
+    model_path: str,
+    top: int,
+    sort: str | None,
+    row: str | None,
+    class_name: str | None,
+    plot: str | None,
+    as_json: bool,
 ) -> None:
     """Show what a model has learned, or explain its prediction for one row.
 
-    The first list orders features by |mean|/std of their weights: the number of standard deviations between the weight
-    and 0. The second list shows features with many updates and yet an uncertain sign: of the half of the seen features
-    whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the contribution
-    of each feature to the mean and to the variance of the margin. Kernel models have no weights of features: for them
-    it shows the examples with the largest coefficients. For a stack of learners (train --auto) it shows the members,
-    their weights, and the most decisive weights of features in the three members with the largest weights, of one
-    class if there are more than two (--class); with --row it shows the contribution of each member and of each feature.
-    Of a regression, positive weights add to the prediction, and --row shows the contribution of each feature to it. If
-    it predicts several numbers, --class is the number of one, from 0.
+    The first list orders features by effect: the mean of the weight times a typical value of the feature. That is 1
+    for words and categories, a standard deviation for numbers that a view standardizes, and 1 for other numbers. An
+    effect is sure if |mean|/std, the number of standard deviations between the weight and 0, is at least 2; sure ones
+    come first. The second list shows features with many updates and yet an uncertain sign: of the half of the seen
+    features whose variance has shrunk most, those with the smallest |mean|/std. With --row, the command shows the
+    contribution of each feature to the mean and to the variance of the margin. Kernel models have no weights of
+    features: for them it shows the examples with the largest coefficients. For a stack of learners (train --auto) it
+    shows the members, their weights, and the first list for the three members with the largest weights, of one class if
+    there are more than two (--class); with --row it shows the contribution of each member and of each feature. Of a
+    regression, positive weights add to the prediction, and --row shows the contribution of each feature to it. If it
+    predicts several numbers, --class is the number of one, from 0.
     """
     check_plot(plot)
+    if sort and row is not None:
+        raise click.UsageError("--sort: orders the weights of features, not those of a row; omit --sort or --row")
     from ...models.model import Model
 
     with reported():
@@ -82,8 +99,8 @@ def inspect(
         raise BadInput(f"{model_path} predicts one number: --class is for several, and for classifiers; omit it")
     if learner.task.regression and row is not None and class_name is None and (n := learner.n_classes) > 1:
         raise click.UsageError(f"--row: the model predicts {n} numbers; use --class with one from 0 to {n - 1}")
-    if kernel and (row is not None or plot):
-        raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row and --plot")
+    if kernel and (row is not None or plot or sort):
+        raise BadInput(f"{model_path} is a kernel model without weights of features; omit --row, --sort and --plot")
     check_class(model, class_name)
     if not stack and not kernel:
         with _named(model_path):
@@ -91,8 +108,11 @@ def inspect(
     if row is not None:
         _show_row(model, model_path, row, top, class_name, plot, as_json)
         return
-    show = _show_stack if stack else _show_kernel if kernel else _show_model
-    show(model, model_facts(model, model_path), top, class_name, plot, as_json)
+    if kernel:
+        _show_kernel(model, model_facts(model, model_path), top, class_name, as_json)
+        return
+    show = _show_stack if stack else _show_model
+    show(model, model_facts(model, model_path), top, sort or SORTS[0], class_name, plot, as_json)
 
 
 @contextmanager
@@ -108,11 +128,11 @@ def _named(path: str) -> Iterator[None]:
 
 
 def _show_model(
-    model: Model, facts: dict[str, Any], top: int, class_name: str | None, plot: str | None, as_json: bool
+    model: Model, facts: dict[str, Any], top: int, sort: str, class_name: str | None, plot: str | None, as_json: bool
 ) -> None:
     from ...models.inspection import class_views
 
-    views = of_class(class_views(model, top), class_name)
+    views = of_class(class_views(model, top, sort), class_name)
     if plot:
         from ..output.plots import plot_model, save_plot
 
@@ -120,15 +140,13 @@ def _show_model(
     if as_json:
         say(json.dumps({**facts, "weights": [view_facts(view) for view in views]}))
         return
-    print_classes(model_text(facts), views, lambda view: view_text(model, view), plot)
+    print_classes(model_text(facts), views, lambda view: view_text(model, view, sort), plot)
 
 
 # --- a kernel model --------------------------------------------------------------------------------------------------
 
 
-def _show_kernel(
-    model: Model, facts: dict[str, Any], top: int, class_name: str | None, plot: str | None, as_json: bool
-) -> None:
+def _show_kernel(model: Model, facts: dict[str, Any], top: int, class_name: str | None, as_json: bool) -> None:
     from ...models.inspection import kept_examples
 
     views = kept_examples(model, top)
@@ -158,7 +176,7 @@ def _features(kept: KeptExample) -> str:
 
 
 def _show_stack(
-    model: Model, facts: dict[str, Any], top: int, class_name: str | None, plot: str | None, as_json: bool
+    model: Model, facts: dict[str, Any], top: int, sort: str, class_name: str | None, plot: str | None, as_json: bool
 ) -> None:
     if plot:
         from ..output.plots import plot_members, save_plot
@@ -167,11 +185,11 @@ def _show_stack(
     if as_json:
         members = [
             {"member": name, "classes": [view_facts(view) for view in of_class(views, class_name)]}
-            for name, views in member_views(model, top, len(model.learner.names))
+            for name, views in member_views(model, top, len(model.learner.names), sort)
         ]
         say(json.dumps({**facts, "weights": members}))
     else:
-        say("\n\n".join([model_text(facts), *members_text(model, top, class_name)]) + _drawn(plot))
+        say("\n\n".join([model_text(facts), *members_text(model, top, class_name, sort)]) + _drawn(plot))
 
 
 def _drawn(plot: str | None) -> str:

@@ -39,6 +39,11 @@ _OPTIONS = [
         "above 1]",
     ),
     click.option(
+        "--coverage-by",
+        metavar="COLUMN",
+        help="Have the sets of predict --set cover for each value of this column by itself; of up to 256 values.",
+    ),
+    click.option(
         "--validation",
         metavar="FILE",
         multiple=True,
@@ -110,6 +115,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     with reported():
         report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
         if choose_task(ctx, data, options, report):
+            if options["coverage_by"] is not None:
+                raise click.UsageError("--coverage-by: not supported for a regression, which has intervals; omit it")
             report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
         if by_default:
             report.note("learner", BY_DEFAULT.format(options["rule"]), auto=True)
@@ -133,6 +140,8 @@ def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, A
     check_shuffle(ctx, options)
     check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_INIT_MODEL)
+    if options["coverage_by"] is not None and options["calibration"] == "none":
+        raise click.UsageError("--coverage-by needs scores of training; omit --calibration none")
 
 
 def _check_validation(ctx: click.Context, options: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ LOCAL_ONLY = (
     "shuffle_buffer",
     "seed",
     "cache",
+    "coverage_by",
     "validation",
     "holdout",
     "early_stop",

@@ -90,7 +90,11 @@ _OPTIONS = [
         help="CSV and TSV without a header: name the columns, separated by commas.",
     ),
     delimiter_option("inferred"),
-    click.option("--label", metavar="NAME", help="Tables: read labels from this column.  [default: label]"),
+    click.option(
+        "--label",
+        metavar="NAME",
+        help="Tables: read labels from this column.  [default: label; otherwise target, class or y, first or last]",
+    ),
     missing_label_option("error"),
     click.option(
         "--weight", metavar="NAME", help="Tables: read the examples' weights from this column.  [default: 1 per row]"

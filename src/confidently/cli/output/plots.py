@@ -57,13 +57,13 @@ def save_plot(figure: Figure, path: str) -> None:
 
 
 def plot_model(model: Model, views: list[ClassView]) -> Figure:
-    """Plot the most decisive weights of each class with two standard deviations to either side."""
-    shown = [view for view in views if view.decisive][:MAX_CLASSES]
+    """Plot the first weights of each class with two standard deviations to either side."""
+    shown = [view for view in views if view.top][:MAX_CLASSES]
     panels = [
-        Panel(view.name, [(_shortened(_feature_name(one.feature)), one.mean, one.std) for one in view.decisive])
+        Panel(view.name, [(_shortened(_feature_name(one.feature)), one.mean, one.std) for one in view.top])
         for view in shown
     ]
-    return _plot_panels(model, panels, len(views) - len(shown), "Most decisive weights", max_columns=3, width=4.3)
+    return _plot_panels(model, panels, len(views) - len(shown), "Weights", max_columns=3, width=4.3)
 
 
 def plot_topics(model: TopicModel, views: list[TopicsOfClass]) -> Figure:
@@ -254,12 +254,10 @@ def plot_demo(runs: list[dict[str, Any]], model: Any, stride: int) -> Figure:
 def _draw_curves(figure: Any, runs: list[dict[str, Any]], stride: int) -> None:
     axes = figure.subplots()
     for run in runs:
-        peer = "classifier" not in run
         rows = stride * np.arange(1, len(run["curve"]) + 1)
         axes.plot(
             rows[FIRST_POINT:], 100 * run["curve"][FIRST_POINT:],
             label=f"{run['name']} ({run['progressive_error']:.1%})",
-            color="0.4" if peer else None, linestyle="--" if peer else "-",
         )  # fmt: skip
     axes.set(xlabel="digits seen", ylabel="progressive validation error (%)", ylim=(0, None))
     axes.set_title("Digits misclassified before training on them", loc="left")

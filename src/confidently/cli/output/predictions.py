@@ -18,6 +18,7 @@ from .text import class_name
 if TYPE_CHECKING:
     from ...data import Batch
     from ...models.model import Model
+    from ...tasks.groups import Groups
     from ...topics.model import TopicModel
 
 
@@ -85,6 +86,11 @@ class Predictions:
         if twice := {header for header in headers if headers.count(header) > 1}:
             raise click.UsageError(f"--keep: {twice.pop()!r} is also a column of predictions")
 
+    @property
+    def keep(self) -> tuple[str, ...]:
+        """The columns of the input whose values are needed."""
+        return self.requested.keep
+
     def of(self, batch: Batch) -> list[Sequence[Any]]:
         """Return the values of all columns for a batch of rows, numbers as arrays."""
         return [*(list(batch.kept[name]) for name in self.requested.keep), *self._values(batch)]
@@ -97,8 +103,8 @@ class Predictions:
 
 
 def warn_of_shortage(model: Model | TopicModel, coverage: float) -> None:
-    """Warn if sets have every class, since too few rows were learned."""
-    if text := model.learner.conformal.shortage(coverage):
+    """Warn if sets are not all that is asked for, as where too few rows were learned."""
+    if text := model.learner.conformal.warning(coverage):
         warn(f"--set: {text}")
 
 
@@ -156,6 +162,7 @@ class ClassPredictions(Predictions):
     """Predictions of a classifier: the class or labels, and numbers of each of them."""
 
     numbers: tuple[str, ...] = NUMBERS
+    groups: Groups | None = None  # by which sets cover
 
     def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
         self.task = model.learner.task
@@ -176,7 +183,7 @@ class ClassPredictions(Predictions):
 
     def answer(self, model: Any) -> None:
         """Get ready to predict rows of a stream."""
-        self.answering, self.calibration = model.predictor(), model.calibration
+        self.answering, self.calibration, self.groups = model.predictor(), model.calibration, model.learner.groups
         self.by_probability = self.answering.learner.decides_by_probability(self.calibration)
 
     def inputs(self, batch: Batch) -> Any:
@@ -227,7 +234,7 @@ class ClassPredictions(Predictions):
         if ranking is not None:
             found.append([[self.names[k] for k in row] for row in ranking.tolist()])
         if requested.coverage is not None:
-            found.append(self._sets(numbers["proba"], requested.coverage))
+            found.append(self._sets(batch, numbers["proba"], requested.coverage))
         for name in self.numbers:
             if name in requested.numbers:
                 found += self._by_part(name, numbers[name], ranking)
@@ -271,9 +278,15 @@ class ClassPredictions(Predictions):
             number[proba[np.arange(len(number)), number] < self.least] = len(names)
         return Named(number, [*names, ABSTAINED])
 
-    def _sets(self, proba: np.ndarray, coverage: float) -> list[list[Any]]:
+    @property
+    def keep(self) -> tuple[str, ...]:
+        column = None if self.groups is None or self.requested.coverage is None else str(self.groups.column)
+        return tuple(dict.fromkeys([*super().keep, *([] if column is None else [column])]))
+
+    def _sets(self, batch: Batch, proba: np.ndarray, coverage: float) -> list[list[Any]]:
         """Return the classes of the set of each row, the most probable first."""
-        inside = self.model.learner.conformal.sets(proba, coverage, self.requested.by_class)
+        values = None if self.groups is None else list(batch.kept[str(self.groups.column)])
+        inside = self.model.learner.conformal.sets(proba, coverage, self.requested.by_class, values)
         ranked = np.argsort(-proba, axis=1, kind="stable")
         chosen = np.take_along_axis(inside, ranked, axis=1)
         return [[self.names[k] for k in row[own].tolist()] for row, own in zip(ranked, chosen, strict=True)]

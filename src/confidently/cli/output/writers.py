@@ -52,7 +52,7 @@ def write_predictions(predictions: Predictions, data: Sequence[str], options: di
     with (
         reported(),
         writer(kind, path, predictions.columns, predictions.names, options["csv_safe"]) as file,
-        open_for(predictions.model, data, ignore_labels=True, keep=predictions.requested.keep, **opening) as stream,
+        open_for(predictions.model, data, ignore_labels=True, keep=predictions.keep, **opening) as stream,
     ):
         for batch in reported_batches(stream, quiet=options["quiet"] or path is None):
             file.write(predictions.of(batch))

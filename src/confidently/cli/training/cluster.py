@@ -32,6 +32,8 @@ def train_on_cluster(training: LearnerTraining, paths: Sequence[str], passes: in
     from distributed.scheduler import KilledWorker
 
     options = training.options
+    if training.learner.learner.groups is not None:
+        raise BadInput("the sets of the model cover by a column, which is not supported on a cluster")
     try:
         with connected(options["scheduler"], options["workers"]) as client:
             threads = n_threads(client)

@@ -72,6 +72,8 @@ class TrainingData:
         The columns that the model knows when training continues.
     targets : bool
         Whether labels are numbers, for regression.
+    keep : sequence of str
+        Columns whose values training needs besides features.
 
     Attributes
     ----------
@@ -94,12 +96,13 @@ class TrainingData:
         caching: bool = True,
         expected: ExpectedColumns | None = None,
         targets: bool = False,
+        keep: Sequence[str] = (),
     ) -> None:
         on_error, holdout, shuffle = options["on_error"], options.get("holdout"), options.get("shuffle")
         classes = [] if on_error == "stop" else [str(name) for name in classes]
         self.paths, self.reading, self.multilabel = list(paths), reading, multilabel
         self.options: dict[str, Any] = {
-            "on_error": on_error, "classes": classes, "expected": expected, "targets": targets
+            "on_error": on_error, "classes": classes, "expected": expected, "targets": targets, "keep": keep,
         }  # fmt: skip
         self.dtype, self.keep = dtype, False
         self.beside: str | None = options["output_path"]
@@ -155,7 +158,9 @@ class TrainingData:
                 from ...data.cache.building import CacheBuilder  # imported here to save start-up time
 
                 return stack.enter_context(
-                    CacheBuilder(str(path), self.reading, origin, stream.multilabel, features=features)
+                    CacheBuilder(
+                        str(path), self.reading, origin, stream.multilabel, self.options["keep"], features=features
+                    )
                 )
 
             cache = builder(self.cache, self.origin) if build_cache else None
@@ -199,7 +204,7 @@ class TrainingData:
             limit = self.options["on_error"]
             max_skipped = {"stop": 0, "skip": cache.skipped}.get(limit, limit)
             return bool(
-                cache.matches(origin, self.reading) and cache.skipped <= max_skipped
+                cache.matches(origin, self.reading, self.options["keep"]) and cache.skipped <= max_skipped
                 and cache.largest <= largest_value(self.dtype)
             )  # fmt: skip
 

@@ -14,6 +14,7 @@ from ...data.expected_columns import ExpectedColumns
 from ...data.selection import columns_of_first, cut_at
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
+from ...tasks.groups import Groups
 from ...tasks.task import Task
 from ..inputs import BadInput, check_one_number, open_for
 from ..options.learner import chosen_classes, estimator_entries, new_stream_learner
@@ -80,6 +81,10 @@ class LearnerTraining(TrainingLoop):
         """Begin with an untrained learner."""
         table = one_output() if self.targets else ClassTable(self.classes, multilabel, closed=self.closed)
         self.learner = new_stream_learner(self.options, self.rule, self.view, table, self.reading, n_columns)
+        if (column := self.options["coverage_by"]) is not None:
+            if table.multilabel:
+                raise BadInput("--coverage-by: rows have several labels; omit it")
+            self.learner.learner.groups = Groups(column)
 
     @property
     def task(self) -> Task:
@@ -102,9 +107,10 @@ class LearnerTraining(TrainingLoop):
 
     def open_data(self, multilabel: bool | None) -> TrainingData:
         learner, classes = self.learner.learner, self.learner.classes.names if self.closed else []
+        keep = () if learner.groups is None else (str(learner.groups.column),)
         return TrainingData(
             self.paths, self.reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
-            targets=self.targets,
+            targets=self.targets, keep=keep,
         )  # fmt: skip
 
     @contextmanager

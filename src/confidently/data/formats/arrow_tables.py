@@ -106,6 +106,14 @@ def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -
                 yield leaf.name, _core.Use.number if number else use.use
 
 
+def names_in_schema(path: Path, reading: ReaderOptions) -> list[str]:
+    """Return the names of the columns of a file."""
+    name = display_name(path)
+    with _opened_table(name, path, reading, ReadRequest(ignore_labels=True)) as table:
+        names: list[str] = table().schema.names
+        return [column for column in names if not PANDAS_INDEX.fullmatch(column)]
+
+
 def first_texts(path: Path, reading: ReaderOptions) -> dict[str, str]:
     """Return the first string of each column with units."""
     name, request, texts = display_name(path), ReadRequest(ignore_labels=True), dict[str, str]()

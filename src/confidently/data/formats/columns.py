@@ -94,9 +94,9 @@ def _numbers_of(column: str, reading: ReaderOptions) -> tuple[_core.NumberFormat
 
 
 def _containing(column: str) -> list[str]:
-    """Return a column and those that contain it, the outermost last: ``a.b`` is a part of ``a``."""
+    """Return a column and those that contain it, the outermost last: ``a.b`` is a part of ``a``, ``.a`` of none."""
     parts = column.split(".")
-    return [".".join(parts[:n]) for n in range(len(parts), 0, -1)]
+    return [column, *filter(None, (".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)))]
 
 
 def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:

@@ -15,6 +15,7 @@ from ..sources.source import read_chunks
 from .columns import column_uses
 from .files import Path, batches_of_files
 
+DELIMITER_HINTS = (b"sep=", b"sep=,", b"sep=;", b"sep=|")  # the first cell, which may end at the delimiter itself
 CHUNKS_AHEAD = 4  # how far reading and inflating may run ahead of parsing
 
 
@@ -55,15 +56,23 @@ def rows_below_header(
     for data, done in chunks:
         if described:
             yield Chunk(data, done)
-        elif (header := reader.header(data)) is not None:
+        elif (header := _header(reader, data)) is not None:
             describe(_names(name, header))
             described = True
             yield Chunk(b"", done)
     if not described:
-        if (header := reader.header(b"\n")) is None:
+        if (header := _header(reader, b"\n")) is None:
             raise DataError(f"{name} has only blank lines")
         describe(_names(name, header))
         yield Chunk(b"", done)
+
+
+def _header(reader: _core.CsvReader, data: bytes) -> list[bytes] | None:
+    """Return the cells of the header once its end is read; a line before it may name the delimiter for Excel."""
+    header = reader.header(data)
+    if header is not None and header[0] in DELIMITER_HINTS and not any(header[1:]):
+        return reader.header(b"")
+    return header
 
 
 def _parsed(
@@ -88,5 +97,6 @@ def _names(name: str, header: list[bytes]) -> list[str]:
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise DataError(
-            f"{name}, header: byte 0x{byte:02x} is not UTF-8 text; name the file's encoding (--encoding), or convert it"
+            f"{name}, header: byte 0x{byte:02x} is not UTF-8 text; name the file's encoding (--encoding, "
+            "often cp1252), or convert it"
         ) from None

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
+from operator import itemgetter
 
 from ..reading import DEFAULT_LABEL, ReaderOptions
-from ..sources.source import peek_chunks
+from ..sources.source import display_name, peek_chunks
+from ..warning import warn
 from .files import Path
 
+QUOTED = "csv"  # the format whose cells may be quoted
 MARKS = ",;\t|"  # in the order of preference
 ROWS_TO_READ = 50
 MAX_BYTES = 1 << 16
 MIN_FRACTION = 0.9  # of the rows must have as many cells as the header
+DELIMITER_HINT = re.compile("sep=([,;\t|])\r?")  # a line above the header, for Excel
 
 
 def with_delimiter(path: Path, reading: ReaderOptions) -> ReaderOptions:
-    """Return the options with the mark between the cells of CSV, unless they name it."""
-    if reading.format != "csv" or reading.delimiter is not None:
+    """Return the options with the mark between the cells of CSV, unless they name it; quoted TSV is CSV with tabs."""
+    if reading.file_format.delimiter is None or reading.delimiter is not None:
         return reading
-    return replace(reading, delimiter=delimiter_of(path, reading))
+    if reading.file_format.quoted:
+        return replace(reading, delimiter=delimiter_of(path, reading))
+    header = [] if reading.columns else _first_lines(path, reading.encoding)[0].strip().split("\t")
+    if len(header) > 1 and all(len(name) > 1 and name[0] == name[-1] == '"' for name in header):
+        warn(f"{display_name(path)} is read as {QUOTED} with tabs, because the names of its columns are quoted")
+        return replace(reading, format=QUOTED, delimiter="\t")
+    return reading
 
 
 def delimiter_of(path: Path, reading: ReaderOptions) -> str:
@@ -29,9 +42,9 @@ def delimiter_of(path: Path, reading: ReaderOptions) -> str:
     It is one that gives the header several cells, one of them the label if possible, and most rows as many. Of several
     it is the comma, or otherwise the one with the most cells; if there is none, it is the comma.
     """
-    begun = _beginning(path, reading.encoding)
-    whole = begun[: begun.rfind(b"\n") + 1] or begun
-    lines = whole.decode("utf-8-sig", errors="replace").split("\n")
+    lines = _first_lines(path, reading.encoding)
+    if hint := DELIMITER_HINT.fullmatch(lines[0]):
+        return hint[1]
     label, found, with_label = reading.label or DEFAULT_LABEL, dict[str, int](), dict[str, int]()
     for mark in MARKS:
         if rows := _rows(lines, mark, reading.columns):
@@ -44,27 +57,48 @@ def delimiter_of(path: Path, reading: ReaderOptions) -> str:
     return "," if "," in among else max(among, key=lambda mark: among[mark], default=",")
 
 
-def _beginning(path: Path, encoding: str) -> bytes:
+def first_rows(path: Path, reading: ReaderOptions, mark: str) -> list[list[str]]:
+    """Return the first rows under a mark, with the header."""
+    lines = _first_lines(path, reading.encoding)
+    return _cut(lines[1:] if DELIMITER_HINT.fullmatch(lines[0]) else lines, mark, reading.file_format.quoted)
+
+
+def usual_cells(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many cells most rows have; 0 if they differ too much, or there are none."""
+    n, count = max(Counter(map(len, rows)).items(), key=itemgetter(1), default=(0, 0))
+    return n if count >= MIN_FRACTION * len(rows) else 0
+
+
+def _first_lines(path: Path, encoding: str) -> list[str]:
     begun = b""
     with closing(peek_chunks(path, encoding)) as chunks:
         for data, _ in chunks:
             begun += data
             if len(begun) >= MAX_BYTES:
                 break
-    return begun[:MAX_BYTES]
+    begun = begun[:MAX_BYTES]
+    whole = begun[: begun.rfind(b"\n") + 1] or begun
+    return whole.decode("utf-8-sig", errors="replace").split("\n")
 
 
 def _rows(lines: list[str], mark: str, columns: tuple[str, ...]) -> list[list[str]]:
     """Return the first rows under a mark; none if it does not separate cells."""
-    rows: list[list[str]] = []
+    rows = _cut(lines, mark)
+    n = len(columns or (rows[0] if rows else ()))
+    fits = sum(len(row) == n for row in rows)
+    return rows if n > 1 and fits >= MIN_FRACTION * len(rows) else []
+
+
+def _cut(lines: list[str], mark: str, quoted: bool = True) -> list[list[str]]:
+    rows, text = list[list[str]](), (line + "\n" for line in lines)
     try:
-        for row in csv.reader((line + "\n" for line in lines), delimiter=mark, skipinitialspace=mark != "\t"):
+        for row in csv.reader(
+            text, delimiter=mark, skipinitialspace=mark != "\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+        ):
             if any(map(str.strip, row)):
                 rows.append(row)
             if len(rows) > ROWS_TO_READ:
                 break
     except csv.Error:  # a cell that is too long
         return []
-    n = len(columns or (rows[0] if rows else ()))
-    fits = sum(len(row) == n for row in rows)
-    return rows if n > 1 and fits >= MIN_FRACTION * len(rows) else []
+    return rows

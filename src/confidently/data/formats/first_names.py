@@ -83,6 +83,18 @@ def columns_of(path: Path, reading: ReaderOptions) -> list[str]:
     return list(found)
 
 
+def keys_of(path: Path, reading: ReaderOptions) -> list[str]:
+    """Return the outermost keys in the first rows of JSON lines, up to the row that has the default label."""
+    found = dict[str, None]()
+    for line in _first_lines(path, reading.encoding):
+        with suppress(ValueError, RecursionError):  # the reader reports it
+            row = json.loads(line)
+            found |= dict.fromkeys(row if isinstance(row, dict) else ())
+        if DEFAULT_LABEL in found:
+            break
+    return list(found)
+
+
 def texts_of(path: Path, reading: ReaderOptions, columns: Iterable[str]) -> dict[str, str]:
     """Return the first string in the first rows at each of these paths of keys."""
     found, sought = dict[str, str](), set(columns)

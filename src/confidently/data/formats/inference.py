@@ -22,6 +22,7 @@ from .csv_text import new_reader, rows_below_header
 from .delimiters import with_delimiter
 from .files import Path
 from .first_names import check_chosen_names, texts_of
+from .header import check_header, with_label, without_nameless
 from .number_forms import COMMA_IS_POINT, NumberForm, date_formats, number_form
 
 ROWS_TO_INFER = 1000
@@ -86,16 +87,22 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
       it is a category, if at least half of its cells are not numbers and these have at least three values.
     * If more than half are numbers, ``?``, ``NA`` and the like are missing values in it.
 
-    In other columns the type is inferred cell by cell, and in all columns if ``codes`` is given.
+    In other columns the type is inferred cell by cell, and in all columns if ``codes`` is given. In training, a column
+    named ``target``, ``class`` or ``y`` may have the labels, and columns without a name are left out.
 
     Raises
     ------
     DataError
-        If a column that ``dates`` names has no date in the first rows; in formats without a header, if the first rows
-        do not have a name that an option has.
+        If the header has not as many cells as the rows; if a column that ``dates`` names has no date in the first rows;
+        in formats without a header, if the first rows do not have a name that an option has.
     """
     if reading.header is not None or not (reading.file_format.columns or reading.file_format.namespaces):
         return reading
+    with suppress(OSError, ValueError):  # raised again when the rows are read
+        reading = with_delimiter(paths[0], reading)
+    if training:
+        check_header(paths[0], reading)
+        reading = without_nameless(paths[0], with_label(paths[0], reading))
     if reading.file_format.lines:
         if reading.units:
             reading = replace(reading, unit_names=_units(reading, texts_of(paths[0], reading, reading.units)))
@@ -107,7 +114,6 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
     with suppress(OSError, ValueError):  # raised again when the rows are read
         if reading.file_format.binary:
             return _of_schema(paths[0], reading)
-        reading = with_delimiter(paths[0], reading)
         columns, label = _of_first_rows(paths[0], reading)
     for column in columns:
         _check_dates(display_name(paths[0]), column)
@@ -219,8 +225,8 @@ def _say(dates: list[_Column], numbers: list[_Column]) -> None:
     if missing := [column for column in numbers if column.cells.missing]:
         shown = [f"{column.name!r} ({column.cells.first_missing.decode()})" for column in missing]
         warn(
-            f"{_listed(shown)}: among numbers, ?, NA, N/A, NULL, None and NaN in any case are missing values, as empty "
-            f"cells are; use --category {typed(missing[0].name)} to read every value as a category"
+            f"{_listed(shown)}: among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are missing values, as "
+            f"empty cells are; use --category {typed(missing[0].name)} to read every value as a category"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from ... import _core
@@ -11,8 +12,11 @@ from ..reading import DEFAULT_LABEL, ReaderOptions
 from ..request import ReadRequest
 from ..sources.background import Turn, in_order, processors
 from ..sources.compression import Chunk
+from ..sources.file_range import FileRange
+from ..sources.in_memory import InMemory
 from ..sources.source import plain_file, read_chunks
 from .files import Path, batches_of_files
+from .table import format_of_suffix
 
 MAX_LINE_BYTES = 64 << 20  # bytes: a file without line ends must not fill the memory
 MAX_PARSERS = 4  # one thread of training keeps up with no more parsers
@@ -25,13 +29,27 @@ def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadReque
     parsers = Parsers(reading, request, max(n, 1))
 
     def parsed(name: str, path: Path) -> Iterator[tuple[dict[str, Any], int]]:
-        with plain_file(path, reading.encoding) as file:
-            if file is None:
-                yield from parsers.rows(pieces(read_chunks(path, request.chunk_bytes, reading.encoding)))
-            else:
-                yield from parsers.rows(pieces_of_file(file.fileno(), request.chunk_bytes))
+        try:
+            with plain_file(path, reading.encoding) as file:
+                if file is None:
+                    yield from parsers.rows(pieces(read_chunks(path, request.chunk_bytes, reading.encoding)))
+                else:
+                    yield from parsers.rows(pieces_of_file(file.fileno(), request.chunk_bytes))
+        except DataError:
+            raise
+        except ValueError as error:
+            raise ValueError(f"{error}{_if_unnamed(path, reading, str(error))}") from None
 
     return batches_of_files(paths, parsed, request.keep)
+
+
+def _if_unnamed(path: Path, reading: ReaderOptions, error: str) -> str:
+    """Return a hint for a file whose suffix names no format, if its first line is not of the one assumed."""
+    if isinstance(path, FileRange | InMemory) or format_of_suffix(path) is not None or not error.startswith("line 1,"):
+        return ""
+    if PurePath(path).suffix.lower() == ".arff":
+        return "; of ARFF, keep the rows below @data, and read them with --format csv --columns NAMES"
+    return f"; the file is read as {reading.format}, because its name shows no format: name another with --format"
 
 
 class Parsers:

@@ -11,14 +11,16 @@ from .compression import compression_of
 HEAD_BYTES = 4096  # that show what a file is
 MODEL = b'{"__metadata__":{"confidently":'  # how the header of a model file begins, after its size in eight bytes
 SIZE_BYTES = 8
+ZIP = b"PK\x03\x04"
 TITLES = {
     b"\x89confidently": "a cache",
     b"PAR1": "Parquet data",
     b"ARROW1": "Feather data",
-    b"PK\x03\x04": "a zip archive",
+    ZIP: "a zip archive",
     b"\x93NUMPY": "a NumPy array",
     b"\x80": "a pickle",
     b"\x89HDF": "HDF5 data",
+    b"SQLite format 3": "an SQLite database",
 }
 SUFFIXES = {".npz": "NumPy arrays", ".onnx": "an ONNX graph", ".xlsx": "an Excel workbook"}
 
@@ -34,6 +36,14 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 def may_be_safetensors(head: bytes) -> bool:
     """Return whether first bytes are those of a safetensors file, which model files are: a size and an object."""
     return head[SIZE_BYTES : SIZE_BYTES + 1] == b"{"
+
+
+def binary_title(path: str | os.PathLike[str], head: bytes) -> str | None:
+    """Return what a file that is no text is, if that is known; of zip archives, only some are."""
+    suffix = PurePath(path).suffix.lower()
+    if b"\0" not in head or (head.startswith(ZIP) and suffix not in SUFFIXES):
+        return None
+    return SUFFIXES.get(suffix) or next((title for magic, title in TITLES.items() if head.startswith(magic)), None)
 
 
 def description(path: str | os.PathLike[str], head: bytes) -> str:

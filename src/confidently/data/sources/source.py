@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import IO, Any, BinaryIO
 
 from ..batch import DataError
@@ -14,10 +15,11 @@ from .compression import Chunk, compression_of, decompressed
 from .encoding import UTF8, transcoded
 from .file_range import FileRange
 from .in_memory import InMemory
-from .recognition import HEAD_BYTES, MODEL, SIZE_BYTES
+from .recognition import HEAD_BYTES, MODEL, SIZE_BYTES, binary_title
 
 CHUNK_BYTES = 1 << 20  # large enough that work per batch does not matter
 MAX_MAGIC_BYTES = 6
+UTF16, UTF16_MARKS = "utf-16", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def display_name(path: str | os.PathLike[str]) -> str:
@@ -158,15 +160,16 @@ def plain_file(path: str | os.PathLike[str], encoding: str) -> Iterator[IO[bytes
         return
     with open(path, "rb", buffering=0) as file:
         name, head = display_name(path), file.read(HEAD_BYTES)
-        _check_head(name, head, encoding)
+        _check_head(name, head)
         file.seek(0)
-        yield file if compression_of(head, name) is None else None
+        yield file if compression_of(head, name) is None and not head.startswith(UTF16_MARKS) else None
 
 
 def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES, encoding: str = UTF8) -> Generator[Chunk]:
     """Yield the decompressed bytes of a file, a range of it, standard input (``"-"``) or a URI, as UTF-8 text.
 
-    Text of the default encoding is not decoded here: its bytes stay as they are.
+    Text of the default encoding is not decoded here: its bytes stay as they are, unless a byte order mark says that it
+    is UTF-16.
 
     Raises
     ------
@@ -175,11 +178,22 @@ def read_chunks(path: str | os.PathLike[str], chunk_bytes: int = CHUNK_BYTES, en
     DataError
         If it is empty, truncated, damaged, has an unsupported compression, or is not text of the encoding.
     """
-    chunks = _decompressed(path, chunk_bytes, encoding)
+    chunks = _decompressed(path, chunk_bytes)
+    if encoding == UTF8 and not isinstance(path, FileRange):
+        encoding, chunks = _marked(chunks)
     yield from chunks if encoding == UTF8 else transcoded(display_name(path), encoding, chunks)
 
 
-def _decompressed(path: str | os.PathLike[str], chunk_bytes: int, encoding: str) -> Iterator[Chunk]:
+def _marked(chunks: Iterator[Chunk]) -> tuple[str, Iterator[Chunk]]:
+    """Return the encoding that a byte order mark names, and the same chunks."""
+    held, begun = list[Chunk](), b""
+    while len(begun) < len(codecs.BOM_UTF16) and (chunk := next(chunks, None)) is not None:
+        held.append(chunk)
+        begun += chunk.data
+    return UTF16 if begun.startswith(UTF16_MARKS) else UTF8, chain(held, chunks)
+
+
+def _decompressed(path: str | os.PathLike[str], chunk_bytes: int) -> Iterator[Chunk]:
     with _opened_again(path) as file:
         name = display_name(path)
         if isinstance(path, FileRange):
@@ -188,22 +202,22 @@ def _decompressed(path: str | os.PathLike[str], chunk_bytes: int, encoding: str)
         head = file.read(chunk_bytes)
         while head and len(head) < MAX_MAGIC_BYTES and (more := file.read(1)):  # a pipe may give a byte at a time
             head += more
-        _check_head(name, head, encoding)
+        _check_head(name, head)
         stored = _stored(file, head, chunk_bytes)
         compression = compression_of(head, name)
         yield from stored if compression is None else decompressed(name, compression, stored, chunk_bytes)
 
 
-def _check_head(name: str, head: bytes, encoding: str) -> None:
+def _check_head(name: str, head: bytes) -> None:
     """Raise a ``DataError`` if first bytes are not those of data."""
     if not head:
         raise DataError(f"{name} is empty")
     if head[SIZE_BYTES:].startswith(MODEL):
         raise DataError(f"{name} is a model, expected data; put the model first: predict MODEL DATA")
+    if (title := binary_title(name, head)) is not None:
+        raise DataError(f"{name} is {title}, expected text; export it as CSV, or name its format with --format")
     if head.startswith(b"PK\x03\x04"):
         raise DataError(f"{name} is zip; use plain text or gzip, zstd, bzip2, lz4 or xz, or pipe it to -")
-    if encoding == UTF8 and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise DataError(f"{name} is UTF-16 text; name its encoding (--encoding utf-16), or convert it to UTF-8")
 
 
 def _stored(file: IO[bytes] | BinaryIO | _Pipe, head: bytes, chunk_bytes: int) -> Iterator[Chunk]:

@@ -1,0 +1,564 @@
+"""Files as other programs write them, with a signal that can be learned: what is in them, and how it should be read."""
+
+import csv
+import gzip
+import io
+import json
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from random import Random
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+N = 600
+TOWNS = ("Delft", "Lund", "Köln", "Malmö")
+AGE, TOWN = "number", "category"  # the types of these columns
+FILES = {}
+MESSAGES = {
+    "excel_unicode.txt": (
+        "warning: the first lines of excel_unicode.txt have 2 tabs each, of which the first one ends the "
+        "label; if it is a table, use --format tsv"
+    ),
+    "excel_german.csv": (
+        "error: excel_german.csv, line 3, column 'town': byte 0xf6 is not UTF-8 text; name the file's "
+        "encoding (--encoding, often cp1252), or convert it"
+    ),
+    "thousands.csv": (
+        "warning: column 'balance' (1.971,20): numbers in a form that is not recognized, read as categories; "
+        "use --decimal , --thousands . to read them as numbers; use --category balance to leave them"
+    ),
+    "money.csv": (
+        "warning: column 'balance' ($1,971): numbers in a form that is not recognized, read as categories; "
+        "use --thousands , --units balance to read them as numbers; use --category balance to leave them"
+    ),
+    "units.csv": (
+        "warning: columns 'weight' (39.4 kg), 'rate' (11%): numbers in a form that is not recognized, read as"
+        " categories; use --units weight,rate to read them as numbers; use --category weight to leave them"
+    ),
+    "title.csv": (
+        "error: title.csv: the first line has 2 cells, and the rows have 3 cells; delete what is above the "
+        "header, or name the first column, if it has row names as R writes them (see confidently train "
+        "--help)"
+    ),
+    "workbook.xlsx": (
+        "error: workbook.xlsx is an Excel workbook, expected text; export it as CSV, or name its format with --format"
+    ),
+    "postgres.tsv": (
+        "error: postgres.tsv has no column 'label' of labels; name it with --label; there are 26, Delft, "
+        "1971.2, f (if this is a row and not a header, name the columns with --columns, or read a label, a "
+        "tab and text with --format text)"
+    ),
+    "mysql.tsv": (
+        "warning: column 'age' (NULL): among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are "
+        "missing values, as empty cells are; use --category age to read every value as a category"
+    ),
+    "app.sqlite": (
+        "error: app.sqlite is an SQLite database, expected text; export it as CSV, or name its format with --format"
+    ),
+    "export.parquet": (
+        "warning: no column is called 'label': labels are read from column 'target'; use --label for another"
+    ),
+    "r_write_csv.csv": (
+        "warning: a column without a name, as pandas and R write row names, is left out; name it in the "
+        "header to read it"
+    ),
+    "r_write_table.tsv": (
+        "error: r_write_table.tsv: the first line has 3 cells, and the rows have 4 cells; delete what is "
+        "above the header, or name the first column, if it has row names as R writes them (see confidently "
+        "train --help)"
+    ),
+    "pandas.csv": (
+        "warning: a column without a name, as pandas and R write row names, is left out; name it in the "
+        "header to read it"
+    ),
+    "weka.arff": (
+        "error: weka.arff, line 1, column 3: feature 'comment' is not index:value (labels of a row are "
+        "separated by commas, without spaces); of ARFF, keep the rows below @data, and read them with "
+        "--format csv --columns NAMES"
+    ),
+    "spss.csv": (
+        "warning: column 'q1' is 99 in 18 % of the first rows, far from its other numbers; if it means "
+        "missing, leave these cells empty, or use --category q1"
+    ),
+    "adult.data": (
+        "error: adult.data, line 1, column 4: label '' has an empty label between commas; the file is read as"
+        " svmlight, because its name shows no format: name another with --format"
+    ),
+    "wine.csv": (
+        "error: wine.csv has no column 'label' of labels; name it with --label; there are 1, 26, 1971.2 (if "
+        "this is a row and not a header, name the columns with --columns)"
+    ),
+    "google_forms.csv": (
+        "error: google_forms.csv has no column 'label' of labels; name it with --label; there are Timestamp, "
+        "How old are you, in years? (an estimate will do), Where do you live?, Would you, all in all, come "
+        "again? (if this is a row and not a header, name the columns with --columns)"
+    ),
+    "notes.csv": (
+        "warning: column 'note' has 322 different long values in the first 600 rows, each read as a category;"
+        " use --text note to read their words, or --drop note to leave the column out"
+    ),
+    "dates_iso.csv": (
+        "warning: column 'joined': dates and times, read as the features joined.time, joined.hour and "
+        "joined.weekday; use --category joined to read every value as a category"
+    ),
+    "dates_us.csv": (
+        "warning: column 'joined' (11/13/2024): dates in a form that is not recognized, read as categories; "
+        "use --date-format '%m/%d/%Y' to read them as dates; use --category joined to leave them"
+    ),
+    "dates_eu.csv": (
+        "warning: column 'joined' (13.11.2024): dates in a form that is not recognized, read as categories; "
+        "use --date-format '%d.%m.%Y' to read them as dates; use --category joined to leave them"
+    ),
+    "access.log": (
+        "error: access.log, line 1, column 11: feature '-' is not index:value (labels of a row are separated "
+        "by commas, without spaces); the file is read as svmlight, because its name shows no format: name "
+        "another with --format"
+    ),
+    "logfmt.log": (
+        "error: logfmt.log, line 1, column 12: feature 'age=26' is not index:value (labels of a row are "
+        "separated by commas, without spaces); the file is read as svmlight, because its name shows no "
+        "format: name another with --format"
+    ),
+    "array.json": (
+        "error: array.json, line 1, column 1: a list begins here; JSON lines have one object per line, "
+        "without commas between them; convert it (jq -c .[])"
+    ),
+    "comments.csv": (
+        "error: comments.csv: the first line has 1 cell, and the rows have 3 cells; delete what is above the "
+        "header (see confidently train --help)"
+    ),
+    "ragged.csv": ("error: ragged.csv, line 15: the row has 2 cells, expected 3"),
+    "twice.csv": ("error: twice.csv has 2 columns called 'age'; rename or drop them"),
+    "ids.csv": (
+        "warning: column 'id' has a different integer in each of the first 600 rows; if it is an id, leave it"
+        " out with --drop"
+    ),
+    "first.csv.gz": (
+        "warning: no column is called 'label': labels are read from column 'Class'; use --label for another"
+    ),
+    "houses.csv": ("warning: no column is called 'label': labels are read from column 'y'; use --label for another"),
+}  # of training without options
+
+
+class File(NamedTuple):
+    """A file, and what training should make of it.
+
+    Attributes
+    ----------
+    make : callable
+        Returns its bytes.
+    label : str, optional
+        The column of labels; ``None``: the format has no columns.
+    types : dict
+        The type of each column of features, as ``look`` names it.
+    options : tuple of str
+        The options that a message names, without which the file is not read as meant.
+    message : str
+        The line of that message, or of what is assumed.
+    regression : bool
+        Whether labels are numbers.
+    refused : bool
+        Whether no option helps: the message says what to do with the file.
+    """
+
+    make: Callable[[], bytes]
+    label: str | None
+    types: dict[str, str]
+    options: tuple[str, ...]
+    message: str
+    regression: bool
+    refused: bool
+
+
+def file(name, label="label", types=None, options=(), regression=False, refused=False):
+    """Register the function that makes a file."""
+
+    def register(make):
+        FILES[name] = File(make, label, types or {}, tuple(options), MESSAGES.get(name, ""), regression, refused)
+        return make
+
+    return register
+
+
+def people():
+    """Return rows of which age, town and balance tell whether someone left, and what they paid."""
+    random, found = Random(1), []
+    for k in range(N):
+        age, town, balance = random.randint(18, 80), random.choice(TOWNS), random.gauss(2000, 800)
+        score = (age - 49) / 12 + (1.5 if town in TOWNS[:2] else -1.5) + (balance - 2000) / 1000
+        found.append({
+            "id": 10_000 + k, "age": age, "town": town, "balance": round(abs(balance) + 1, 2),
+            "member": random.random() < 0.5, "month": random.randint(1, 12), "day": random.randint(1, 28),
+            "left": random.gauss(score, 0.3) > 0, "paid": round(100 + 20 * score + random.gauss(0, 5), 2),
+        })  # fmt: skip
+    return found
+
+
+def yes(one):
+    return "yes" if one["left"] else "no"
+
+
+def date(one):
+    return f"2024-{one['month']:02d}-{one['day']:02d}"
+
+
+def text(rows, header=(), encoding="utf-8", end="\r\n", **how):
+    """Return CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator=end, **how)
+    writer.writerows([header] if header else [])
+    writer.writerows(rows)
+    return out.getvalue().encode(encoding)
+
+
+def german(number):
+    """Return a number as 1.234,56."""
+    return f"{number:,.2f}".translate({ord(","): ".", ord("."): ","})
+
+
+BASIC = {"age": AGE, "town": TOWN}
+
+
+# --- spreadsheets ----------------------------------------------------------------------------------------------------
+
+
+@file("excel.csv", types=BASIC | {"balance": "number"})
+def _():
+    """Excel's "CSV UTF-8": a byte order mark and carriage returns; empty lines at the end."""
+    rows = [(one["age"], one["town"], one["balance"], yes(one)) for one in people()]
+    return b"\xef\xbb\xbf" + text(rows, ("age", "town", "balance", "label")) + b"\r\n\r\n"
+
+
+@file("excel_utf16.csv", types=BASIC)
+def _():
+    """Excel's "Unicode text" under another name: UTF-16, tabs."""
+    rows = [(one["age"], one["town"], yes(one)) for one in people()]
+    return text(rows, ("age", "town", "label"), "utf-16", delimiter="\t")
+
+
+@file("excel_unicode.txt", types=BASIC, options=("--format", "tsv"))
+def _():
+    """Excel's "Unicode text": UTF-16, tabs, and a suffix of plain text."""
+    rows = [(one["age"], one["town"], yes(one)) for one in people()]
+    return text(rows, ("age", "town", "label"), "utf-16", delimiter="\t")
+
+
+@file("excel_german.csv", types=BASIC | {"balance": "number"},
+      options=("--encoding", "cp1252", "--decimal", ","))  # fmt: skip
+def _():
+    """CSV of a German Windows: semicolons, decimal commas, cp1252."""
+    rows = [(one["age"], one["town"], f"{one['balance']:.2f}".replace(".", ","), yes(one)) for one in people()]
+    return text(rows, ("age", "town", "balance", "label"), "cp1252", delimiter=";")
+
+
+@file("excel_sep.csv", types=BASIC)
+def _():
+    """A first line that tells Excel the delimiter."""
+    rows = [(one["age"], one["town"], yes(one)) for one in people()]
+    return b"sep=;\r\n" + text(rows, ("age", "town", "label"), delimiter=";")
+
+
+@file("thousands.csv", types=BASIC | {"balance": "number"},
+      options=("--decimal", ",", "--thousands", "."))  # fmt: skip
+def _():
+    """1.234,56."""
+    rows = [(one["age"], one["town"], german(one["balance"]), yes(one)) for one in people()]
+    return text(rows, ("age", "town", "balance", "label"), delimiter=";")
+
+
+@file("money.csv", types=BASIC | {"balance": "number"}, options=("--units", "balance", "--thousands", ","))  # fmt: skip
+def _():
+    """$1,234."""
+    rows = [(one["age"], one["town"], f"${one['balance']:,.0f}", yes(one)) for one in people()]
+    return text(rows, ("age", "town", "balance", "label"))
+
+
+@file("units.csv", types=BASIC | {"weight": "number", "rate": "number"}, options=("--units", "weight,rate"))
+def _():
+    """12 kg, 45 %."""
+    rows = [
+        (one["age"], one["town"], f"{one['balance'] / 50:.1f} kg", f"{one['month']}%", yes(one)) for one in people()
+    ]
+    return text(rows, ("age", "town", "weight", "rate", "label"))
+
+
+@file("title.csv", refused=True, types=BASIC)
+def _():
+    """A title and an empty line above the header."""
+    rows = [(one["age"], one["town"], yes(one)) for one in people()]
+    return b"Customers, all regions\n\n" + text(rows, ("age", "town", "label"), end="\n")
+
+
+@file("workbook.xlsx", refused=True)
+def _():
+    """A workbook."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    return out.getvalue()
+
+
+# --- databases -------------------------------------------------------------------------------------------------------
+
+
+@file("postgres.tsv", types=BASIC | {"balance": "number"},
+      options=("--columns", "age,town,balance,label"))  # fmt: skip
+def _():
+    r"""PostgreSQL's COPY: no header, \N for NULL."""
+    rows = [
+        (one["age"] if one["month"] > 1 else r"\N", one["town"], one["balance"], "t" if one["left"] else "f")
+        for one in people()
+    ]
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+
+
+@file("mysql.tsv", types=BASIC)
+def _():
+    """mysql --batch: a header, NULL in words."""
+    rows = [("age", "town", "label")]
+    rows += [(one["age"] if one["month"] > 1 else "NULL", one["town"], int(one["left"])) for one in people()]
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows).encode()
+
+
+@file("app.sqlite", refused=True)
+def _():
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table people (age, label)")
+    return connection.serialize()
+
+
+@file("pipes.csv", types=BASIC)
+def _():
+    """Vertical bars."""
+    rows = [(one["age"], one["town"], yes(one)) for one in people()]
+    return text(rows, ("age", "town", "label"), delimiter="|")
+
+
+@file("export.parquet", label="target", types=BASIC | {"joined": "date", "member": "boolean"})
+def _():
+    import datetime
+
+    table = pa.table({
+        "age": [one["age"] for one in people()], "town": [one["town"] for one in people()],
+        "joined": [datetime.date(2024, one["month"], one["day"]) for one in people()],
+        "member": [one["member"] for one in people()], "target": [yes(one) for one in people()],
+    })  # fmt: skip
+    out = io.BytesIO()
+    pq.write_table(table, out)
+    return out.getvalue()
+
+
+# --- tools of statistics ---------------------------------------------------------------------------------------------
+
+
+@file("r_write_csv.csv", types=BASIC, label="y")
+def _():
+    """R's write.csv: quoted words, row names under an empty header."""
+    lines = ['"","age","town","y"']
+    lines += [f'"{k}",{one["age"]},"{one["town"]}","{yes(one)}"' for k, one in enumerate(people(), 1)]
+    return "\n".join(lines).encode() + b"\n"
+
+
+@file("r_write_table.tsv", refused=True, types=BASIC)
+def _():
+    """R's write.table(sep="\\t"): quoted words, a header without the column of row names."""
+    lines = ['"age"\t"town"\t"label"']
+    lines += [f'"{k}"\t{one["age"]}\t"{one["town"]}"\t"{yes(one)}"' for k, one in enumerate(people(), 1)]
+    return "\n".join(lines).encode() + b"\n"
+
+
+@file("pandas.csv", label="target", types=BASIC | {"balance": "number"})
+def _():
+    """pandas' to_csv: the index without a name."""
+    rows = [(k, one["age"], one["town"], one["balance"], int(one["left"])) for k, one in enumerate(people())]
+    return text(rows, ("", "age", "town", "balance", "target"), end="\n")
+
+
+@file("weka.arff", label=None, refused=True)
+def _():
+    lines = ["% comment", "@RELATION people", "", "@ATTRIBUTE age NUMERIC", f"@ATTRIBUTE town {{{','.join(TOWNS)}}}"]
+    lines += ["@ATTRIBUTE class {yes,no}", "", "@DATA"]
+    lines += [f"{one['age']},{one['town']},{yes(one)}" for one in people()]
+    return "\n".join(lines).encode() + b"\n"
+
+
+@file(
+    "spss.csv", label="class", types={"q1": "category", "q2": "category", "age": AGE}, options=("--category", "q1,q2")
+)
+def _():
+    """A survey with answers from 1 to 5, and 99 and -9 for those missing."""
+    random = Random(2)
+    rows = [
+        (random.choice((1, 2, 3, 4, 5, 99)), round(one["balance"] / 800) if one["month"] > 1 else -9, one["age"],
+         1 + one["left"])
+        for one in people()
+    ]  # fmt: skip
+    return text(rows, ("q1", "q2", "age", "class"))
+
+
+@file("adult.data", types=BASIC, options=("--format", "csv", "--columns", "age,town,label"))  # fmt: skip
+def _():
+    """A file of the UCI repository: no header, spaces after commas, ? for missing."""
+    rows = [(one["age"] if one["month"] > 1 else "?", one["town"], ">50K" if one["left"] else "<=50K")
+            for one in people()]  # fmt: skip
+    return "".join(", ".join(map(str, row)) + "\n" for row in rows).encode()
+
+
+@file("wine.csv", types={"age": AGE, "balance": "number"}, options=("--columns", "label,age,balance"))
+def _():
+    """No header, the label first, all numbers."""
+    rows = [(1 + one["left"], one["age"], one["balance"]) for one in people()]
+    return text(rows, end="\n")
+
+
+# --- surveys and forms -----------------------------------------------------------------------------------------------
+
+QUESTION = "How old are you, in years?\n(an estimate will do)"
+LAST = "Would you, all in all, come again?"
+
+
+@file("google_forms.csv", label=LAST, types={"Timestamp": "category", QUESTION: AGE, "Where do you live?": TOWN},
+      options=("--label", LAST))  # fmt: skip
+def _():
+    """Questions as headers, with commas and line breaks."""
+    rows = [
+        (f"{date(one).replace('-', '/')} 10:{one['age'] % 60:02d}:00 AM GMT+1", one["age"], one["town"], yes(one))
+        for one in people()
+    ]
+    return text(rows, ("Timestamp", QUESTION, "Where do you live?", LAST), quoting=csv.QUOTE_ALL)
+
+
+@file("booleans.csv", types=BASIC | {"member": "category", "late": "category"})
+def _():
+    rows = [
+        (one["age"], one["town"], "Yes" if one["member"] else "No", str(one["day"] > 9).upper(), yes(one))
+        for one in people()
+    ]
+    return text(rows, ("age", "town", "member", "late", "label"))
+
+
+@file("notes.csv", types=BASIC | {"note": "text"}, options=("--text", "note"))
+def _():
+    """Text with quotes and line breaks."""
+    random, words = Random(3), ("broken", "late", "fine", "kind", "never", "again")
+    rows = []
+    for one in people():
+        note = f'Dear team,\nit was "{random.choice(words)}", {random.choice(words)} and {random.choice(words)}.\n'
+        rows.append((one["age"], one["town"], note + ("Goodbye" if one["left"] else "See you"), yes(one)))
+    return text(rows, ("age", "town", "note", "label"))
+
+
+# --- dates -----------------------------------------------------------------------------------------------------------
+
+
+@file("dates_iso.csv", types=BASIC | {"joined": "date"})
+def _():
+    rows = [(one["age"], one["town"], date(one), yes(one)) for one in people()]
+    return text(rows, ("age", "town", "joined", "label"))
+
+
+@file("dates_us.csv", types=BASIC | {"joined": "date"}, options=("--date-format", "%m/%d/%Y"))
+def _():
+    rows = [(one["age"], one["town"], f"{one['month']}/{one['day']}/2024", yes(one)) for one in people()]
+    return text(rows, ("age", "town", "joined", "label"))
+
+
+@file("dates_eu.csv", types=BASIC | {"joined": "date"}, options=("--date-format", "%d.%m.%Y"))
+def _():
+    rows = [(one["age"], one["town"], f"{one['day']:02d}.{one['month']:02d}.2024", yes(one)) for one in people()]
+    return text(rows, ("age", "town", "joined", "label"))
+
+
+# --- logs and lines --------------------------------------------------------------------------------------------------
+
+
+@file("access.log", label=None, refused=True)
+def _():
+    """The combined format of web servers."""
+    return "".join(
+        f'10.0.0.{one["day"]} - - [{one["day"]:02d}/Oct/2024:13:55:36 +0000] "GET /{one["town"]} HTTP/1.1" 200 '
+        f'{one["age"]} "-" "Mozilla/5.0"\n'
+        for one in people()
+    ).encode()
+
+
+@file("logfmt.log", label=None, refused=True)
+def _():
+    return "".join(f"level=info age={one['age']} town={one['town']} label={yes(one)}\n" for one in people()).encode()
+
+
+def objects():
+    return [{"age": one["age"], "place": {"town": one["town"]}, "label": yes(one)} for one in people()]
+
+
+@file("events.jsonl", types={"age": AGE, "place.town": TOWN})
+def _():
+    return "".join(json.dumps(one) + "\n" for one in objects()).encode()
+
+
+@file("array.json", refused=True, types={"age": AGE, "place.town": TOWN})
+def _():
+    """The answer of an API: one array."""
+    return json.dumps(objects(), indent=2).encode()
+
+
+@file("rows.libsvm", label=None)
+def _():
+    return "".join(
+        f"{1 if one['left'] else -1} 1:{one['age'] / 80} {2 + TOWNS.index(one['town'])}:1 6:{one['balance'] / 4000}\n"
+        for one in people()
+    ).encode()
+
+
+@file("ads.vw", label=None)
+def _():
+    return "".join(f"{1 if one['left'] else -1} |p age:{one['age'] / 80} {one['town']}\n" for one in people()).encode()
+
+
+# --- broken and odd tables -------------------------------------------------------------------------------------------
+
+
+@file("comments.csv", refused=True, types=BASIC)
+def _():
+    """Comments above the header."""
+    rows = [(one["age"], one["town"], yes(one)) for one in people()]
+    return b"# exported 2024-01-31\n# by hand\n" + text(rows, ("age", "town", "label"), end="\n")
+
+
+@file("ragged.csv", options=("--on-error", "skip"))
+def _():
+    """Some rows lack their last cells."""
+    rows = [(one["age"], one["town"], yes(one))[: 2 if one["day"] == 7 else 3] for one in people()]
+    return text(rows, ("age", "town", "label"))
+
+
+@file("twice.csv", types={"town": TOWN}, options=("--drop", "age"))
+def _():
+    """Two columns of one name."""
+    rows = [(one["age"], one["town"], one["month"], yes(one)) for one in people()]
+    return text(rows, ("age", "town", "age", "label"))
+
+
+@file("ids.csv", types=BASIC | {"source": "category"}, options=("--drop", "id"))
+def _():
+    """A number of each row, and a column of one value."""
+    rows = [(one["id"], one["age"], one["town"], "crm", yes(one)) for one in people()]
+    return text(rows, ("id", "age", "town", "source", "label"))
+
+
+@file("first.csv.gz", label="Class", types=BASIC)
+def _():
+    """Compressed; the label comes first, under another name."""
+    rows = [(yes(one), one["age"], one["town"]) for one in people()]
+    return gzip.compress(text(rows, ("Class", "age", "town"), end="\n"), mtime=0)
+
+
+@file("houses.csv", label="y", types=BASIC | {"balance": "number"}, regression=True)
+def _():
+    """Numbers to predict."""
+    rows = [(one["age"], one["town"], one["balance"], one["paid"]) for one in people()]
+    return text(rows, ("age", "town", "balance", "y"))
