@@ -27,8 +27,9 @@ MIN_DATES = 10  # different ones, in the first rows
 MAX_CELLS, MIN_FORM_FRACTION = 100, 0.9  # of a column, and of those that are numbers of one form
 MIN_ID_ROWS = 200  # fewer may have a class each
 MAX_LABEL_FRACTION = 0.5  # of the rows
-MIN_SORTED_ROWS = 1000  # fewer may be in any order
+MIN_SORTED_ROWS = 1000  # fewer are sorted only if each label has one block of rows
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
+MIN_CHANGES_OF_FEW, MAX_BLOCKS = 10, 0.5  # the same of few rows, and blocks as a fraction of it
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
 MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null", "\\n")  # as in core/data/missing.hpp, but for "none"
 SHUFFLE_ROWS = "shuffle the rows"
@@ -126,12 +127,17 @@ def warn_if_unknown(batch: Batch, known: int) -> None:
         )
 
 
-def warn_of_order(order: _core.LabelOrder, remedy: str) -> None:
-    """Warn if there are many rows, and their label hardly ever changes."""
-    if order.rows < MIN_SORTED_ROWS:
+def warn_of_order(order: _core.LabelOrder, remedy: str, is_part: bool = False) -> None:
+    """Warn if the label hardly ever changes; few rows that are a part of others may be of one label."""
+    if not order.rows or (is_part and order.rows < MIN_SORTED_ROWS):
         return
     expected = order.rows * (1.0 - sum((count / order.rows) ** 2 for count in order.counts.tolist()))
-    if expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected:
+    if order.rows < MIN_SORTED_ROWS:
+        labels = np.count_nonzero(order.counts)
+        is_sorted = expected >= MIN_CHANGES_OF_FEW and order.changes < min(labels, MAX_BLOCKS * expected)
+    else:
+        is_sorted = expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected
+    if is_sorted:
         times = "once" if order.changes == 1 else f"{order.changes:,} times"
         warn(
             f"rows are sorted by label, which changes {times} in {order.rows:,} rows, compared with about "
@@ -139,11 +145,11 @@ def warn_of_order(order: _core.LabelOrder, remedy: str) -> None:
         )
 
 
-def warn_if_labels_sorted(labels: np.ndarray) -> None:
-    """Warn if rows with these label numbers are sorted by class."""
+def warn_if_labels_sorted(labels: np.ndarray, is_part: bool) -> None:
+    """Warn if rows with these label numbers are sorted by class; a part of all rows only if there are many."""
     order = _core.LabelOrder()
     order.add(labels)
-    warn_of_order(order, SHUFFLE_ROWS)
+    warn_of_order(order, SHUFFLE_ROWS, is_part)
 
 
 def warn_if_sorted(batches: Iterable[Batch], remedy: str = SHUFFLE_ROWS) -> Iterator[Batch]:

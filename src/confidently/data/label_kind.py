@@ -19,7 +19,7 @@ from .sources.source import peeked, size_of
 from .stream import open_stream
 from .warning import DataWarning
 
-ROWS_TO_INFER = 1000
+ROWS_TO_INFER, MIN_ROWS = 1000, 30
 CHUNK_BYTES = 1 << 16  # as few rows as show it
 
 
@@ -32,17 +32,25 @@ class LabelKind(NamedTuple):
         The first label that is not an integer, if all are numbers.
     integers : int
         How many different integers there are, if all labels are integers.
+    rows : int
+        How many rows were looked at.
     """
 
     fraction: float | None = None
     integers: int = 0
+    rows: int = 0
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether no learner of classes could learn them: they have fractions, or most rows an integer of their own."""
+        return self.fraction is not None or (self.rows >= MIN_ROWS and self.integers > self.rows / 2)
 
 
 def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
     """Return what the labels of the first 1,000 rows of the first file are.
 
     A class is an integer or a string, so numbers that are not integers can only be targets of a regression. A file of
-    integers may hold classes or counts; the labels do not show which.
+    integers may hold classes or counts; only if most rows have one of their own, it shows which.
     """
     path = paths[0]
     if is_cache(path):
@@ -91,4 +99,4 @@ def _kind_of(batches: Iterable[Batch]) -> LabelKind:
         integers.update(numbers)
         if (rows := rows + len(batch)) >= ROWS_TO_INFER:
             break
-    return LabelKind(integers=len(integers))
+    return LabelKind(integers=len(integers), rows=min(rows, ROWS_TO_INFER))

@@ -148,9 +148,9 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         if "_class_order" not in vars(self) or names is not self._class_order.by_number:
             self._class_order = ClassOrder(names)
 
-    def _advise(self, labels: Labels) -> None:
+    def _advise(self, labels: Labels, partial: bool) -> None:
         if not labels.multilabel:
-            warn_if_labels_sorted(labels.numbers)
+            warn_if_labels_sorted(labels.numbers, partial)
 
     # --- training on files ---------------------------------------------------------------------------------------
 

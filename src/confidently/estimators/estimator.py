@@ -70,7 +70,7 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
             shuffle = bool(self.shuffle) and not partial
             if not shuffle:
-                self._advise(labels)
+                self._advise(labels, partial)
             try:
                 self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:

@@ -79,7 +79,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     def _keep_classes(self, names: Any) -> None:
         """Keep what the numbers mean that were learned."""
 
-    def _advise(self, labels: Labels) -> None:
+    def _advise(self, labels: Labels, partial: bool) -> None:
         """Warn of labels in an order that is perhaps not meant."""
 
     def _first_table(self, labels: Labels, names: list[Any]) -> ClassTable:
@@ -299,7 +299,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         shape = n, max((batch.n_columns for batch in batches), default=0)
         passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
         if not shuffle:
-            self._advise(labels)
+            self._advise(labels, partial)
         self._run(learning, batches, labels, passes, shuffle)
         if not partial:
             self.learner_.settle(shuffled=shuffle)

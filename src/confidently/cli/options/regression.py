@@ -80,10 +80,15 @@ def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bo
     if found.fraction is not None:
         shown = f", such as {found.fraction:g}," if found.fraction == found.fraction else ""
         report.note("task", f"labels are numbers{shown} so the model predicts numbers (--regression)", regression=True)
+    elif found.are_numbers:
+        report.note(
+            "task", f"labels are {found.integers:,} different integers in {found.rows:,} rows, so the model predicts "
+            "numbers (--regression); use --classification if they are classes", regression=True,
+        )  # fmt: skip
     elif found.integers > MANY_INTEGERS:
         text = (
             f"labels are {found.integers:,} different integers in the first {ROWS_TO_INFER:,} rows, read as classes; "
             "use --regression to predict numbers, or --classification if they are classes"
         )
         warn(text)
-    return found.fraction is not None
+    return found.are_numbers
