@@ -28,7 +28,7 @@ from confidently.rules.rule import Rule
 SETTINGS = {setting.name: setting for setting in fields(Settings)}
 BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
 OF_PRODUCTS_AND_KERNELS = {"rows_per_product", "kernel", "kernel_params", "budget"}  # not for streams of single rows
-ESTIMATOR_OWN = {*saved_training(OnlineClassifier()), "multiclass", "calibration", "device", "view"}
+ESTIMATOR_OWN = {*saved_training(OnlineClassifier()), "multiclass", "calibration", "device", "view", "coverage_by"}
 RIVER_OWN = {"multiclass", "calibration", "view", "hash_bits"}
 OUTSIDE = [  # a value outside the range of each setting that has one
     (name, value)
@@ -81,7 +81,7 @@ def test_the_estimator_has_all_settings() -> None:
 
 def test_the_regressor_has_all_settings_but_a_lower_bound_of_variances() -> None:
     found, of_classes = parameters_of(OnlineRegressor), parameters_of(OnlineClassifier)
-    own = ESTIMATOR_OWN - {"multiclass", "class_weight"}
+    own = ESTIMATOR_OWN - {"multiclass", "class_weight", "coverage_by"}
     assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - {"min_variance"}) | own
     for name in found.keys() - {"rule", "covariance", "view"}:
         assert found[name] == of_classes[name], name

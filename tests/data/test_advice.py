@@ -189,7 +189,7 @@ def test_rows_sorted_by_label(tmp_path, command):
     assert "sorted" not in here(command, file, *options).stderr
 
 
-@pytest.mark.parametrize(("ones", "zeros"), [(3000, 0), (3000, 40), (400, 400)])
+@pytest.mark.parametrize(("ones", "zeros"), [(3000, 0), (3000, 40), (9, 9)])
 def test_too_little_to_call_it_sorted(tmp_path, ones, zeros):
     file = tmp_path / "a.svm"
     file.write_text("1 1:1\n" * ones + "0 1:1\n" * zeros)

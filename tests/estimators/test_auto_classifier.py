@@ -309,6 +309,7 @@ def test_columns_in_any_order_are_sorted(passes):
     np.testing.assert_array_equal(found.predict_proba(unsorted), expected.predict_proba(X))
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 def test_passes_shuffling_and_class_weights():
     X, y = data("iris")
     order = np.argsort(y, kind="stable")

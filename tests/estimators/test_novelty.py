@@ -83,6 +83,7 @@ def test_rows_of_label_sets_are_new_by_their_variances():
     assert np.median(model.novelty(100.0 * X)) < 0.03 < np.median(model.novelty(X))
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
 def test_files_continue_and_merge(estimator, tmp_path):
     X, y = wine()
@@ -98,6 +99,7 @@ def test_files_continue_and_merge(estimator, tmp_path):
         assert ((merged.novelty(X) > 0.0) & (merged.novelty(X) <= 1.0)).all()
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 @pytest.mark.parametrize("estimator", [OnlineClassifier, OnlineRegressor])
 def test_without_a_calibration_nothing_is_known(estimator):
     X, y = wine()
@@ -106,6 +108,7 @@ def test_without_a_calibration_nothing_is_known(estimator):
         model.novelty(X)
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 def test_rows_are_checked():
     X, y = wine()
     model = OnlineClassifier().fit(X, y)

@@ -164,6 +164,7 @@ def test_every_row_is_left_unanswered_until_enough_answers_were_right():
         assert OnlineClassifier(shuffle=True, random_state=0).fit(X, y).abstain(X).all()
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 def test_nothing_is_promised_without_calibration_or_training():
     X, y = load_iris(return_X_y=True)
     model = OnlineClassifier(calibration=None)

@@ -72,6 +72,7 @@ WITHOUT_CALIBRATION = [  # of raw rows, as the exceptions above
 WITH_CALIBRATION = [OnlineClassifier("arow"), OnlineClassifier("gibbs_pa", multiclass="one-vs-rest", average=True)]
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 @sampled(parametrize_with_checks(WITH_CALIBRATION + WITHOUT_CALIBRATION, expected_failed_checks=expected_failures))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

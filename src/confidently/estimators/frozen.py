@@ -133,7 +133,7 @@ class LinearRegressionPredictor(RegressorMixin, FrozenLinear):
     ----------
     form : LinearForm
         The coefficients, of ``confidently.models.linear_form.linear_form``.
-    one_dimensional : bool
+    one_dimensional : bool, default=True
         Whether targets have one dimension.
     feature_names : sequence of str, optional
 
