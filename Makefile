@@ -39,7 +39,7 @@ test-lowest: $(LOWEST)/installed
 
 # The tests, with a copy of the package that marks the raise statements that they reach; one that they do not is an error.
 RAISES := $(VENV)-raises
-NO_PACKAGE := $(addprefix tests/test_,docs.py house.py import_law.py scripts.py settings.py typing.py fuzzers.py)
+NO_PACKAGE := $(addprefix tests/test_,docs.py house.py import_law.py packaging.py scripts.py settings.py typing.py fuzzers.py)
 raises: $(VENV)/installed
 	test -x $(RAISES)/bin/python || $(BIN)/python -m venv --without-pip $(RAISES)
 	$(BIN)/python tests/raises.py install $(RAISES)/lib/python3*/site-packages
@@ -69,7 +69,8 @@ bench: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet vowpalwabbit
 	$(BIN)/python benchmarks/page.py $(if $(PARTS),--only $(PARTS))
 
-# The documentation as a site in build/site. Warnings and broken internal links are errors.
+# The documentation as a site in build/site. Warnings and broken internal links are errors. SITE_URL=https://...: where
+# the site will be.
 docs: $(VENV)/docs
 	rm -rf build/site docs/api/generated docs/notebooks # with pages of earlier names
 	$(BIN)/python -m sphinx -q -n -W --keep-going docs build/site
@@ -127,7 +128,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile
 $(VENV)/built: $(SOURCES)
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "confidently needs Python 3.11 or later; use make PYTHON=python3.x")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(INSTALL) "scikit-build-core>=0.11" "nanobind>=2.9.2" cmake ninja
+	$(INSTALL) "scikit-build-core>=1.0" "nanobind>=2.9.2" cmake ninja
 	$(INSTALL) --no-build-isolation --editable ".[plots]"
 	touch $@
 

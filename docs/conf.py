@@ -1,9 +1,11 @@
 """Configuration of Sphinx for the documentation site: make docs."""
 
+import os
 import shutil
 import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from confidently import REGRESSION_RULES, RULES, VIEWS
 
@@ -20,10 +22,13 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "notfound.extension",
     "sphinx_copybutton",
-    "sphinx_design",
+    "sphinx_sitemap",
+    "sphinxext.opengraph",
     "formulas",
     "docstrings",
+    "pages",
 ]
 exclude_patterns = ["site", "pictures"]
 nitpicky = True
@@ -55,13 +60,30 @@ html_theme = "furo"
 html_title = f"confidently {version}"
 html_static_path = ["site/static"]
 html_favicon = "site/static/favicon.svg"
-html_css_files = ["katex/katex.min.css", "style.css"]
-html_js_files = [("katex/katex.min.js", {"defer": "defer"}), ("formulas.js", {"defer": "defer"})]
+html_css_files = ["style.css"]
+html_js_files = [("scrolling.js", {"defer": "defer"})]
 html_use_index = False
 html_copy_source = False
 html_show_copyright = False
 html_theme_options = {"navigation_with_keys": True}
 html_math_renderer = "formulas"
+
+# Where the site will be, for links that need the whole address: make docs SITE_URL=https://...
+# Otherwise it is where python -m http.server -d build/site has it.
+site_address = os.environ.get("SITE_URL", "http://localhost:8000")
+html_baseurl = ogp_site_url = site_address.rstrip("/") + "/"
+sitemap_url_scheme = "{link}"
+sitemap_excludes = ["404.html", "search.html"]
+notfound_urls_prefix = urlsplit(html_baseurl).path
+notfound_context = {
+    "title": "Page not found",
+    "body": "<h1>Page not found</h1><p>There is no page at this address. See the list of pages, or search them.</p>",
+}
+ogp_site_name = project
+ogp_image = "_static/card.png"
+ogp_image_alt = "Wrong predictions along a stream that changes, of a learner that learns on and of one that does not"
+ogp_social_cards = {"enable": False}
+ogp_custom_meta_tags = ['<meta name="twitter:card" content="summary_large_image">']
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

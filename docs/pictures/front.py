@@ -1,10 +1,12 @@
-"""Draw the picture of the front page, for light and for dark pages: python docs/pictures/front.py.
+"""Draw the pictures of the front page, light and dark, and that of links to the site: python docs/pictures/front.py.
 
 The label says whether a point lies in a disc, and from row CHANGE on whether it lies on one side of a line; a tenth of
 the labels is wrong. AutoClassifier predicts each batch before it learns it. Boosted trees learned the rows before the
 picture begins, and have sets by split conformal prediction.
 """
 
+import io
+import re
 from pathlib import Path
 
 import matplotlib
@@ -13,16 +15,20 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from PIL import Image
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from confidently import AutoClassifier
 
 FOLDER = Path(__file__).parent
+CARD = FOLDER.parent / "site" / "static" / "card.png"
 LOOKS = {
     "light": {"paper": "#ffffff", "ink": "#222222", "faint": "#555555", "ends": ("#3b74b8", "#c9503f")},
     "dark": {"paper": "#131416", "ink": "#eeeeee", "faint": "#bbbbbb", "ends": ("#4a86cf", "#d9604e")},
 }
 ROWS, TRAINED, SHOWN, CHANGE, BATCH, WINDOW, COVERAGE = 10_000, 2_000, 3_000, 6_000, 10, 300, 0.9
+Found = tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]  # what learning and at_rest return
 NAMES = ("AutoClassifier, learning on", "boosted trees, trained before")
 
 
@@ -56,14 +62,12 @@ def at_rest(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return p.argmax(axis=1) != y, p[np.arange(ROWS), y] >= least
 
 
-def panel(ax: Axes, lines: list[np.ndarray], title: str, asked: float | None, look: dict) -> None:
+def panel(ax: Axes, lines: list[np.ndarray], title: str, look: dict) -> None:
     """Draw means of the last rows."""
-    at = np.arange(SHOWN, ROWS + 1, 20)
+    at = np.arange(SHOWN, ROWS + 1, 40)
     for line, color, width in zip(lines, look["ends"], (2.4, 1.6), strict=True):
         sums = np.concatenate([[0], np.cumsum(line)])
         ax.plot(at, 100.0 * (sums[at] - sums[at - WINDOW]) / WINDOW, color=color, linewidth=width)
-    if asked is not None:
-        ax.axhline(100.0 * asked, color=look["faint"], linewidth=0.8, linestyle="--", zorder=0)
     ax.axvline(CHANGE, color=look["faint"], linewidth=0.8, linestyle=":")
     ax.set_title(title, color=look["ink"], fontsize=12, loc="left")
     ax.set_facecolor(look["paper"])
@@ -76,22 +80,53 @@ def panel(ax: Axes, lines: list[np.ndarray], title: str, asked: float | None, lo
     ax.spines[["left", "bottom"]].set_color(look["faint"])
 
 
-def draw(name: str, found: tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]) -> None:
-    look, (wrong, covered) = LOOKS[name], zip(*found, strict=True)
-    plt.rcParams["svg.hashsalt"] = name  # the same file each time
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.4), layout="constrained", facecolor=look["paper"])
-    panel(left, list(wrong), "wrong predictions", None, look)
-    panel(right, list(covered), "90 % sets with the true class", COVERAGE, look)
-    left.set_ylim(0, 60)
-    right.set_ylim(40, 100)
-    left.text(CHANGE - 80, 57, "the rule behind the\nlabels changes", color=look["faint"], ha="right", va="top")
+def errors(ax: Axes, found: Found, look: dict) -> None:
+    """Draw how many predictions are wrong."""
+    panel(ax, [wrong for wrong, _ in found], "wrong predictions", look)
+    ax.set_ylim(0, 60)
+    ax.text(CHANGE - 80, 57, "the rule behind the\nlabels changes", color=look["faint"], ha="right", va="top")
     for at, label, color in zip((20, 36), NAMES, look["ends"], strict=True):
-        left.text(CHANGE + 700, at, label, color=color, va="bottom", fontweight="bold")
-    figure.savefig(FOLDER / f"front-{name}.svg", facecolor=look["paper"], metadata={"Date": None})
+        ax.text(CHANGE + 700, at, label, color=color, va="bottom", fontweight="bold")
+
+
+def sets(ax: Axes, found: Found, look: dict) -> None:
+    """Draw how many sets have the true class."""
+    panel(ax, [covered for _, covered in found], "90 % sets with the true class", look)
+    ax.set_ylim(40, 100)
+    ax.axhline(100.0 * COVERAGE, color=look["faint"], linewidth=0.8, linestyle="--", zorder=0)
+
+
+def save_small(figure: Figure, file: Path) -> None:
+    """Save a figure as SVG, with texts as such and numbers of one decimal."""
+    text = io.StringIO()
+    figure.savefig(text, format="svg", facecolor=figure.get_facecolor(), metadata={"Date": None})
+    short = re.sub(r"-?\d+\.\d\d+", lambda number: f"{float(number[0]):.1f}", text.getvalue())
+    file.write_text(short.replace(".0 ", " "), encoding="utf-8")
+
+
+def draw_card(found: Found) -> None:
+    """Draw the picture that other sites show with a link, of 1200 by 630 pixels."""
+    look = LOOKS["light"]
+    figure = plt.figure(figsize=(10, 5.25), layout="constrained", facecolor=look["paper"])
+    figure.get_layout_engine().set(rect=(0.02, 0.02, 0.96, 0.7))
+    figure.text(0.035, 0.87, "confidently", color=look["ink"], fontsize=32, fontweight="bold")
+    line = "learns from a stream in one pass, and says when not to trust it"
+    figure.text(0.036, 0.78, line, color=look["faint"], fontsize=17)
+    for ax, draw in zip(figure.subplots(1, 2), (errors, sets), strict=True):
+        draw(ax, found, look)
+    pixels = io.BytesIO()
+    figure.savefig(pixels, dpi=120, facecolor=look["paper"])
+    Image.open(pixels).convert("RGB").quantize(64).save(CARD, optimize=True)
 
 
 if __name__ == "__main__":
+    plt.rcParams.update({"svg.fonttype": "none", "path.simplify_threshold": 0.5})
     X, y = stream()
     found = learning(X, y), at_rest(X, y)
-    for name in LOOKS:
-        draw(name, found)
+    for name, look in LOOKS.items():
+        plt.rcParams["svg.hashsalt"] = name  # the same file each time
+        for draw in (errors, sets):
+            figure, ax = plt.subplots(figsize=(5, 3.4), layout="constrained", facecolor=look["paper"])
+            draw(ax, found, look)
+            save_small(figure, FOLDER / f"front-{draw.__name__}-{name}.svg")
+    draw_card(found)

@@ -54,7 +54,7 @@ def draw(name: str) -> None:
     figure.get_layout_engine().set(h_pad=0.12)
     for ax, seen in zip(axes, SEEN, strict=True):
         panel(ax, X[:seen], y[:seen], look)
-    figure.savefig(FOLDER / f"gaussian-{name}.png", dpi=120, facecolor=look["paper"])
+    figure.savefig(FOLDER / f"gaussian-{name}.webp", dpi=120, facecolor=look["paper"], pil_kwargs={"quality": 85})
 
 
 if __name__ == "__main__":

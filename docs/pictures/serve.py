@@ -3,6 +3,7 @@
 It needs Playwright and Chromium. A server runs for as long as the pictures take.
 """
 
+import io
 import json
 import random
 import re
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 FOLDER = Path(__file__).parent
@@ -82,13 +84,14 @@ def post_lines(client: httpx.Client, path: str, rows: list[dict[str, object]]) -
 def shoot(browser: Browser, address: str, theme: str, width: int, folder: Path, views: tuple[str, ...]) -> None:
     """Take the pictures of one theme."""
     context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme="dark" if theme == "dark" else "light"
+        viewport={"width": width, "height": 620}, color_scheme="dark" if theme == "dark" else "light"
     )
     page = context.new_page()
     page.set_default_timeout(60_000)
     for view in views:
         prepare(page, address, view)
-        page.screenshot(path=folder / f"serve-{view}-{theme}.png", full_page=view != "label")
+        picture = Image.open(io.BytesIO(page.screenshot(full_page=view != "label")))
+        picture.convert("RGB").save(folder / f"serve-{view}-{theme}.webp", lossless=True, method=6)
     context.close()
 
 

@@ -1,30 +1,37 @@
-"""Check what the built site in FOLDER shows: contrast of code, ways on from every page, pictures in words."""
+"""Check the built site in FOLDER: contrast of code, ways on from every page, texts for what is not read, weight."""
 
 import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import urlsplit
 
 CONTRAST = 4.5  # of text that is not large: WCAG 2.2, 1.4.3
 RULE = re.compile(r"^(.*?\.highlight[^{]*)\{([^}]*)\}", re.MULTILINE)
 COLOR = re.compile(r"(?<![-\w])(color|background|background-color): *(#[0-9a-fA-F]{3,6})")
 INVISIBLE = (".w ", ".ws", ".hll", "linenos", ".esc")  # white space, and what no page has
-ENDS = {"index.html", "search.html", "genindex.html", "py-modindex.html"}
+ENDS = {"index.html", "search.html", "404.html"}
+WEIGHT = 300_000  # bytes of the front page and what a browser loads with it: its pictures in one color
 
 
 class Page(HTMLParser):
-    """Whether a page has links to others in order, and its pictures without a text."""
+    """Whether a page has links to others in order and a description, its files, and its pictures without a text."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
-        self.linked, self.wordless = False, []
+        self.linked, self.described, self.wordless = False, False, []
+        self.files: set[str] = set()
         self.feed(file.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         values = dict(attributes)
         self.linked |= tag == "a" and bool({"next-page", "prev-page"} & set((values.get("class") or "").split()))
+        self.described |= values.get("name") == "description" and bool(values.get("content"))
         if tag == "img" and not values.get("alt"):
             self.wordless.append(values.get("src"))
+        other = "only-dark" in (values.get("class") or "")
+        if (tag in ("img", "script") and not other) or (values.get("rel") or "").endswith(("stylesheet", "icon")):
+            self.files.add(urlsplit(values.get("src") or values.get("href") or "").path)
 
 
 def luminance(color: str) -> float:
@@ -66,8 +73,13 @@ def main(folder: Path) -> int:
         page = Page(file)
         if name not in ENDS and not page.linked:
             problems.append(f"{name}: no link to the previous or next page")
+        if not page.described:
+            problems.append(f"{name}: no description")
         problems += [f"{name}: {source} has no text" for source in page.wordless]
-    print("\n".join(problems) or f"{len(files)} pages, code is readable and pages lead on")
+    front = sum((folder / file).stat().st_size for file in {"index.html"} | Page(folder / "index.html").files if file)
+    if front > WEIGHT:
+        problems.append(f"index.html: {front} bytes with what it loads, more than {WEIGHT}")
+    print("\n".join(problems) or f"{len(files)} pages, code is readable and pages lead on; the first has {front} bytes")
     return bool(problems) or not files
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 REFERENCE = Path(__file__).parents[1] / "api" / "index.md"
-GUIDE = re.compile(r"\[([^\]]+)\]\(\.\./([\w-]+)\.md")
+GUIDE = re.compile(r"\[([^\]]+)\]\(\.\./([\w/-]+)\.md")
 MODULE, NAME = re.compile(r"\.\. currentmodule:: (\S+)"), re.compile(r"^   ([A-Za-z][\w.]*)$", re.MULTILINE)
 NEAREST = 4  # names before and after
 
