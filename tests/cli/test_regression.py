@@ -88,6 +88,18 @@ def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(c
         assert code == 2 and "is not a class" in err and "--regression" in err
 
 
+def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, data):
+    for n, numbers in ((29, False), (30, True), (3000, True)):
+        data.write_text(table(slice(0, n), 7 * np.arange(4000)))
+        code, out, err = call("train", data, "--label", "y")
+        assert code == 0 and ("RMSE" in out) == numbers
+        rows = f"{min(n, 1000):,}"
+        text = f"labels are {rows} different integers in {rows} rows, so the model predicts numbers"
+        assert (text in err) == numbers
+    data.write_text(table(slice(0, 40), 7 * np.arange(4000)))
+    assert "RMSE" not in call("train", data, "--label", "y", "--classification")[1]
+
+
 def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
     for n, mentioned in ((3, False), (77, True), (500, True)):
         data.write_text(table(slice(0, 2000), np.arange(4000) % n))

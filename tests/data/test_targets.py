@@ -223,8 +223,9 @@ def test_numbers_that_are_not_integers_are_no_classes(tmp_path, name):
 
 
 @pytest.mark.parametrize("labels, kind", [
-    (range(3), LabelKind(integers=3)), (["1", "1.0", "2e0"], LabelKind(integers=2)), (["spam", "0.5"], LabelKind()),
-    (["1"] * 999 + ["0.5"], LabelKind(fraction=0.5)), (["1"] * 1000 + ["0.5"], LabelKind(integers=1)),
+    (range(3), LabelKind(integers=3, rows=3)), (["1", "1.0", "2e0"], LabelKind(integers=2, rows=3)),
+    (["spam", "0.5"], LabelKind()),
+    (["1"] * 999 + ["0.5"], LabelKind(fraction=0.5)), (["1"] * 1000 + ["0.5"], LabelKind(integers=1, rows=1000)),
 ])  # fmt: skip
 def test_integers_and_words_may_be_classes(tmp_path, labels, kind):
     file = tmp_path / "rows.svm"
