@@ -19,7 +19,7 @@ from .sources.source import display_name, is_stored
 from .warning import warn
 
 MIN_TEXT_BYTES = 24  # of a cell that looks like text
-MIN_TEXT_ROWS = 100  # fewer do not show that a column is text
+MIN_CATEGORY_ROWS = 100  # fewer do not show what a column of categories is
 MIN_TEXT_FRACTION = 0.5  # of the rows
 MIN_NAMED_ROWS, MIN_NAMED_FRACTION = 1000, 0.95  # of rows that each have a value of their own
 MAX_TEXT_CELLS = 2  # a label and a text
@@ -38,7 +38,7 @@ MIN_ROWS = 10  # of the first batch, one of which should have a feature that the
 
 def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
     """Warn of columns of the first batch that are read as categories but look like dates, text or ids."""
-    if len(batch) < MIN_TEXT_ROWS or batch.new_features is None:
+    if len(batch) < MIN_CATEGORY_ROWS or batch.new_features is None:
         return
     names = batch.new_features.names
     found, long, dates = Counter[str](), Counter[str](), Counter[str]()
@@ -46,7 +46,7 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
     for name in names.take(names.having("=")):
         column, _, cell = name.partition("=")
         found[column] += 1
-        long[column] += len(cell.encode()) >= MIN_TEXT_BYTES
+        long[column] += is_long(cell)
         dates[column] += _core.is_date(cell, "")
         if len(first := cells.setdefault(column, [])) < MAX_CELLS:
             first.append(cell)
@@ -65,7 +65,7 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
                 f"column {column!r} ({cells[column][0]}) has {values:,} different values {shown}; use {option}, or "
                 f"--category {own} to leave them"
             )
-        elif long[column] >= MIN_TEXT_FRACTION * len(batch):
+        elif looks_like_text(long[column], len(batch)):
             warn(
                 f"column {column!r} has {long[column]:,} different long values {shown}; use --text {own} to read their "
                 f"words, or --drop {own} to leave the column out"
@@ -75,6 +75,16 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
                 f"column {column!r} has {values:,} different values {shown}; if they only name the rows, use --drop "
                 f"{own} to leave the column out"
             )
+
+
+def is_long(cell: str) -> bool:
+    """Return whether a cell is as long as one of text."""
+    return len(cell.encode()) >= MIN_TEXT_BYTES
+
+
+def looks_like_text(long: int, rows: int) -> bool:
+    """Return whether a column of categories looks like text, given its different long cells in the first rows."""
+    return rows >= MIN_CATEGORY_ROWS and long >= MIN_TEXT_FRACTION * rows
 
 
 def _option_of_forms(column: str, cells: list[str]) -> str:

@@ -93,7 +93,7 @@ def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options:
         "complete": rows.complete and len(files) == 1, "label": _label(reading, label, rows, regression),
         "weight": reading.weight, "n_columns": n_columns, "columns": columns,
         "features": len(rows.features) if reading.named else rows.width,
-        "command": _command(ctx, data, reading, label),
+        "command": _command(ctx, data, reading, label, [one["name"] for one in columns if one["is_like_text"]]),
     }  # fmt: skip
     say(json.dumps(facts) if as_json else _text(facts, options["label"] is not None))
 
@@ -220,6 +220,8 @@ def _outermost(path: str, known: Collection[str]) -> str:
 
 def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) -> dict[str, Any]:
     """Return what the cells of a column are; among numbers, words such as NA are no values, but missing."""
+    from ...data.advice import is_long, looks_like_text
+
     if types <= {"number", "date"}:
         cells = [cell if has_value else "" for cell, has_value in zip(cells, filled, strict=True)]
     different = Counter(cell for cell in cells if cell)
@@ -228,6 +230,7 @@ def _column(name: str, types: set[str], cells: list[str], filled: list[bool]) ->
     return {
         "name": name, "type": " and ".join(sorted(types)) or "empty", "missing": cells.count(""),
         "distinct": len(different), "examples": list(different)[:MAX_EXAMPLES],
+        "is_like_text": types == {"category"} and looks_like_text(sum(map(is_long, different)), len(cells)),
     }  # fmt: skip
 
 
@@ -248,13 +251,16 @@ def _label(reading: ReaderOptions, column: str | None, rows: Rows, regression: b
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
-def _command(ctx: click.Context, data: Sequence[str], reading: ReaderOptions, label: str | None) -> str:
-    """Return the command that trains on the data as they were read here."""
+def _command(
+    ctx: click.Context, data: Sequence[str], reading: ReaderOptions, label: str | None, texts: Sequence[str]
+) -> str:
+    """Return the command that trains on the data as they were read here, but for columns that look like text."""
     given = [text for text in ctx.find_root().obj[1:] if text != "--json"]
     name = PurePath(data[0]).name
     while PurePath(name).suffix in COMPRESSED:
         name = PurePath(name).stem
     missing = " --label NAME" if reading.file_format.columns and label is None else ""
+    missing += "".join(f" --text {shlex.quote(column)}" for column in texts)
     model = shlex.quote(f"{PurePath(name).stem or 'model'}.cw")
     return f"{shlex.join(['confidently', 'train', *given])}{missing} -o {model}"
 
