@@ -85,6 +85,7 @@ pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/gaussian.py
 	$(BIN)/python docs/pictures/bars.py
 	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/pictures/cases.py
 
 # All experiments of the papers, with reports in out/, and their pages from these. DATA: folder of the data sets.
 DATA ?= ../shared/data
