@@ -12,6 +12,7 @@ import pkgutil
 import re
 import shlex
 import subprocess
+import sys
 import sysconfig
 import warnings
 from dataclasses import dataclass
@@ -178,6 +179,8 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
             run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
         elif block.run and any(word in command for command in block.commands() for word in ("confidently", "curl ")):
             run_console(block, page)
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")  # too many open figures are a warning
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

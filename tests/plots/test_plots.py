@@ -143,6 +143,7 @@ def test_ellipses_are_the_covariance(covariance):
     np.testing.assert_allclose(distance, 4)
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 def test_ellipses_of_several_classes_are_in_their_block():
     iris = load_iris()
     several = ("joint", "one-vs-rest")

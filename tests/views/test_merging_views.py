@@ -315,6 +315,7 @@ def test_numbered_columns_that_a_part_lacks_were_0_in_it():
         assert merged.learner_.state[name] == pytest.approx(whole.learner_.state[name], rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted by label")
 def test_two_class_models_become_one_of_three_classes():
     generator = np.random.default_rng(0)
     X, y = np.abs(generator.normal(size=(90, 4))), np.repeat([0, 1, 2], 30)

@@ -134,7 +134,7 @@ class StreamLearner:
             self._make_room(batch)
             known = sum(name is not None for name in self.classes.names)
             new = sum(self.classes.get(label.name) is None for label in batch.new_labels)
-            targets = None if batch.targets is None else batch.targets.reshape(len(batch), -1)
+            targets = None if batch.targets is None else batch.targets[:, None]
             self.learner.prepare(batch.matrix, known + new, targets)
             yield batch
 

@@ -9,6 +9,7 @@ import click
 
 from ...covariances.names import AUTO, DIAGONAL
 from ...rules import REGRESSION_RULES, RULES
+from ...wording import counted
 from ..inputs import kind_of_model
 from .arguments import is_given, listed
 from .reading import chosen_reading
@@ -82,8 +83,8 @@ def seen_task(options: dict[str, Any], data: Sequence[str], report: Quiet) -> bo
         report.note("task", f"labels are numbers{shown} so the model predicts numbers (--regression)", regression=True)
     elif found.are_numbers:
         report.note(
-            "task", f"labels are {found.integers:,} different integers in {found.rows:,} rows, so the model predicts "
-            "numbers (--regression); use --classification if they are classes", regression=True,
+            "task", f"labels are {found.integers:,} different integers in {counted(found.rows, 'row')}, so the model "
+            "predicts numbers (--regression); use --classification if they are classes", regression=True,
         )  # fmt: skip
     elif found.integers > MANY_INTEGERS:
         text = (
