@@ -7,20 +7,5 @@ from .extras import install
 if find_spec("river") is None:
     raise ImportError(f"confidently.river needs River; run {install('river')}")
 
-from .estimators.river import (
-    AutoClassifier,
-    AutoMultiLabelClassifier,
-    AutoRegressor,
-    OnlineClassifier,
-    OnlineMultiLabelClassifier,
-    OnlineRegressor,
-)
-
-__all__ = [
-    "AutoClassifier",
-    "AutoMultiLabelClassifier",
-    "AutoRegressor",
-    "OnlineClassifier",
-    "OnlineMultiLabelClassifier",
-    "OnlineRegressor",
-]
+from .estimators.river import *  # noqa: F403
+from .estimators.river import __all__ as __all__
