@@ -19,9 +19,9 @@ from scipy.sparse import csr_array
 import confidently
 from confidently import active, load, merge, plots, progressive_validation, river
 from confidently.bandits import ContextualBandit
+from confidently.serve.model.served import ServedModel
+from confidently.serve.model.settings import ModelSettings
 from confidently.serve.problems import Problem
-from confidently.serve.served import ServedModel
-from confidently.serve.settings import ModelSettings
 from tests.command_line import here
 from tests.serve.rows import examples
 

@@ -152,7 +152,7 @@ def test_the_command_line_has_the_settings_of_streams() -> None:
 
 def test_the_server_has_the_settings_of_streams() -> None:
     pytest.importorskip("msgspec", reason="the server's packages are not installed")
-    from confidently.serve.settings import OF_LEARNERS, ModelSettings
+    from confidently.serve.model.settings import OF_LEARNERS, ModelSettings
 
     served = ModelSettings()
     assert SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule"} == OF_LEARNERS

@@ -5,8 +5,8 @@ import asyncio
 import httpx
 import pytest
 
-from confidently.serve.app import make_app
-from confidently.serve.engine import Engine
+from confidently.serve.engine.engine import Engine
+from confidently.serve.http.app import make_app
 from tests.serve.running import PATIENCE
 
 

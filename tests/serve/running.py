@@ -15,11 +15,11 @@ PATIENCE = 60.0  # seconds, for what is soon there
 
 
 def command(limits):
-    """``confidently serve`` with other limits than its own, such as ``{"connections.HEAD_SECONDS": 0.2}``."""
+    """``confidently serve`` with other limits than its own, such as ``{"http.connections.HEAD_SECONDS": 0.2}``."""
     if not limits:
         return COMMAND
     lines = [
-        f"import confidently.serve.{name.partition('.')[0]}; confidently.serve.{name} = {value!r}"
+        f"import confidently.serve.{name.rpartition('.')[0]}; confidently.serve.{name} = {value!r}"
         for name, value in limits.items()
     ]
     lines.append("from confidently.__main__ import main; main()")

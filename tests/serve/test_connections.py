@@ -19,7 +19,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from confidently.serve import app, calls, connections, handlers, tokens
+from confidently.serve.http import app, calls, connections, tokens
+from confidently.serve.http.handlers import models
 from confidently.serve.waiting import Limits
 from tests.serve.running import PATIENCE, lines_of, more_of, not_served, running, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
@@ -145,7 +146,7 @@ HALF = {
 
 def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
     """Also after an answer, and where an answer is there before the body, whose rest is dribbled."""
-    with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 0.5}) as server:
+    with running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
         for name, (content, answers, further) in HALF.items():
             with connected(server) as half:
                 half.sendall(content)
@@ -160,7 +161,10 @@ def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
 @pytest.mark.parametrize("begun", [b"", HEAD + b"X: "], ids=["lines", "a header"])
 def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
     """As a whole it has to be in time, however often something of it comes."""
-    with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 0.5}) as server, connected(server) as slow:
+    with (
+        running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server,
+        connected(server) as slow,
+    ):
         slow.sendall(begun)
         with pytest.raises(ConnectionError):
             for _ in range(100):
@@ -169,7 +173,10 @@ def test_a_head_that_comes_byte_by_byte_is_given_up(tmp_path, begun):
 
 
 def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
-    with running(tmp_path / "served", limits={"connections.HEAD_SECONDS": 1.0}) as server, connected(server) as slow:
+    with (
+        running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 1.0}) as server,
+        connected(server) as slow,
+    ):
         with server.client() as client:
             assert client.put(FIRST, json={}).status_code == 201
         body = json.dumps(row("slow")).encode()
@@ -182,7 +189,7 @@ def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
 
 
 def test_a_connection_is_kept_for_a_while(tmp_path):
-    with running(tmp_path / "served", limits={"connections.KEEP_SECONDS": 1}) as server, connected(server) as kept:
+    with running(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server, connected(server) as kept:
         for _ in range(3):
             kept.sendall(HEAD + b"\r\n")
             assert b"200 OK" in answer_from(kept)
@@ -297,7 +304,7 @@ def open_sockets(server):
 @linux
 def test_answers_that_nobody_reads_are_given_up(tmp_path):
     """However much of them waits: little, so that the server had no reason to pause, or more than it holds."""
-    limits = {"connections.UNREAD_SECONDS": 0.5, "connections.KEEP_SECONDS": 1}
+    limits = {"http.connections.UNREAD_SECONDS": 0.5, "http.connections.KEEP_SECONDS": 1}
     one = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n"
     endings = [one + b"\r\n", one + b"Connection: close\r\n\r\n", one + b"X: " + b"x" * 70_000 + b"\r\n\r\n"]
     with running(tmp_path / "served", limits=limits) as server, ExitStack() as stack:
@@ -314,7 +321,7 @@ def test_answers_that_nobody_reads_are_given_up(tmp_path):
 def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
     """The server waits several times, each time for less than it allows, and for longer than that in all."""
     one, n, seconds = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n", 500, 1.5
-    with running(tmp_path / "served", limits={"connections.UNREAD_SECONDS": seconds}) as server:
+    with running(tmp_path / "served", limits={"http.connections.UNREAD_SECONDS": seconds}) as server:
         with server.client() as client:
             size = n * len(client.get("/page/style.css").content)
         with unread(server, one + b"\r\n", n - 1) as slow:
@@ -328,7 +335,7 @@ def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
 
 
 def test_whoever_has_shown_a_token_may_read_later(guarded):
-    server, token = guarded(limits={"connections.UNREAD_SECONDS": 0.3, "connections.KEEP_SECONDS": 1})
+    server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
     n = 6000
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})
@@ -412,7 +419,7 @@ def test_logins_take_no_memory_before_their_token_is_known(guarded):
 
 def test_a_login_has_to_come_in_time(guarded):
     """As a whole: byte after byte it would take for ever."""
-    server, token = guarded(limits={"app.LOGIN_SECONDS": 0.5})
+    server, token = guarded(limits={"http.app.LOGIN_SECONDS": 0.5})
     body = json.dumps({"token": token}).encode()
     head = b"POST /session HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
     with connected(server) as slow:
@@ -479,7 +486,7 @@ def revoke(server, folder):
 
 
 def test_events_end_with_their_token(guarded, tmp_path):
-    server, token = guarded(scopes="predict", limits={"handlers.SSE_SECONDS": 0.05})
+    server, token = guarded(scopes="predict", limits={"http.handlers.directory.SSE_SECONDS": 0.05})
     with server.client() as client, client.stream("GET", "/v1/events", headers=bearer(token)) as stream:
         lines = stream.iter_lines()
         assert next(line for line in lines if line.startswith("id:"))
@@ -489,7 +496,7 @@ def test_events_end_with_their_token(guarded, tmp_path):
 
 
 def test_events_end_with_their_session(guarded):
-    server, token = guarded(limits={"tokens.SESSION_SECONDS": 3.0, "handlers.SSE_SECONDS": 0.05})
+    server, token = guarded(limits={"http.tokens.SESSION_SECONDS": 3.0, "http.handlers.directory.SSE_SECONDS": 0.05})
     with server.client() as client:
         assert client.post("/session", json={"token": token}).status_code == 200
         with client.stream("GET", "/v1/events") as stream:
@@ -538,7 +545,7 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
 
 @linux
 def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
-    server, token = guarded(limits={"connections.UNREAD_SECONDS": 0.3, "connections.KEEP_SECONDS": 1})
+    server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
     before = open_sockets(server)
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})
@@ -603,7 +610,7 @@ def test_the_limits_of_the_documentation_are_those_of_the_server():
         "| the body of a login": f"{app.MAX_LOGIN // kib} KiB, {app.LOGIN_SECONDS:.0f} s",
         "| a body of JSON": f"{calls.MAX_BODY // mib} MiB",
         "| a line of NDJSON": f"{calls.MAX_LINE // mib} MiB",
-        "| a model file": f"{handlers.MAX_FILE // gib} GiB",
+        "| a model file": f"{models.MAX_FILE // gib} GiB",
         "| time between two parts": f"{calls.BODY_SECONDS:.0f} s",
         "| rows that wait": f"{Limits().waiting_rows:,}, {Limits().waiting_bytes // mib} MiB",
         "| a session": f"{tokens.SESSION_SECONDS / 3600:.0f} hours",

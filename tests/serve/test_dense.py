@@ -7,8 +7,8 @@ import shutil
 import pytest
 
 from confidently.serve import offline
-from confidently.serve.served import ROWS_FOR_PRODUCTS, ServedModel
-from confidently.serve.settings import ModelSettings
+from confidently.serve.model.served import ROWS_FOR_PRODUCTS, ServedModel
+from confidently.serve.model.settings import ModelSettings
 from tests.serve.rows import examples, made, trained
 from tests.serve.running import lines_of, wait_until
 from tests.serve.test_set_aside import FAR, FAR_OPTIONS, MODEL, NDJSON, TINY, kind_of

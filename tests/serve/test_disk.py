@@ -12,16 +12,17 @@ import httpx
 import msgspec
 import pytest
 
-from confidently.serve import answers, examples, listing, log_thread, models
-from confidently.serve.engine import Engine
-from confidently.serve.erasing import erase as erase_row
-from confidently.serve.events import Event
-from confidently.serve.log import EventLog
-from confidently.serve.log_file import LogError
+from confidently.serve.engine import log_thread
+from confidently.serve.engine.engine import Engine
+from confidently.serve.engine.requests import Request
+from confidently.serve.log.event_log import EventLog
+from confidently.serve.log.events import Event
+from confidently.serve.log.log_file import LogError
+from confidently.serve.model.settings import ModelSettings
 from confidently.serve.problems import Problem
-from confidently.serve.requests import Request
-from confidently.serve.settings import ModelSettings
 from confidently.serve.waiting import Limits
+from confidently.serve.work import answers, examples, listing, models
+from confidently.serve.work.erasing import erase as erase_row
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
 from tests.serve.running import not_served, wait_until

@@ -5,15 +5,15 @@ import threading
 
 import pytest
 
-from confidently.serve import listing
-from confidently.serve.engine import Engine
-from confidently.serve.erasing import erase
-from confidently.serve.hosted import Hosted
-from confidently.serve.log import EventLog
-from confidently.serve.models import create
-from confidently.serve.rebuild import rebuild
-from confidently.serve.requests import Request
-from confidently.serve.settings import ModelSettings
+from confidently.serve.engine.engine import Engine
+from confidently.serve.engine.requests import Request
+from confidently.serve.log.event_log import EventLog
+from confidently.serve.model.hosted import Hosted
+from confidently.serve.model.settings import ModelSettings
+from confidently.serve.work import listing
+from confidently.serve.work.erasing import erase
+from confidently.serve.work.models import create
+from confidently.serve.work.rebuild import rebuild
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running, wait_until
 from tests.serve.test_rebuild import ask, model_file, teach

@@ -9,14 +9,14 @@ import time
 
 import pytest
 
-from confidently.serve.engine import Engine
-from confidently.serve.follow import Follower, sources_of
-from confidently.serve.listing import export
-from confidently.serve.models import create
+from confidently.serve.engine.engine import Engine
+from confidently.serve.model.settings import ModelSettings, Reading
 from confidently.serve.problems import Problem
-from confidently.serve.settings import ModelSettings, Reading
-from confidently.serve.sources import FileSource
+from confidently.serve.sources.follow import Follower, sources_of
+from confidently.serve.sources.source import FileSource
 from confidently.serve.waiting import Limits
+from confidently.serve.work.listing import export
+from confidently.serve.work.models import create
 
 kafka = pytest.importorskip("confluent_kafka", reason="needs confluent-kafka")
 

@@ -6,8 +6,8 @@ import random
 import numpy as np
 import pytest
 
-from confidently.serve.gain import LOWER, expected_gain
-from confidently.serve.metrics import Curve
+from confidently.serve.model.gain import LOWER, expected_gain
+from confidently.serve.model.metrics import Curve
 
 FIRST = "/v1/models/m"
 

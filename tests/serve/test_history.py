@@ -2,7 +2,7 @@
 
 import time
 
-from confidently.serve.history import POINT_SECONDS, POINTS, History
+from confidently.serve.model.history import POINT_SECONDS, POINTS, History
 
 NOON = 1_700_000_000 // POINT_SECONDS * POINT_SECONDS
 

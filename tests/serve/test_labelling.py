@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from scipy.stats import binomtest
 
-from confidently.serve import answers
-from confidently.serve import hosted as hosted_models
-from confidently.serve import labelling as pools
-from confidently.serve.labelling import (
+from confidently.serve.engine.requests import Request
+from confidently.serve.model import hosted as hosted_models
+from confidently.serve.model import labelling as pools
+from confidently.serve.model.labelling import (
     LEASE_SECONDS,
     POOL,
     RANDOM_SHARE,
@@ -23,10 +23,10 @@ from confidently.serve.labelling import (
     is_random,
     likeness,
 )
-from confidently.serve.metrics import wilson
-from confidently.serve.predicted import Answer
-from confidently.serve.requests import Request
+from confidently.serve.model.metrics import wilson
+from confidently.serve.model.predicted import Answer
 from confidently.serve.waiting import Limits
+from confidently.serve.work import answers
 from tests.serve.running import lines_of, wait_until
 
 FIRST = "/v1/models/m"

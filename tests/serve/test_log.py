@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import confidently.serve
-from confidently.serve.events import Event
-from confidently.serve.log import EventLog, same_json
+from confidently.serve.log.event_log import EventLog, same_json
+from confidently.serve.log.events import Event
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from confidently.learner.tables import ROWS_TO_INFER
-from confidently.serve.events import StoredModel
-from confidently.serve.hosted import TOGETHER, Hosted
-from confidently.serve.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics
-from confidently.serve.settings import ModelSettings, canonical
+from confidently.serve.log.events import StoredModel
+from confidently.serve.model.hosted import TOGETHER, Hosted
+from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics
+from confidently.serve.model.settings import ModelSettings, canonical
 from tests.serve.rows import examples, made, trained
 from tests.serve.running import lines_of
 

@@ -9,10 +9,10 @@ import pytest
 
 from confidently.cli import run
 from confidently.models.model import Model
-from confidently.serve import examples, listing, models
-from confidently.serve.engine import Engine
-from confidently.serve.log import EventLog
+from confidently.serve.engine.engine import Engine
+from confidently.serve.log.event_log import EventLog
 from confidently.serve.problems import Problem
+from confidently.serve.work import examples, listing, models
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running, wait_until
 

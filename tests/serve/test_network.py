@@ -13,7 +13,7 @@ from itertools import islice
 import httpx
 import pytest
 
-from confidently.serve import calls
+from confidently.serve.http import calls
 from tests.serve.rows import made
 from tests.serve.running import PATIENCE, lines_of, more_of, running
 

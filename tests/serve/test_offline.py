@@ -7,8 +7,8 @@ import pytest
 
 from confidently.models.model import Model
 from confidently.serve import offline
-from confidently.serve.engine import Engine
-from confidently.serve.log_file import LogError
+from confidently.serve.engine.engine import Engine
+from confidently.serve.log.log_file import LogError
 from tests.serve.rows import made
 
 MODEL = "/v1/models/m"

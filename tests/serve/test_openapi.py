@@ -2,6 +2,8 @@
 
 import inspect
 import re
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 import schemathesis
@@ -12,13 +14,13 @@ from schemathesis import GenerationMode
 from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from confidently.serve import handlers
-from confidently.serve.api import MODEL, ROUTES
-from confidently.serve.app import PAGE, make_app
-from confidently.serve.engine import Engine
-from confidently.serve.openapi import COMMON, document
+from confidently.serve.engine.engine import Engine
+from confidently.serve.http import handlers
+from confidently.serve.http.api import MODEL, ROUTES
+from confidently.serve.http.app import PAGE, make_app
+from confidently.serve.http.openapi import COMMON, document
+from confidently.serve.http.replies import JSON
 from confidently.serve.problems import KINDS
-from confidently.serve.replies import JSON
 
 HEADERS = {"Host": "localhost"}
 REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPath\([\w.]+(?:, ["`]([^"`]*)["`])?\)')
@@ -30,15 +32,16 @@ ELSEWHERE = {
 
 
 def test_every_handler_is_in_the_table():
-    names = [name for name, _ in inspect.getmembers(handlers, inspect.iscoroutinefunction)]
+    modules = [import_module(f"{handlers.__name__}.{found.name}") for found in iter_modules(handlers.__path__)]
+    names = [name for module in modules for name, _ in inspect.getmembers(module, inspect.iscoroutinefunction)]
     defined = {name for name in names if not name.startswith("_")}
-    assert defined == {route.name for route in ROUTES}, "complete ROUTES in serve/api.py"
+    assert defined == {route.name for route in ROUTES}, "complete ROUTES in serve/http/api.py"
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.name)
 def test_every_parameter_that_a_handler_reads_is_described(route):
     """The handler, or one of the functions of its module that it calls, reads each by its name."""
-    below = [getattr(handlers, name, None) for name in route.handler.__code__.co_names if name.startswith("_")]
+    below = [route.handler.__globals__.get(name) for name in route.handler.__code__.co_names if name.startswith("_")]
     source = "".join(map(inspect.getsource, [route.handler, *filter(inspect.isfunction, below)]))
     read = re.findall(r'call\.(?:number|fraction|choice|query\.get|query\.getlist)\("(\w+)"', source)
     assert sorted(read) == sorted(name for name, _ in route.query)

@@ -6,11 +6,12 @@ import threading
 
 import pytest
 
-from confidently.serve import calls, examples, listing
-from confidently.serve.calls import Call
+from confidently.serve.engine.requests import Request
+from confidently.serve.http import calls
+from confidently.serve.http.calls import Call
 from confidently.serve.problems import KINDS, Problem, problem_of
-from confidently.serve.requests import Request
 from confidently.serve.waiting import Limits
+from confidently.serve.work import examples, listing
 from tests.serve.running import PATIENCE
 
 FIRST = "/v1/models/m"

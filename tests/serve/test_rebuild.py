@@ -7,16 +7,16 @@ import threading
 import pytest
 
 from confidently.cli import run
-from confidently.serve.engine import Engine
-from confidently.serve.erasing import erase
-from confidently.serve.events import Event
-from confidently.serve.examples import learn, taught
-from confidently.serve.hosted import Hosted
-from confidently.serve.listing import export
-from confidently.serve.models import create, download
-from confidently.serve.rebuild import rebuild
-from confidently.serve.requests import Request
-from confidently.serve.settings import ModelSettings
+from confidently.serve.engine.engine import Engine
+from confidently.serve.engine.requests import Request
+from confidently.serve.log.events import Event
+from confidently.serve.model.hosted import Hosted
+from confidently.serve.model.settings import ModelSettings
+from confidently.serve.work.erasing import erase
+from confidently.serve.work.examples import learn, taught
+from confidently.serve.work.listing import export
+from confidently.serve.work.models import create, download
+from confidently.serve.work.rebuild import rebuild
 from tests.serve.running import wait_until
 
 

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
-from confidently.serve import handlers
-from confidently.serve.requests import Request
+from confidently.serve.engine.requests import Request
+from confidently.serve.http.handlers import stored
 from confidently.serve.waiting import Limits
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, wait_until
@@ -330,7 +330,7 @@ def test_the_export_goes_on_after_a_row(spam):
 
 
 def test_the_export_goes_on_after_erased_rows(spam, monkeypatch):
-    monkeypatch.setattr(handlers, "ROWS_PER_CHUNK", 2)
+    monkeypatch.setattr(stored, "ROWS_PER_CHUNK", 2)
     for k in range(7):
         spam("POST", "/learn", row(f"m-{k}"))
     for k in (1, 2, 3):

@@ -13,9 +13,9 @@ from confidently.learner.learner import Learner
 from confidently.learner.tables import MIN_PRESENT, ROWS_TO_INFER
 from confidently.models.model import Model
 from confidently.rules import RULES
+from confidently.serve.model.served import Example, ServedModel, raise_of_machine
+from confidently.serve.model.settings import ModelSettings, Reading
 from confidently.serve.problems import Problem
-from confidently.serve.served import Example, ServedModel, raise_of_machine
-from confidently.serve.settings import ModelSettings, Reading
 from tests.serve.rows import KINDS, examples, made, trained
 
 SETTINGS = {

@@ -8,12 +8,14 @@ import threading
 import pytest
 
 from confidently.cli import run
-from confidently.serve import examples, handlers, offline
-from confidently.serve.engine import Engine
-from confidently.serve.events import Event
-from confidently.serve.follow import Follower
-from confidently.serve.log import EventLog
-from confidently.serve.sources import FileSource
+from confidently.serve import offline
+from confidently.serve.engine.engine import Engine
+from confidently.serve.http.handlers import stored
+from confidently.serve.log.event_log import EventLog
+from confidently.serve.log.events import Event
+from confidently.serve.sources.follow import Follower
+from confidently.serve.sources.source import FileSource
+from confidently.serve.work import examples
 from tests.serve.rows import made
 from tests.serve.running import lines_of, wait_until
 
@@ -198,7 +200,7 @@ def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_
     )]  # fmt: skip
     assert [one["event"] for one in first + second] == aside
     everything = listed(server)
-    monkeypatch.setattr(handlers, "ROWS_PER_CHUNK", 2)
+    monkeypatch.setattr(stored, "ROWS_PER_CHUNK", 2)
     assert listed(server) == everything, "whatever the number of rows that are read at once"
     facts = server("GET", MODEL).json()
     assert (facts["refused"], facts["rows"], facts["failed"]) == (len(aside), 60, None)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from confidently.serve import snapshots
-from confidently.serve.engine import Engine
-from confidently.serve.models import create
-from confidently.serve.settings import ModelSettings
+from confidently.serve.engine.engine import Engine
+from confidently.serve.model import snapshots
+from confidently.serve.model.settings import ModelSettings
 from confidently.serve.waiting import Limits
+from confidently.serve.work.models import create
 from tests.serve.running import wait_until
 from tests.serve.test_rebuild import ask, model_file, teach
 

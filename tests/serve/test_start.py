@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
-from confidently.serve.engine import Engine
-from confidently.serve.log_file import LogError
+from confidently.serve.engine.engine import Engine
+from confidently.serve.log.log_file import LogError
 from tests.serve.rows import made, trained
 from tests.serve.running import not_served, running
 

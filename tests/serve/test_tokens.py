@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from confidently.serve import tokens
-from confidently.serve.api import ROUTES
+from confidently.serve.http import tokens
+from confidently.serve.http.api import ROUTES
+from confidently.serve.http.tokens import COOKIE, CSRF, SCOPES, SESSION_SECONDS, Guard, new_token, read_tokens
 from confidently.serve.server import Server, UsageError
-from confidently.serve.tokens import COOKIE, CSRF, SCOPES, SESSION_SECONDS, Guard, new_token, read_tokens
 from tests.serve.running import running, wait_until
 
 FIRST = "/v1/models/m"

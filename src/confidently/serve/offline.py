@@ -16,15 +16,15 @@ from ..data.reading import DEFAULT_LABEL
 from ..models.file import ModelFileError
 from ..models.model import Model
 from ..wording import counted
-from .engine import MODELS
-from .events import StoredModel
-from .hosted import BASE, Hosted, told_of
-from .log import EventLog
-from .log_file import FILE, LogError
-from .replay import replay
-from .rows import labelled_line
-from .settings import ModelSettings
-from .snapshots import snapshots
+from .engine.engine import MODELS
+from .engine.replay import replay
+from .log.event_log import EventLog
+from .log.events import StoredModel
+from .log.log_file import FILE, LogError
+from .model.hosted import BASE, Hosted, told_of
+from .model.rows import labelled_line
+from .model.settings import ModelSettings
+from .model.snapshots import snapshots
 
 ROWS = 4096
 WEIGHT = "sample_weight"  # the key of weights in exported rows

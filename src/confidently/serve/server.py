@@ -16,16 +16,16 @@ from pathlib import Path
 
 import uvicorn
 
-from .app import make_app
-from .connections import KEEP_SECONDS, Connection, most_connections
-from .demo import Demo
-from .engine import Engine
-from .follow import Follower, sources_of
-from .models import check_name, create, upload
+from .engine.engine import Engine
+from .http.app import make_app
+from .http.connections import KEEP_SECONDS, Connection, most_connections
+from .http.tokens import Guard, read_tokens
+from .model.settings import ModelSettings
 from .problems import Problem
-from .settings import ModelSettings
-from .tokens import Guard, read_tokens
+from .sources.demo import Demo
+from .sources.follow import Follower, sources_of
 from .waiting import Limits
+from .work.models import check_name, create, upload
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal

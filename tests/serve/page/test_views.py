@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from confidently.serve.tokens import new_token
+from confidently.serve.http.tokens import new_token
 from tests.serve.page.acts import offer, shown_id, teach
 from tests.serve.page.browser import AWAY
 from tests.serve.running import running, wait_until

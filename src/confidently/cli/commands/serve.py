@@ -91,7 +91,7 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
     if bool(options["follow"]) != bool(options["into"]):
         raise click.UsageError("--follow FILE and --into MODEL belong together")
     try:
-        from ...serve.log_file import LogError
+        from ...serve.log.log_file import LogError
         from ...serve.problems import Problem
     except ImportError as error:
         raise click.ClickException(f"the server needs {error.name}; run {install('serve')}") from None
@@ -105,7 +105,7 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
 
 
 def _new_token(name: str, scopes: str, as_json: bool) -> None:
-    from ...serve.tokens import new_token
+    from ...serve.http.tokens import new_token
 
     try:
         token, line = new_token(name, scopes)

@@ -1,0 +1,245 @@
+"""The learner thread: the one owner of all models. It answers the questions that wait, then learns what the log holds,
+in the order of the log, in short slices."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from itertools import takewhile
+
+from ..log.event_log import EventLog
+from ..model.hosted import Hosted
+from ..model.served import Example
+from ..model.snapshots import not_written
+from ..problems import Problem, problem_of
+from ..waiting import Failure, Limits, Waiting
+from .requests import LearnedQuestion, Request, RequestQueue, RowsQuestion, deliver
+
+SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
+LINGER_SECONDS = 0.05  # for which rows wait for others, if a few cost as much as one
+
+
+class LearnerThread:
+    """The thread that learns and answers.
+
+    Parameters
+    ----------
+    log : EventLog
+        Given to the work of questions, which leave it alone.
+    hosted : dict
+        The models by their names.
+    waiting : Waiting
+        Of rows.
+    limits : Limits
+    failure : Failure
+    say : callable
+        Called with a line about notable events.
+    record : callable
+        Given a model with rows that it has set aside, of which the log is to be told.
+    """
+
+    def __init__(
+        self, log: EventLog, hosted: dict[str, Hosted], waiting: Waiting, limits: Limits, failure: Failure,
+        say: Callable[[str], None], record: Callable[[Hosted], None],
+    ) -> None:  # fmt: skip
+        self.log, self.hosted, self.waiting, self.limits, self.failure = log, hosted, waiting, limits, failure
+        self.say, self.record = say, record
+        self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
+        self._queue = RequestQueue(Waiting(limits), "questions")
+        self._held: list[LearnedQuestion] = []  # questions whose rows are not learned yet
+        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def ask(self, question: Request) -> None:
+        """Queue a question; raise a ``Problem`` if too many wait already, or the thread ends."""
+        self._queue.put(question)
+
+    def take(self, requests: list[Request]) -> None:
+        """Take what is durable, to learn it. Requests that wait for that are answered after their last example."""
+        rows, size, now = 0, 0, time.monotonic()
+        with self._queue.changed:
+            for request in requests:
+                for hosted, example in request.examples:
+                    if not hosted.waiting:
+                        hosted.waiting_since = now
+                    hosted.waiting.append((example, request if request.wait else None))
+                    size += len(example.line)
+                rows += len(request.examples)
+            self.waiting.add(rows, size)
+            self._queue.changed.notify()
+
+    def stop(self) -> None:
+        """Answer and learn what was taken, write snapshots, and end."""
+        self._queue.close()
+        self._thread.join()
+
+    def _run(self) -> None:
+        questions = list[Request]()
+        try:
+            while True:
+                questions = [*self._held, *self._taken()]
+                self._answer(questions)
+                worked = self._learn_some()
+                for hosted in list(self.hosted.values()):
+                    hosted.begin_snapshot(self.limits, self.say)
+                    if hosted.aside and hosted.aside != hosted.told_aside:
+                        hosted.told_aside = dict(hosted.aside)
+                        self.record(hosted)
+                if self._queue.closing and not worked and not questions:
+                    break
+            for hosted in list(self.hosted.values()):
+                try:
+                    hosted.save()
+                except (OSError, MemoryError, ValueError) as error:
+                    self.say(not_written(hosted.name, error))
+        except BaseException as error:
+            problem = self.failure.of_fault(error)
+            self._queue.close()
+            left = [*questions, *self._queue.requests]
+            for question in left:
+                question.result = problem
+            deliver(left)
+
+    def _taken(self) -> list[Request]:
+        """Return the questions that wait, after waiting for something to do."""
+        queue = self._queue
+        with queue.changed:
+            idle = not (queue.requests or queue.closing or self.deleted or self._held)
+            if idle and (wait := self._seconds_to_learn()) > 0.0:
+                queue.changed.wait(wait)
+            questions = list(queue.requests)
+            queue.requests.clear()
+        queue.waiting.add(-sum(one.rows for one in questions), -sum(one.size for one in questions))
+        return questions
+
+    def _seconds_to_learn(self) -> float:
+        """Return the time until there is something to learn, or perhaps a snapshot to write."""
+        waits = [self._seconds_to_linger(hosted) for hosted in list(self.hosted.values()) if hosted.waiting]
+        return min(waits, default=self.limits.snapshot_seconds)
+
+    def _seconds_to_linger(self, hosted: Hosted) -> float:
+        """Return how long the rows that wait for a model should wait for others."""
+        if self._queue.closing or len(hosted.waiting) >= hosted.model.least_rows:
+            return 0.0
+        if any(request is not None for _, request in list(hosted.waiting)):  # somebody waits for them
+            return 0.0
+        if any(question.hosted is hosted for question in self._held):
+            return 0.0
+        return max(hosted.waiting_since + LINGER_SECONDS - time.monotonic(), 0.0)
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    def _answer(self, questions: list[Request]) -> None:
+        about_rows: dict[Hosted, list[RowsQuestion]] = {}
+        self._held = [one for one in questions if isinstance(one, LearnedQuestion) and one.is_early()]
+        questions = [one for one in questions if one not in self._held]
+        for question in questions:
+            if isinstance(question, RowsQuestion):
+                about_rows.setdefault(question.hosted, []).append(question)
+                continue
+            try:
+                question.result = question.work(self.log, question)
+            except Exception as error:
+                question.result = problem_of(error) if isinstance(error, OSError) else error
+        for hosted, same in about_rows.items():
+            _answer_together(hosted, same)
+        deliver(questions)
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def _learn_some(self) -> bool:
+        """Learn a slice of the rows of every model; return whether there were any."""
+        worked = False
+        while self.deleted:
+            self._forget(self.deleted.popleft())
+        for hosted in list(self.hosted.values()):
+            n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), hosted.model.least_rows))
+            if n == 0 or self._seconds_to_linger(hosted) > 0.0:
+                continue
+            worked, began = True, time.perf_counter()
+            taken = [hosted.waiting.popleft() for _ in range(n)]
+            hosted.waiting_since = time.monotonic()
+            try:
+                if hosted.failed is not None:
+                    raise hosted.failure()
+                hosted.learn_events([example for example, _ in taken])
+            except Exception as error:
+                self._fail(hosted, taken, error)
+                continue
+            spent = (time.perf_counter() - began) / n
+            hosted.row_seconds = max(0.9 * hosted.row_seconds + 0.1 * spent, 1e-6)
+            self.waiting.add(-n, -sum(len(example.line) for example, _ in taken))
+            self._answer_learned(hosted, taken)
+        return worked
+
+    def _answer_learned(self, hosted: Hosted, taken: list[tuple[Example, Request | None]]) -> None:
+        """Answer the requests whose last row was just learned; a row that was set aside does not count as learned."""
+        complete = []
+        for example, request in taken:
+            if request is None:
+                continue
+            if (reason := hosted.aside.get(example.seq)) is not None:
+                request.refuse(example.seq, Problem("set-aside", f"the model could not learn the row: {reason}"))
+            if request.examples[-1][1] is example:
+                complete.append(request)
+        deliver(complete)
+
+    def _fail(self, hosted: Hosted, taken: list[tuple[Example, Request | None]], error: Exception) -> None:
+        """Stop a model, since it is not known what it has learned; its rows are in the log."""
+        if hosted.failed is None and not isinstance(error, Problem):
+            problem = hosted.fail(error)
+            self.say(f"{problem.detail}; the other models continue")
+        rows, hosted.waiting = [*taken, *hosted.waiting], deque()
+        self._drop(rows, error if isinstance(error, Problem) else hosted.failure())
+
+    def _drop(self, rows: list[tuple[Example, Request | None]], problem: Problem) -> None:
+        """Drop waiting rows; requests that wait for them are answered with the reason."""
+        self.waiting.add(-len(rows), -sum(len(example.line) for example, _ in rows))
+        waited = dict.fromkeys(request for _, request in rows if request is not None)
+        for request in waited:
+            request.result = problem
+        deliver(waited)
+
+    def _forget(self, hosted: Hosted) -> None:
+        """Drop the rows that wait for a deleted model, and its files."""
+        hosted.snapshots.finish()
+        rows, hosted.waiting = list(hosted.waiting), deque()
+        self._drop(rows, Problem("unknown-model", f"the model {hosted.name!r} was deleted"))
+        shutil.rmtree(hosted.folder, ignore_errors=True)
+
+    def replace(self, hosted: Hosted, other: Hosted) -> None:
+        """Replace a model by a rebuild from the same rows; rows that it knows are not learned again."""
+
+        def work(log: EventLog, request: Request) -> None:
+            known = list(takewhile(lambda waiting: waiting[0].seq <= other.cursor, hosted.waiting))
+            for _ in known:
+                hosted.waiting.popleft()
+            self.waiting.add(-len(known), -sum(len(example.line) for example, _ in known))
+            hosted.become(other)
+            self._answer_learned(other, known)
+
+        question = Request(work).blocking()
+        self.ask(question)
+        question.answer()
+
+
+def _answer_together(hosted: Hosted, questions: list[RowsQuestion]) -> None:
+    """Answer all questions about rows of a model at once, which costs little more than answering one."""
+    try:
+        hosted.check_working()
+        answers = hosted.model.answers([line for question in questions for line in question.lines])
+    except Exception as error:
+        for question in questions:
+            question.result = error
+        return
+    hosted.metrics.answered(len(answers), sum(answer.ask for answer in answers))
+    first = 0
+    for question in questions:
+        question.result = answers[first : first + len(question.lines)]
+        first += len(question.lines)

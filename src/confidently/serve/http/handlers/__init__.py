@@ -1,0 +1,1 @@
+"""What the server does at each address; :data:`confidently.serve.http.api.ROUTES` lists them."""

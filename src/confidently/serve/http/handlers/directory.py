@@ -1,0 +1,59 @@
+"""The directory of the server: what changes, snapshots, backups."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+
+from ...problems import Problem, tried
+from ...work import models
+from .. import messages as m
+from ..calls import Call
+from ..replies import Flow, Sendable, answered, encoder
+from .models import facts_of
+
+SSE_SECONDS = 1.0
+
+
+async def events(call: Call) -> Sendable:
+    """Send what changes, as server-sent events."""
+    call.engine.check_open()
+
+    async def told() -> AsyncGenerator[bytes, None]:
+        """Yield events until the server stops, the client goes, or its token ends: it then asks again, in vain."""
+        last = call.headers.get("last-event-id", "")
+        number, before = int(last) if re.fullmatch("[0-9]{1,18}", last) else 0, b""
+        yield b"retry: 2000\n\n"
+        while not call.engine.stopping and not await call.is_disconnected():
+            if isinstance(tried(call.check_allowed), Problem):
+                return
+            summary = [facts_of(hosted) for hosted in list(call.engine.hosted.values())]
+            data = encoder.encode({"models": summary})
+            if data != before:
+                number, before = number + 1, data
+                yield b"id: %d\nevent: models\ndata: %s\n\n" % (number, data)
+            else:
+                yield b": nothing new\n\n"
+            await asyncio.sleep(SSE_SECONDS)
+
+    return Flow(told(), "text/event-stream", {"Cache-Control": "no-store"})
+
+
+async def snapshot(call: Call) -> Sendable:
+    """Write a snapshot of every model now."""
+    found = {}
+    for name, hosted in list(call.engine.hosted.items()):
+        found[name] = await call.ask(models.save(hosted))
+    return answered({"snapshots": found})
+
+
+async def backup(call: Call) -> Sendable:
+    """Copy the log and the snapshots into a new folder, while the server runs."""
+    body = await call.message(m.BackupBody)
+    models.check_name(body.name, "the name of a backup", "invalid-body", "/name")
+    target = call.engine.folder / "backups" / body.name
+    if target.exists():
+        raise Problem("other-content", f"there is a backup {body.name!r} already; take another name", "/name")
+    await call.log(models.backup(call.engine, target))
+    return answered({"path": str(target.relative_to(call.engine.folder))}, 201)

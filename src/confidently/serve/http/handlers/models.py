@@ -1,0 +1,111 @@
+"""Models: make, list, delete, upload, download, train again, measure."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
+
+from ...engine.engine import PASSING
+from ...model.hosted import Hosted
+from ...model.settings import ModelSettings
+from ...problems import Problem
+from ...work import models
+from ...work import rebuild as rebuilding
+from .. import messages as m
+from ..calls import Call, decoded
+from ..replies import Sendable, answered
+
+MAX_FILE = 8 << 30  # bytes, of a model file
+
+
+def facts_of(hosted: Hosted) -> dict[str, Any]:
+    shown = hosted.metrics.shown()
+    return models.facts(hosted) | {
+        "error": shown["error"], "log_loss": shown["log_loss"], "to_label": len(hosted.labelling)
+    }  # fmt: skip
+
+
+async def list_models(call: Call) -> Sendable:
+    """List the models."""
+    call.engine.check_open()
+    return answered({"models": [facts_of(hosted) for hosted in list(call.engine.hosted.values())]})
+
+
+async def get_model(call: Call) -> Sendable:
+    """Return what is known about a model."""
+    return answered(facts_of(call.hosted))
+
+
+async def put_model(call: Call) -> Sendable:
+    """Make a model; nothing changes if there is one with the same settings."""
+    name, body = call.names["m"], await call.body()
+    settings = decoded(body or b"{}", ModelSettings)
+    if settings.file is not None:
+        raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
+    _, new = await call.log(models.create(call.engine, name, settings))
+    return answered(facts_of(call.engine.find(name)), 201 if new else 200)
+
+
+async def delete_model(call: Call) -> Sendable:
+    """Delete a model with all its rows."""
+    await call.log(models.delete(call.engine, call.names["m"]))
+    return Response(status_code=204)
+
+
+async def get_file(call: Call) -> Sendable:
+    """Download the model file of all rows acknowledged so far, once they are learned."""
+    hosted = call.hosted
+    descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
+    os.close(descriptor)
+    remove = partial(Path(path).unlink, missing_ok=True)
+    try:
+        await call.ask(models.download(hosted, path))
+    except BaseException:
+        remove()
+        raise
+    return FileResponse(
+        path, media_type="application/octet-stream", filename=f"{hosted.name}.cw", background=BackgroundTask(remove)
+    )
+
+
+async def put_file(call: Call) -> Sendable:
+    """Make a model of a model file; its training continues."""
+    name, digest = call.names["m"], hashlib.sha256()
+    descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            async for piece in call.pieces():
+                digest.update(piece)
+                file.write(piece)
+                if file.tell() > MAX_FILE:
+                    raise Problem("too-large", f"the file has more than {MAX_FILE} bytes, the most allowed")
+        request = await asyncio.to_thread(models.upload, call.engine, name, path, digest.hexdigest())
+        _, new = await call.log(request)
+    finally:
+        Path(path).unlink(missing_ok=True)
+    return answered(facts_of(call.engine.find(name)), 201 if new else 200)
+
+
+async def rebuild(call: Call) -> Sendable:
+    """Train the model again from its log, without the rows that were erased; the old one answers meanwhile."""
+    hosted = call.hosted
+    return answered(m.Done(hosted.name, await call.log(rebuilding.rebuild(call.engine, hosted))))
+
+
+async def metrics(call: Call) -> Sendable:
+    """Return progressive error and log-loss, their course, calibration, alarms, rates of the last hour, labelling."""
+    hosted, learned = call.hosted, call.hosted.model.conformal
+    alarms = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
+    return answered(hosted.metrics.shown() | alarms | {"labelling": labelling_of(hosted)})
+
+
+def labelling_of(hosted: Hosted) -> dict[str, Any]:
+    return hosted.labelling.shown() | {"gain": hosted.metrics.gain()}

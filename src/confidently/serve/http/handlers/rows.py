@@ -1,0 +1,177 @@
+"""Rows: predict, learn, label, explain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
+
+from ....models.explanation import Explanation
+from ....models.stack_explanation import StackExplanation
+from ...engine.requests import Request
+from ...model.hosted import Hosted
+from ...model.predicted import Answer, Promises
+from ...problems import Problem, tried
+from ...work import examples
+from .. import messages as m
+from ..calls import Call, decoded_lines
+from ..lines import by_lines
+from ..replies import Reply, Sendable, answered
+
+T = TypeVar("T")
+
+
+async def predict(call: Call) -> Sendable:
+    """Predict rows; the model does not change."""
+    hosted, asked = call.hosted, _promises(call)
+    if call.is_ndjson:
+        return by_lines(call, partial(_predict_lines, call, hosted, asked))
+    body = await call.message(m.PredictBody)
+    if isinstance(body.features, msgspec.UnsetType) == isinstance(body.instances, msgspec.UnsetType):
+        raise Problem("invalid-body", 'expected "features" of one row, or "instances": a list of rows')
+    if isinstance(body.instances, msgspec.UnsetType):
+        assert not isinstance(body.features, msgspec.UnsetType)
+        id = body.id if body.id is not None else call.key
+        row = examples.question(hosted, id, bytes(body.features))
+        [found] = await _predicted(call, hosted, asked, [row])
+        if isinstance(found, Problem):
+            raise found
+        return answered(found)
+    checked = [
+        tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
+        for k, one in enumerate(body.instances)
+    ]
+    both = _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
+    shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
+    return answered({"predictions": shown})
+
+
+def _promises(call: Call) -> Promises:
+    """Return what is to be promised of predictions."""
+    novelty = call.choice("novelty", ("false", "true")) == "true"
+    asked = Promises(call.fraction("set"), call.fraction("max_risk"), novelty)
+    call.hosted.model.check_promises(asked)
+    return asked
+
+
+async def _predict_lines(call: Call, hosted: Hosted, asked: Promises, lines: list[bytes]) -> list[Any]:
+    bodies = decoded_lines(lines, m.Instance)
+    rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
+    checked = _filled(bodies, examples.all_questions(hosted, rows))
+    return _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
+
+
+def _good(parts: list[T | Problem]) -> list[T]:
+    """Return what is not a problem."""
+    return [part for part in parts if not isinstance(part, Problem)]
+
+
+def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
+    """Return parts, with the results of the good ones in their places."""
+    following = iter(results)
+    return [part if isinstance(part, Problem) else next(following) for part in parts]
+
+
+async def _predicted(
+    call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
+) -> list[m.Prediction | Problem]:
+    """Return predictions; those of rows with an id are stored first."""
+    if not rows:
+        return []
+    found: list[Answer | Problem] = await call.ask(examples.predict(hosted, rows))
+    if any(row.id is not None for row in rows):
+        given = [answer for answer in found if isinstance(answer, Answer)]
+        found = await call.log(examples.store_predictions(call.engine, hosted, rows, given))
+    if asked == Promises():
+        return [
+            one if isinstance(one, Problem) else m.Prediction(row.id, *one)
+            for row, one in zip(rows, found, strict=True)
+        ]
+    more = _filled(found, await call.ask(examples.promises(hosted, _good(found), asked)))
+    novelty = await call.ask(examples.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
+    return [
+        one if isinstance(one, Problem) else m.Prediction(row.id, *one, **own, novelty=p)
+        for row, one, own, p in zip(rows, found, more, novelty, strict=True)
+    ]
+
+
+async def learn(call: Call) -> Sendable:
+    """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
+    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    if call.is_ndjson:
+        return by_lines(call, partial(_learn_lines, call, hosted, wait))
+    body = await call.message(m.LearnBody)
+    id = body.id if body.id is not None else call.key
+    row = examples.taught(hosted, id, bytes(body.features), class_of(body.label), body.weight)
+    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait)))
+
+
+def class_of(label: Any) -> Any:
+    """Return a label as rows have it: true and false are the classes 1 and 0."""
+    return int(label) if isinstance(label, bool) else label
+
+
+async def _learn_lines(call: Call, hosted: Hosted, wait: bool, lines: list[bytes]) -> list[Any]:
+    bodies = decoded_lines(lines, m.LearnBody)
+    rows = [(body.id, bytes(body.features), class_of(body.label), body.weight) for body in _good(bodies)]
+    checked = _filled(bodies, examples.all_taught(hosted, rows))
+    good = _good(checked)
+    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait)) if good else [])
+
+
+async def label(call: Call) -> Sendable:
+    """Label rows that were predicted, by their ids."""
+    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    park = call.choice("park", ("false", "true")) == "true"
+    if call.is_ndjson:
+        return by_lines(call, partial(_label_lines, call, hosted, park, wait))
+    body = await call.message(m.LabelBody)
+    given = examples.LabelOf(body.id, class_of(body.label))
+    request = examples.label_rows(call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait)
+    return _receipt(await call.log(request))
+
+
+async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines: list[bytes]) -> list[Any]:
+    bodies = decoded_lines(lines, m.LabelBody)
+    good = _good(bodies)
+    labels = [examples.LabelOf(body.id, class_of(body.label)) for body in good]
+    request = examples.label_rows(
+        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait
+    )
+    return _filled(bodies, await call.log(request) if good else [])
+
+
+def _receipt(found: list[examples.Receipt | Problem]) -> Reply:
+    if isinstance(found[0], Problem):
+        raise found[0]
+    return answered(m.Receipt(*found[0]))
+
+
+async def explain(call: Call) -> Sendable:
+    """Explain a prediction: what each feature adds to the margin's mean and variance."""
+    hosted, body = call.hosted, await call.message(m.ExplainBody)
+    row = examples.question(hosted, None, bytes(body.features))
+
+    def work(log: Any, request: Any) -> Any:
+        hosted.check_working()
+        try:
+            return hosted.model.explanation(row.features, body.about)
+        except ValueError as error:
+            raise Problem("invalid-body", str(error), "/about") from None
+
+    return answered(_explained(await call.ask(Request(work))))
+
+
+def _explained(found: Explanation | StackExplanation) -> m.Explained:
+    members: list[dict[str, Any]] = []
+    if isinstance(found, StackExplanation):
+        parts = [part._asdict() for part in found.features]
+        members = [member._asdict() | {"mean": member.mean} for member in found.members]
+    else:
+        parts = [asdict(contribution) for contribution in found.contributions]
+    return m.Explained(
+        found.predicted, found.supported, found.rival, found.mean, found.variance, found.classes, parts, members
+    )

@@ -1,0 +1,241 @@
+"""The messages of the HTTP interface: what bodies must look like, and what answers do look like."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from ..model.settings import ModelSettings
+
+Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
+Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
+Text = Annotated[str, Meta(min_length=1, max_length=256)]
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Label = Annotated[
+    Number | bool | Text | list[Number | Text],
+    Meta(description="a class; where rows have several labels, a list of them"),
+]
+Features = Annotated[
+    msgspec.Raw,
+    Meta(
+        description="a JSON object, read as a line of JSON lines: numbers, strings, lists, objects",
+        extra_json_schema={"type": "object"},
+    ),
+]
+
+
+class Instance(Struct, forbid_unknown_fields=True):
+    """A row without a label; with an id it is stored, so that its label can follow."""
+
+    features: Features
+    id: Id | None = None
+
+
+class PredictBody(Struct, forbid_unknown_fields=True):
+    """One row, or several as instances."""
+
+    id: Id | None = None
+    features: Features | UnsetType = UNSET
+    instances: Annotated[list[Instance], Meta(min_length=1, max_length=10_000)] | UnsetType = UNSET
+
+
+class Prediction(Struct):
+    """What the model says of a row. ``ask``: the margin is within one standard deviation of zero.
+
+    With ``?set=``, ``set`` has the classes that cannot be excluded, the most probable first; with ``?max_risk=``,
+    ``abstain`` is whether the label should not be relied on. With ``?novelty=true``, ``novelty`` is a p-value, which is
+    small for rows unlike all those learned.
+    """
+
+    id: str | None
+    label: int | str | list[int | str] | None
+    probability: dict[str, float]
+    margin: float
+    variance: float
+    ask: bool
+    set: list[int | str] | UnsetType = UNSET
+    abstain: bool | UnsetType = UNSET
+    novelty: float | UnsetType = UNSET
+
+
+SCHEMAS = "#/components/schemas/"
+PredictionOrProblem = Annotated[
+    Any, Meta(extra_json_schema={"anyOf": [{"$ref": f"{SCHEMAS}Prediction"}, {"$ref": f"{SCHEMAS}Problem"}]})
+]
+
+
+class Predictions(Struct):
+    """Predictions in the order of the instances; a row that cannot be read has a problem in its place."""
+
+    predictions: list[PredictionOrProblem]
+
+
+class LearnBody(Struct, forbid_unknown_fields=True):
+    """A row with its label."""
+
+    features: Features
+    label: Label
+    id: Id | None = None
+    weight: Annotated[float, Meta(ge=0.0, le=1e9)] = 1.0
+
+
+class LabelBody(Struct, forbid_unknown_fields=True):
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one."""
+
+    id: Id
+    label: Label
+    correct: bool = False
+
+
+class Receipt(Struct):
+    """What became of a row: its event in the log, and whether it is durable, learned or parked."""
+
+    id: str
+    seq: int
+    status: str
+
+
+class AnswerBody(Struct, forbid_unknown_fields=True):
+    """A labeller's answer about a row, or that the row is skipped."""
+
+    id: Id
+    label: Label | None = None
+    labeller: Labeller = "somebody"
+    skip: bool = False
+
+
+class ToLabel(Struct):
+    """A row to label. ``guess`` is what the model thinks, ``random`` whether the row was drawn at random."""
+
+    id: str
+    features: dict[str, Any]
+    guess: int | str | list[int | str] | None
+    certainty: float
+    random: bool
+
+
+class Queue(Struct):
+    """Rows to label, which the labeller has for ``lease`` seconds; and how far labelling is."""
+
+    rows: list[ToLabel]
+    classes: list[str]
+    lease: float
+    progress: dict[str, Any]
+
+
+class ModelFacts(Struct):
+    """A model. ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has."""
+
+    name: str
+    settings: ModelSettings
+    created: float
+    task: str
+    classes: list[str]
+    open: bool
+    multilabel: bool
+    features: int
+    rows: int
+    updates: int
+    waiting: int
+    seq: int
+    snapshot: int
+    refused: int
+    failed: str | None
+    error: float | None
+    log_loss: float | None
+    to_label: int
+
+
+class Models(Struct):
+    """All models."""
+
+    models: list[ModelFacts]
+
+
+class ExampleOut(Struct):
+    """A learned row; ``time`` in seconds since 1970."""
+
+    seq: int
+    id: str | None
+    features: dict[str, Any]
+    label: int | str | list[int | str]
+    weight: float
+    time: float
+
+
+class SetAsideOut(Struct):
+    """A row that the model could not learn: ``event`` is that of the row, ``seq`` that of setting it aside."""
+
+    seq: int
+    event: int
+    id: str | None
+    features: dict[str, Any] | None
+    label: int | str | list[int | str] | None
+    weight: float
+    time: float
+    reason: str
+
+
+class StoredRow(Struct):
+    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted."""
+
+    id: str
+    seq: int
+    features: dict[str, Any]
+    label: int | str | list[int | str] | None
+    prediction: dict[str, Any] | None
+
+
+class ExplainBody(Struct, forbid_unknown_fields=True):
+    """A row, and the class whose margin is explained; by default the predicted one."""
+
+    features: Features
+    about: str | None = None
+
+
+class Explained(Struct):
+    """What each feature adds to the margin between two classes, the largest first; of a stack, each member too."""
+
+    predicted: int | str | list[int | str] | None
+    supported: int | str | None
+    rival: int | str | None
+    mean: float
+    variance: float
+    classes: list[dict[str, Any]]
+    contributions: list[dict[str, Any]]
+    members: list[dict[str, Any]]
+
+
+class Saved(Struct):
+    """The event up to which the snapshot of every model goes."""
+
+    snapshots: dict[str, int]
+
+
+class BackupBody(Struct, forbid_unknown_fields=True):
+    """The name of the backup, a new folder beside those made before."""
+
+    name: Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})]
+
+
+class BackupMade(Struct):
+    """Where a backup is: a folder below the server's directory."""
+
+    path: str
+
+
+class Erased(Struct):
+    """The event of an erasure. The model keeps what it had learned of the row until it is trained again without it."""
+
+    id: str
+    seq: int
+    influence: str
+
+
+class Done(Struct):
+    """The event of an undo, or of another change."""
+
+    id: str
+    seq: int

@@ -1,0 +1,386 @@
+"""The log of events: one SQLite database, whose order is the order in which models learn.
+
+Every method runs in the one thread that has the connection. Nothing is durable, and nothing may be acknowledged, before
+:meth:`EventLog.commit` has returned.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from ..problems import Problem
+from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel
+from .log_file import FILE, faults, open_log
+
+MAX_SEQ = 2**63 - 1
+
+
+class EventLog:
+    """The database of one directory.
+
+    Parameters
+    ----------
+    folder : path
+    vfs : str, optional
+        The name of a virtual file system of SQLite.
+
+    Raises
+    ------
+    LogError
+        If another process has it open and does not close it within two seconds, or it is damaged or of a later version.
+    OSError
+        If the directory cannot be written.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], vfs: str | None = None) -> None:
+        self.path = Path(folder) / FILE
+        self._db = open_log(folder, vfs)
+
+    def close(self) -> None:
+        """Close the database; what was not committed is lost."""
+        with suppress(apsw.Error):  # the file of new pages, which was not written to the database, has everything
+            self._db.close(True)
+
+    # --- transactions ------------------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self._db.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Make everything since :meth:`begin` durable."""
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Undo everything since :meth:`begin`."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    # --- models ------------------------------------------------------------------------------------------------------
+
+    def models(self) -> list[StoredModel]:
+        """Return the models that were not deleted."""
+        rows = self._db.execute(
+            "SELECT number, name, settings, has_file, created FROM models WHERE deleted IS NULL ORDER BY number"
+        )
+        return [StoredModel(number, name, settings, bool(has), at) for number, name, settings, has, at in rows]
+
+    def model(self, name: str) -> StoredModel | None:
+        """Return the model of a name, unless it was deleted."""
+        return next((stored for stored in self.models() if stored.name == name), None)
+
+    def add_model(self, name: str, settings: bytes, has_file: bool) -> int:
+        """Add a model; return its number, which no other model ever gets."""
+        self._db.execute(
+            "INSERT INTO models(name, settings, has_file, created) VALUES (?, ?, ?, ?)",
+            (name, settings, has_file, now()),
+        )
+        return self._db.last_insert_rowid()
+
+    def unmake_model(self, number: int) -> None:
+        """Remove a model that was added in this transaction."""
+        self._db.execute("DELETE FROM models WHERE number = ?", (number,))
+
+    def delete_model(self, number: int) -> None:
+        """Delete a model with all its events."""
+        self._db.execute("UPDATE models SET deleted = ? WHERE number = ?", (now(), number))
+        self._db.execute("DELETE FROM events WHERE model = ?", (number,))
+        self._db.execute("DELETE FROM positions WHERE model = ?", (number,))
+
+    # --- followed sources --------------------------------------------------------------------------------------------
+
+    def position(self, model: int, source: str) -> int:
+        """Return the position up to which a model has learned a source."""
+        found = self._db.execute(
+            "SELECT position FROM positions WHERE model = ? AND source = ?", (model, source)
+        ).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def set_position(self, model: int, source: str, position: int) -> None:
+        """Store the position up to which a model has learned a source."""
+        self._db.execute("INSERT OR REPLACE INTO positions VALUES (?, ?, ?)", (model, source, position))
+
+    # --- examples ----------------------------------------------------------------------------------------------------
+
+    def find(self, model: int, id: str) -> Stored | None:
+        """Return the event that has an id; without its features, label and note if it is erased."""
+        row = self._db.execute(
+            "SELECT seq, kind, features, label, weight, note, time FROM events WHERE model = ? AND id = ?", (model, id)
+        ).fetchone()
+        if row is None:
+            return None
+        found = Stored(id, row[0], Event(row[1]), *row[2:])
+        if found.features is not None and self.erasure_of(found.seq) is not None:
+            return found._replace(features=None, label=None, note=None)
+        return found
+
+    def get(self, model: int, id: str, pointer: str | None = None) -> Stored:
+        """Return the event that has an id.
+
+        Raises
+        ------
+        Problem
+            If there is none; the pointer says where the id stands in the request.
+        """
+        found = self.find(model, id)
+        if found is None:
+            raise Problem("unknown-id", f"no row has the id {id!r}", pointer)
+        return found
+
+    def label_of(self, example: int) -> tuple[int, bytes] | None:
+        """Return the last label of an example and its event, if it has one: a correction counts, an answer does not."""
+        found: tuple[int, bytes] | None = self._db.execute(
+            f"SELECT seq, label FROM events WHERE label IS NOT NULL AND (seq = ?1 AND kind = {Event.LEARN} OR seq IN "
+            f"(SELECT seq FROM events WHERE example = ?1 AND kind IN {LABELS})) ORDER BY seq DESC LIMIT 1",
+            (example,),
+        ).fetchone()
+        return found
+
+    def waiting_answer(self, example: int) -> tuple[int, bytes, bytes] | None:
+        """Return event, label and note of an answer that is neither undone nor learned."""
+        found = self._db.execute(
+            f"SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN {AFTER_ANSWER} "
+            "ORDER BY seq DESC LIMIT 1",
+            (example,),
+        ).fetchone()
+        return (found[0], found[2], found[3]) if found is not None and found[1] == Event.ANSWER else None
+
+    def waiting_answers(self, model: int) -> list[tuple[int, int, str, bytes]]:
+        """Return event, example, id and label of the answers that are neither undone nor learned."""
+        rows = self._db.execute(
+            "SELECT a.seq, a.example, x.id, a.label FROM events a JOIN events x ON x.seq = a.example "
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.ANSWER} AND a.label IS NOT NULL AND NOT EXISTS "
+            f"(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN {AFTER_ANSWER} AND b.seq > a.seq) "
+            "ORDER BY a.seq",
+            (model,),
+        )
+        return list(rows)
+
+    def answer_notes(self, model: int) -> list[tuple[bytes, bytes]]:
+        """Return label and note of the answers that were not undone."""
+        rows = self._db.execute(
+            f"SELECT label, note FROM events a WHERE model = ? AND {RARE} AND kind = {Event.ANSWER} "
+            "AND note IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = a.example "
+            f"AND b.kind IN ({Event.ANSWER}, {Event.UNDO}) AND b.seq > a.seq) ORDER BY seq",
+            (model,),
+        )
+        return list(rows)
+
+    def add(
+        self, model: int, kind: Event, id: str | None = None, example: int | None = None,
+        features: bytes | None = None, label: bytes | None = None, weight: float | None = None,
+        note: bytes | None = None,
+    ) -> int:  # fmt: skip
+        """Append an event; return its number."""
+        self._db.execute(
+            "INSERT INTO events(model, kind, id, example, features, label, weight, note, time) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (model, kind, id, example, features, label, weight, note, now()),
+        )
+        return self._db.last_insert_rowid()
+
+    def unpark(self, seq: int) -> None:
+        """Delete a parked label, or a prediction that was kept long enough, whose id a row takes."""
+        self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
+
+    def skips(self, model: int) -> list[tuple[str, bytes]]:
+        """Return the id of the example and the note of each skip."""
+        rows = self._db.execute(
+            "SELECT x.id, a.note FROM events a JOIN events x ON x.seq = a.example "
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SKIP} AND a.note IS NOT NULL",
+            (model,),
+        )
+        return list(rows)
+
+    def erasure_of(self, example: int) -> int | None:
+        """Return the event with which an example was erased."""
+        row = self._db.execute(
+            f"SELECT seq FROM events WHERE example = ? AND kind = {Event.ERASURE} LIMIT 1", (example,)
+        ).fetchone()
+        return None if row is None else int(row[0])
+
+    def is_taught(self, example: int) -> bool:
+        """Return whether models learn an example: it came with a label, or got one."""
+        row = self._db.execute(
+            f"SELECT 1 FROM events WHERE seq = ?1 AND kind = {Event.LEARN} OR seq IN "
+            f"(SELECT seq FROM events WHERE example = ?1 AND kind IN {LABELS}) LIMIT 1",
+            (example,),
+        ).fetchone()
+        return row is not None
+
+    def overwrite(self, example: int) -> None:
+        """Overwrite the features, labels and notes of an erased example."""
+        self._db.execute(
+            "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1 "
+            f"OR kind = {Event.SET_ASIDE} AND example IN (SELECT seq FROM events WHERE example = ?1)", (example,),
+        )  # fmt: skip
+
+    def to_overwrite(self, model: int) -> list[tuple[int, int]]:
+        """Return the examples that are erased and not overwritten yet, and the events of their erasure."""
+        rows = self._db.execute(
+            f"SELECT example, seq FROM events WHERE model = ? AND kind = {Event.ERASURE} AND note IS NOT NULL",
+            (model,),
+        )
+        return list(rows)
+
+    def expire(self, model: int, before: int) -> list[str]:
+        """Overwrite the features of predictions older than a time that have no label; return their ids."""
+        rows = self._db.execute(
+            f"UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = {Event.PREDICTION} "
+            "AND features IS NOT NULL AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq "
+            f"AND b.kind IN ({Event.LABEL}, {Event.ANSWER})) "
+            "RETURNING id",
+            (model, before),
+        )
+        return [id for (id,) in rows]
+
+    # --- set aside ---------------------------------------------------------------------------------------------------
+
+    def set_aside(self, model: int, seq: int, reason: str) -> None:
+        """Exclude an event, since the model could not learn it."""
+        if self.why_aside(seq) is None:
+            self.add(model, Event.SET_ASIDE, example=seq, note=msgspec.json.encode(reason))
+
+    def why_aside(self, seq: int) -> str | None:
+        """Return why an event was set aside, or None if it was not."""
+        row = self._db.execute(
+            f"SELECT note FROM events WHERE example = ? AND kind = {Event.SET_ASIDE} LIMIT 1", (seq,)
+        ).fetchone()
+        return None if row is None else reason_in(row[0])
+
+    def n_aside(self, model: int) -> int:
+        """Return the number of events of a model that were set aside."""
+        of_model = f"model = {model:d} AND {RARE} AND kind = {Event.SET_ASIDE}"
+        return int(self._value(f"SELECT count(*) FROM events WHERE {of_model}"))
+
+    def aside(self, model: int, after: int, limit: int) -> list[Row]:
+        """Return the next events that were set aside, in the order of that.
+
+        ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label.
+        """
+        rows: list[tuple[Any, ...]] = self._db.execute(
+            "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
+            "coalesce(e.weight, x.weight, 1.0), e.time, a.seq, a.note, coalesce(e.example, e.seq) "
+            "FROM events a JOIN events e ON e.seq = a.example LEFT JOIN events x ON x.seq = e.example "
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SET_ASIDE} AND a.seq > ? ORDER BY a.seq LIMIT ?",
+            (model, after, limit),
+        ).fetchall()
+        erased = {example for example, _ in self.to_overwrite(model)}
+        found = [(Row(row[0], Event(row[1]), *row[2:9]), row[9]) for row in rows]
+        return [
+            row._replace(features=None, label=None, note=None) if example in erased else row for row, example in found
+        ]
+
+    def was_set_aside_since(self, model: int, after: int, until: int) -> bool:
+        """Return whether an event up to ``until`` was set aside by an event after ``after``."""
+        row = self._db.execute(
+            f"SELECT 1 FROM events WHERE model = ? AND {RARE} AND kind = {Event.SET_ASIDE} "
+            "AND seq > ? AND example <= ? LIMIT 1",
+            (model, after, until),
+        ).fetchone()
+        return row is not None
+
+    # --- reading in order --------------------------------------------------------------------------------------------
+
+    def taught(self, model: int, after: int, limit: int, erased_until: int = MAX_SEQ) -> list[Row]:
+        """Return the next events that a model learns, and the erasures of what it learned, in order.
+
+        What was set aside is not among them. What was erased by an event up to ``erased_until`` has no features, even
+        if it is not overwritten yet.
+        """
+        erased = {example for example, seq in self.to_overwrite(model) if seq <= erased_until}
+        rows = self._rows(
+            f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
+            f"AND {NOT_SET_ASIDE} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} OR EXISTS "
+            f"(SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
+            (model, after, limit),
+        )
+        return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
+
+    def last_of(self, model: int, kind: Event) -> int:
+        """Return the last event of a kind; 0 if there was none."""
+        [(found,)] = self._db.execute(
+            f"SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND {RARE} AND kind = ?", (model, kind)
+        )
+        return int(found)
+
+    def unlabelled(self, model: int, limit: int) -> list[Row]:
+        """Return the newest predictions without a label or an answer, the newest first."""
+        return self._rows(
+            f"e.model = ? AND e.kind = {Event.PREDICTION} AND e.features IS NOT NULL AND NOT EXISTS "
+            f"(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))",
+            (model, limit), "DESC",
+        )  # fmt: skip
+
+    def last(self) -> int:
+        """Return the number of the last event."""
+        return int(self._value("SELECT coalesce(max(seq), 0) FROM events"))
+
+    def counts(self, model: int) -> dict[str, int]:
+        """Return the number of events of each kind."""
+        rows = self._db.execute("SELECT kind, count(*) FROM events WHERE model = ? GROUP BY kind", (model,))
+        return {Event(kind).name.lower(): n for kind, n in rows}
+
+    def _rows(self, which: str, values: tuple[Any, ...], order: str = "ASC") -> list[Row]:
+        rows = self._db.execute(
+            "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
+            "coalesce(e.weight, x.weight, 1.0), e.time, coalesce(e.example, e.seq), e.note "
+            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY e.seq {order} LIMIT ?",
+            values,
+        )
+        return [Row(row[0], Event(row[1]), *row[2:]) for row in rows]
+
+    # --- the file ----------------------------------------------------------------------------------------------------
+
+    def copy_to(self, path: str | os.PathLike[str]) -> Generator[None]:
+        """Copy the database into a new file, some pages at a time; yield between them."""
+        with closing(apsw.Connection(os.fspath(path))) as target, target.backup("main", self._db, "main") as backup:
+            while not backup.done:
+                backup.step(256)
+                yield None
+
+    def truncate(self) -> None:
+        """Write everything to the database and empty the file before it, which may hold what was overwritten."""
+        with suppress(apsw.FullError, apsw.BusyError, apsw.LockedError):  # it will be done later
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def faults(self) -> list[str]:
+        """Return what is wrong with the file; empty if nothing is."""
+        return faults(self._db)
+
+    def _value(self, statement: str) -> Any:
+        [(value,)] = self._db.execute(statement)
+        return value
+
+
+def now() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+def reason_in(note: bytes | None) -> str:
+    """Return the reason in the note of an event that sets another one aside."""
+    return "erased" if note is None else str(msgspec.json.decode(note))
+
+
+def same_json(first: bytes | None, second: bytes | None) -> bool:
+    """Return whether two texts are the same JSON, whatever the order of keys and the spaces."""
+    if first is None or second is None or first == second:
+        return first == second
+    try:
+        return bool(msgspec.json.decode(first) == msgspec.json.decode(second))
+    except ValueError:  # of an older version, which accepted numbers and bytes that this decoder rejects
+        return False
+
+
+def refuse_other_content(id: str) -> Problem:
+    """Return the problem of an id that was used with another content."""
+    return Problem("other-content", f"the id {id!r} was used with other content; use a new id for a new row", "/id")

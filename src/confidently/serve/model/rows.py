@@ -1,0 +1,279 @@
+"""Rows as the server keeps them: JSON objects on a line each, read by the compiled reader of JSON lines.
+
+Features arrive as a JSON object. With a label they become one line, the label first: ``{"label":"ham","n_links":4}``.
+This is the line that ``confidently train`` would read.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+
+from ... import _core
+from ...data.batch import Batch, batch_of
+from ...data.features import Features, NewFeatures
+from ...data.formats.lines import parser_of
+from ...data.memory.matrix import largest_value
+from ...data.reading import ReaderOptions
+from ...data.request import ReadRequest
+from ..problems import Problem
+
+WHERE = re.compile(r"line ([0-9]+)(?:, column ([0-9]+))?: (.*)", re.DOTALL)
+OPTION = re.compile(r" \(--[a-z-]+\)")  # of the command line
+BREAKS = bytes.maketrans(b"\r\n", b"  ")  # between the tokens of JSON; strings have none
+
+
+def one_line(features: bytes) -> bytes:
+    """Return a JSON object without line breaks."""
+    return features.strip().translate(BREAKS)
+
+
+def labelled_line(key: str, label: bytes, features: bytes) -> bytes:
+    """Return the line of a row, which has its label, as JSON, first; without the line end."""
+    rest = features[1:].lstrip()
+    return b"".join((b"{", msgspec.json.encode(key), b":", label, b"" if rest == b"}" else b",", rest))
+
+
+def label_names(label: bytes) -> list[str]:
+    """Return the names of the classes in a label, as JSON, sorted; true and false are the classes 1 and 0.
+
+    >>> label_names(b'"spam"'), label_names(b'["b","a"]'), label_names(b"true")
+    (['spam'], ['a', 'b'], ['1'])
+    """
+    try:
+        found = msgspec.json.decode(label)
+    except ValueError:  # a number beyond the range, in a log of an older version
+        return [label.decode(errors="replace")]
+    several = found if isinstance(found, list) else [found]
+    return sorted(str(int(one) if isinstance(one, bool) else one) for one in several)
+
+
+def same_label(first: bytes, second: bytes) -> bool:
+    """Return whether two labels are the same class: 1 and "1" are; labels of a set may be in any order."""
+    return first == second or label_names(first) == label_names(second)
+
+
+class RowReader:
+    """Reads the lines of one model, in the order of its log; features and labels are numbered as they appear.
+
+    Parameters
+    ----------
+    reading : ReaderOptions
+    dtype : str
+        Of the model, which bounds the values.
+    multilabel : bool
+    classes : sequence of str
+        All allowed labels; empty: any.
+    features : Features, optional
+        Known features.
+    """
+
+    def __init__(
+        self, reading: ReaderOptions, dtype: str, multilabel: bool = False, classes: Sequence[str] = (),
+        features: Features | None = None,
+    ) -> None:  # fmt: skip
+        request = ReadRequest(
+            multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), features=features, parsers=0
+        )
+        self._parser = parser_of(reading, request, own_columns=True)
+        self._numbering = _core.Numbering(request.options(reading))
+        self._multilabel = multilabel
+        if features is not None:
+            self._numbering.restore(features.key, features.names.text, features.names.start)
+
+    def batch(self, lines: Sequence[bytes], weights: Sequence[float] | None = None) -> Batch:
+        """Return rows with labels.
+
+        Raises
+        ------
+        ValueError
+            For the first invalid row, with its line.
+        """
+        self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
+        self._parser.number(self._numbering)
+        found = batch_of("rows", "row", self._parser.take(), (), 0)
+        if not self._multilabel:
+            found.label_start = None
+        if weights is not None and any(weight != 1.0 for weight in weights):
+            found.weights = np.array(weights, dtype=np.float64)
+        return found
+
+
+class QuestionReader:
+    """Reads rows without labels for a model whose features grow; features that it does not know are forgotten.
+
+    Parameters
+    ----------
+    reading, dtype
+        As of :class:`RowReader`.
+    features : Features, optional
+        Known features.
+    strict : bool
+        Whether everything in a row must be UTF-8 and within the range of numbers, also what is not read.
+    """
+
+    def __init__(
+        self, reading: ReaderOptions, dtype: str, features: Features | None = None, strict: bool = False
+    ) -> None:
+        request = ReadRequest(
+            ignore_labels=True, largest=largest_value(dtype), freeze=True, parsers=0, strict=strict
+        )  # fmt: skip
+        self._parser = parser_of(reading, request, own_columns=False)
+        self._numbering = _core.Numbering(request.options(reading))
+        known = Features() if features is None else features
+        self._parser.restore(known.key, known.names.text, known.names.start, True)
+
+    def learn_features(self, new: NewFeatures) -> None:
+        """Add features, which take the next columns."""
+        self.batch([])  # after which the features of the last question are forgotten
+        self._parser.restore(new.key, new.names.text, new.names.start, True)
+
+    def check(self, lines: Sequence[bytes]) -> None:
+        """Raise a ``ValueError`` for the first invalid row, with its line."""
+        self._parser.parse(b"", b"\n".join([*lines, b""]) if lines else b"", 1)
+
+    def batch(self, lines: Sequence[bytes]) -> Batch:
+        """Return rows; labels are ignored.
+
+        Raises
+        ------
+        ValueError
+            For the first invalid row, with its line.
+        """
+        self.check(lines)
+        self._parser.number(self._numbering)
+        return batch_of("rows", "row", self._parser.take(), (), 0)
+
+
+class RowCheck:
+    """Checks rows before they are accepted; no model changes. For threads.
+
+    The compiled reader is the only judge of what a row is; what it accepts here is text and numbers throughout, so that
+    every part of the row can be read back.
+
+    Parameters
+    ----------
+    reading : ReaderOptions
+        Scaling and zeros do not matter.
+    label : str
+        The key of labels.
+    dtype, multilabel, classes
+        As of :class:`RowReader`.
+    """
+
+    def __init__(
+        self, reading: ReaderOptions, label: str, dtype: str, multilabel: bool = False, classes: Sequence[str] = ()
+    ) -> None:
+        reading = replace(reading, normalize="none", vocabulary=False)
+        self._label, self._classes, self._lock = label, classes, threading.Lock()
+        self._questions = QuestionReader(reading, dtype, strict=True)
+        request = ReadRequest(
+            multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), freeze=True, strict=True
+        )  # fmt: skip
+        self._parser = parser_of(reading, request, own_columns=False)
+        nothing = Features()
+        self._parser.restore(nothing.key, nothing.names.text, nothing.names.start, True)
+
+    def _read_features(self, many: Sequence[bytes]) -> None:
+        with self._lock:
+            self._questions.check(many)
+
+    def _read(self, lines: Sequence[bytes]) -> None:
+        with self._lock:
+            self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
+
+    def features(self, features: bytes) -> None:
+        """Check the features of a row.
+
+        Raises
+        ------
+        Problem
+            If they cannot be read.
+        """
+        try:
+            self._read_features([features])
+        except ValueError as error:
+            raise Problem("invalid-row", self._told(error, 0), "/features") from None
+        if not features.startswith(b"{"):
+            raise Problem("invalid-row", 'features: expected an object such as {"n_links": 4}', "/features")
+
+    def are_features(self, many: Sequence[bytes]) -> bool:
+        """Return whether all are the features of a row."""
+        try:
+            self._read_features(many)
+        except ValueError:
+            return False
+        return all(features.startswith(b"{") for features in many)
+
+    def are_labelled(self, lines: Sequence[bytes]) -> bool:
+        """Return whether all are the line of a row with a label."""
+        try:
+            self._read(lines)
+        except ValueError:
+            return False
+        return True
+
+    def line(self, line: bytes) -> None:
+        """Check the line of a row, which has its label among its keys.
+
+        Raises
+        ------
+        Problem
+            If it cannot be read, or its label is unknown.
+        """
+        try:
+            self._read([line])
+        except ValueError as error:
+            raise Problem("invalid-row", self._told(error, 0, "the line")) from None
+
+    def labelled(self, features: bytes, label: bytes) -> bytes:
+        """Check a row with its label, as JSON; return its line.
+
+        Raises
+        ------
+        Problem
+            If it cannot be read, or its label is unknown.
+        """
+        line = labelled_line(self._label, label, features)
+        try:
+            self._read([line])
+        except ValueError as error:
+            return self._refuse(features, label, error, len(line) - len(features))
+        return line
+
+    def _refuse(self, features: bytes, label: bytes, error: ValueError, before: int) -> bytes:
+        """Raise the problem of a row whose line was refused."""
+        self.features(features)  # raises, unless the label is to blame
+        told = self._told(error, before)
+        if self._classes and "classes" in told:
+            shown = msgspec.json.decode(label)
+            raise Problem("unknown-class", f"the label {shown!r} is not one of {', '.join(self._classes)}", "/label")
+        pointer = "/features" if repr(self._label) in told and "twice" in told else "/label"
+        if pointer == "/features":
+            told = f"features has the key {self._label!r}, which is the key of labels; rename it"
+        raise Problem("invalid-row", told, pointer)
+
+    def _told(self, error: ValueError, before: int, where: str = "features") -> str:
+        """Return what a reader says, about the text of the features, which begins behind some bytes of the line."""
+        found = WHERE.fullmatch(str(error))
+        if found is None:
+            return without_options(str(error))
+        column, told = int(found[2]) - before if found[2] else 0, without_options(found[3])
+        return f"{told} (at character {column} of {where})" if column > 0 else told
+
+
+def without_options(told: str) -> str:
+    """Return what a reader says without the remedies that are options of the command line.
+
+    >>> without_options("the row has no label; name its key with --label, or skip it; send it with a label")
+    'the row has no label; send it with a label'
+    >>> without_options("cell 'z' is not a number (--units); take the column as a category (--category)")
+    "cell 'z' is not a number; take the column as a category"
+    """
+    problem, *remedies = OPTION.sub("", told).split("; ")
+    return "; ".join([problem, *(remedy for remedy in remedies if "--" not in remedy)])

@@ -1,0 +1,413 @@
+"""A served model: learns the rows of its log in order, and answers questions, in one thread.
+
+The model is at any time, byte for byte, the one that ``confidently train`` would make of the same rows with the same
+settings. Training looks at the first 1,000 rows to see whether they are a table, and which members a stack has; so
+until then the rows are kept, and the model starts from scratch if they show something else.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...data.batch import Batch
+from ...data.class_order import sorted_numbers
+from ...data.formats.table import OBJECTS
+from ...data.reading import ReaderOptions
+from ...learner.streams import StreamLearner, StreamPredictor
+from ...learner.tables import ROWS_TO_INFER, has_numbers
+from ...models.explanation import Explanation, explain
+from ...models.model import Model, calibration_of
+from ...models.stack_explanation import StackExplanation, explain_stack
+from ...stack.stack import Stack
+from ...tasks.conformal import ConformalSets, untrained
+from ..problems import Problem
+from .predicted import Answer, Promises, answers_of
+from .rows import QuestionReader, RowReader
+from .settings import ModelSettings, Setup
+
+EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
+ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
+WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
+
+
+class Example(NamedTuple):
+    """A row with its label, as a line of JSON, its weight, the number of its event in the log, and its label alone."""
+
+    line: bytes
+    weight: float = 1.0
+    seq: int = 0
+    label: bytes = b"null"
+
+
+class SetAside(NamedTuple):
+    """A row that a model could not learn, by its event, and why; the model is as if there were no such row."""
+
+    seq: int
+    reason: str
+
+
+class Learned(NamedTuple):
+    """What the learning of some rows has added to the counts of a model.
+
+    ``anew``: the model has begun again with all rows so far, which the counts are of.
+    """
+
+    rows: int
+    mistakes: int
+    log_loss: float
+    anew: bool
+
+
+@dataclass
+class Early:
+    """The first rows, while they can still change what the model is."""
+
+    examples: list[Example] = field(default_factory=list)
+    standardized: bool = False
+    members: tuple[str, ...] = ()
+
+
+class ServedModel:
+    """A model that learns and answers; of one thread.
+
+    Parameters
+    ----------
+    settings : ModelSettings
+    model : Model, optional
+        What was learned before; by default nothing.
+    seq : int
+        The event up to which that was learned.
+
+    Attributes
+    ----------
+    seq : int
+        The event up to which it has learned.
+    """
+
+    def __init__(self, settings: ModelSettings, model: Model | None = None, seq: int = 0) -> None:
+        self.setup = Setup(settings)
+        self.settings, self.seq = settings, seq
+        self.early: Early | None = None
+        self._aside: list[tuple[Example, str]] = []
+        self._answering: StreamPredictor | None = None
+        if model is None:
+            self.early = Early() if self.setup.undecided or settings.auto else None
+            self.estimator = self.setup.estimator()
+            self._begin(standardized=False)
+        else:
+            self.estimator = model.estimator
+            self._continue(model)
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def learn(self, examples: Sequence[Example]) -> Learned:
+        """Learn rows in order. A row that the learner refuses is set aside.
+
+        Raises
+        ------
+        MemoryError, OSError
+            If the machine is to blame; of some rows it is then not known whether they were learned.
+        """
+        before, stream = self._counts(), self.stream
+        self._take_in(examples)
+        anew = self.stream is not stream
+        before = (0, 0, 0.0) if anew else before
+        rows, mistakes, log_loss = (now - then for now, then in zip(self._counts(), before, strict=True))
+        return Learned(int(rows), int(mistakes), log_loss, anew)
+
+    def settle(self) -> None:
+        """Settle what the model is now, whatever the next rows are."""
+        self.early = None
+
+    def take_aside(self) -> list[SetAside]:
+        """Return the rows that were set aside since the last call."""
+        found, self._aside = self._aside, []
+        return [SetAside(example.seq, reason) for example, reason in found]
+
+    def _counts(self) -> tuple[float, float, float]:
+        learner = self.stream.learner
+        return learner.n_seen, learner.mistakes, float(self.stream.log_loss[0])
+
+    def _take_in(self, examples: Sequence[Example]) -> None:
+        """Learn rows; some of the first ones decide on what the model is."""
+        rest = list(examples)
+        while rest and self.early is not None:
+            room = ROWS_TO_INFER - len(self.early.examples)
+            first, rest = rest[:room], rest[room:]
+            self._learn_early(first, self.early)
+            if len(self.early.examples) >= ROWS_TO_INFER:
+                self.early = None
+        self._learn(rest)
+
+    def _learn_early(self, examples: list[Example], early: Early) -> None:
+        """Learn some of the first rows; begin again with all of them if they show another kind of rows."""
+        try:
+            decision = self._decision([*early.examples, *examples])
+        except Exception as error:
+            raise_of_machine(error)
+            examples = [example for example in examples if self._can_decide(example)]
+            decision = self._decision([*early.examples, *examples])
+        early.examples += examples
+        while decision != (early.standardized, early.members) or examples:
+            if decision != (early.standardized, early.members):
+                early.standardized, early.members = decision
+                self._begin(early.standardized)
+                examples = early.examples
+            before = len(self._aside)
+            self._learn(examples)
+            if len(self._aside) == before:
+                return
+            decision, examples = self._decision(early.examples), []
+
+    def _can_decide(self, example: Example) -> bool:
+        """Return whether a row can help decide what the model is; otherwise set it aside."""
+        try:
+            self._decision([example])
+        except Exception as error:
+            raise_of_machine(error)
+            self._set_aside(example, error)
+            return False
+        return True
+
+    def _decision(self, examples: Sequence[Example]) -> tuple[bool, tuple[str, ...]]:
+        """Return whether rows are a table of numbers, and which members a stack has."""
+        if not examples:
+            return False, ()
+        if not self.settings.auto:
+            return has_numbers(self._first_batch(examples, standardized=True)), ()
+        trial = self.setup.learner(self.setup.reading())
+        trial.prepare([self._first_batch(examples, standardized=False)])
+        return False, tuple(trial.learner.names)
+
+    def _first_batch(self, examples: Sequence[Example], standardized: bool) -> Batch:
+        reader = RowReader(self.setup.reading(standardized), self.settings.dtype, self.settings.multilabel)
+        return reader.batch([example.line for example in examples])
+
+    def _learn(self, examples: Sequence[Example]) -> None:
+        """Learn rows; where the learner refuses some, learn them one by one."""
+        done, error = self._learn_together(examples)
+        if error is None:
+            return
+        if len(examples) == 1:
+            self._set_aside(examples[0], error)
+            self.seq = examples[0].seq
+            return
+        for example in examples[done:]:
+            self._learn([example])
+
+    def _learn_together(self, examples: Sequence[Example]) -> tuple[int, Exception | None]:
+        """Learn rows together; return how many were learned before an error, which leaves no trace, and the error.
+
+        Raises
+        ------
+        MemoryError, OSError
+            If the machine is to blame.
+        """
+        if not examples:
+            return 0, None
+        done = 0
+        try:
+            batch = self._reader.batch([example.line for example in examples], [example.weight for example in examples])
+            for part in self.stream.parts(batch):
+                self._learn_part(_own_columns(part, batch, done))
+                done += len(part)
+        except Exception as error:
+            raise_of_machine(error)
+            self._restart()
+            return done, error
+        if batch.new_features is not None:
+            self._questions.learn_features(batch.new_features)
+        self._answering, self.seq = None, examples[-1].seq
+        return len(examples), None
+
+    def _learn_part(self, part: Batch) -> None:
+        """Learn rows that the learner learns at once; an error leaves the model as it was."""
+        learner, classes = self.stream.learner, self.stream.classes
+        before = copy(learner)
+        before.state = dict(before.state)
+        names, numbers = (list(classes.names), dict(classes.numbers)) if part.new_labels else (None, None)
+        try:
+            self._step(part)
+        except BaseException:
+            vars(learner).clear()
+            vars(learner).update(vars(before))
+            if names is not None and numbers is not None:
+                classes.names, classes.numbers = names, numbers
+            raise
+
+    def _step(self, batch: Batch) -> None:
+        self._batches.append(batch)
+        next(self._steps)
+
+    def _set_aside(self, example: Example, error: Exception) -> None:
+        self._aside.append((example, reason_of(error)))
+        if self.early is not None:
+            self.early.examples = [one for one in self.early.examples if one is not example]
+
+    # --- what the model is -------------------------------------------------------------------------------------------
+
+    def _begin(self, standardized: bool) -> None:
+        """Begin without any rows learned."""
+        stream = self.setup.learner(self.setup.reading(standardized), standardized)
+        if self.settings.auto and self.early is not None and self.early.examples:
+            stream.prepare([self._first_batch(self.early.examples, standardized)])
+        self._take(stream)
+
+    def _continue(self, model: Model) -> None:
+        reading = ReaderOptions.from_dict(model.source)
+        reading = reading if reading.format == OBJECTS else reading.of_objects()
+        self._take(model.stream_learner(reading))
+
+    def _take(self, stream: StreamLearner) -> None:
+        assert stream.reading is not None
+        self.stream, self.reading = stream, stream.reading
+        self._restart()
+
+    def _restart(self) -> None:
+        """Number rows and features from scratch, after those that the learner has."""
+        stream, dtype = self.stream, self.stream.learner.dtype
+        self._reader = RowReader(self.reading, dtype, stream.learner.task.multilabel, features=stream.features)
+        self._questions = QuestionReader(self.reading, dtype, stream.features)
+        self._batches: list[Batch] = []
+        self._steps = stream.learn(self._popped(), calibrate=self._calibration is not None, advise=False)
+        self._answering = None
+
+    @property
+    def _calibration(self) -> str | None:
+        return calibration_of(self.estimator)
+
+    def _popped(self) -> Iterator[Batch]:
+        while True:  # asked only when there is one
+            yield self._batches.pop()
+
+    @property
+    def least_rows(self) -> int:
+        """The fewest rows worth learning at once.
+
+        Each time, all of the first rows are looked at again; a stack's members have costs for each time, and products
+        of matrices are those of many rows.
+        """
+        early, learner = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS, self.stream.learner
+        if isinstance(learner, Stack):
+            return max(early, ROWS_FOR_STACK)
+        row_by_row = learner.covariance.is_row_by_row(learner.state, learner.device)
+        return max(early, 1 if row_by_row else ROWS_FOR_PRODUCTS)
+
+    # --- questions ---------------------------------------------------------------------------------------------------
+
+    @property
+    def classes(self) -> list[Any]:
+        """The classes seen or named, sorted."""
+        names = self.stream.classes.names
+        return [names[k] for k in sorted_numbers(names) if names[k] is not None]
+
+    def answers(self, lines: Sequence[bytes]) -> list[Answer]:
+        """Return what the model says of rows without labels."""
+        batch = self._questions.batch(lines)
+        if not self._has_begun:
+            return [Answer(None, {}, 0.0, 0.0, True)] * len(batch)
+        answering = self._ready()
+        margin, variance, probability = answering.learner.margins_and_probabilities(
+            answering.matrix(batch), self._calibration
+        )
+        return answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)
+
+    def novelty(self, lines: Sequence[bytes]) -> list[float]:
+        """Return the p-values of rows as some of those learned."""
+        if not self._has_begun:
+            return [1.0] * len(lines)
+        answering = self._ready()
+        found: list[float] = answering.learner.novelty(answering.matrix(self._questions.batch(lines))).tolist()
+        return found
+
+    def _ready(self) -> StreamPredictor:
+        """Return what answers questions until more rows are learned."""
+        learner = self.stream.learner
+        if self._answering is None:
+            learner = copy(learner)  # which may get a feature for all those that are not known
+            learner.state = dict(learner.state)
+            self._answering = StreamPredictor(learner)
+        return self._answering
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether there is something that answers: a class, and of a stack a member."""
+        learner = self.stream.learner
+        return bool(learner.n_classes) and not (isinstance(learner, Stack) and not learner.members)
+
+    @property
+    def conformal(self) -> ConformalSets:
+        """What is known about the scores of true classes."""
+        return self.stream.learner.conformal if self._has_begun else ConformalSets(untrained(0))
+
+    def check_promises(self, asked: Promises) -> None:
+        """Raise a ``Problem`` if the model cannot promise what is asked for."""
+        names = [name for name, value in zip(("set", "max_risk", "novelty"), asked, strict=True) if value]
+        if names and self._calibration is None:
+            raise Problem("invalid-parameter", f'{names[0]}: the model has "calibration": "none", so nothing is known')
+        if asked.risk is not None and self.stream.learner.task.multilabel:
+            raise Problem("invalid-parameter", "max_risk: rows of the model have several labels; use set")
+
+    def promises(self, answers: Sequence[Answer], asked: Promises) -> list[dict[str, Any]]:
+        """Return what is promised of answers."""
+        names = self.stream.learner.task.names(self.stream.classes.names) if self._has_begun else self.classes
+        return asked.of(answers, names, self.conformal)
+
+    def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
+        """Return the contribution of every feature of a row; for a stack, that of every member too.
+
+        Raises
+        ------
+        ValueError
+            If the model has no weights of features, or there is no such class.
+        """
+        model, batch = self.model(), self._questions.batch([line])
+        return (explain_stack if isinstance(self.stream.learner, Stack) else explain)(model, batch, about)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether any class is known; without one there is no model yet."""
+        return bool(self.stream.learner.n_classes) and any(name is not None for name in self.stream.classes.names)
+
+    def model(self) -> Model:
+        """Return the model of all rows learned; it shares arrays with the learner.
+
+        Raises
+        ------
+        Problem
+            Before the first row.
+        """
+        stream = self.stream
+        if not self.has_classes:
+            raise Problem("one-class", "no row was learned yet; send labelled rows first")
+        source = {**self.reading.as_dict(), "closed": stream.classes.closed}
+        return Model(stream.learner, list(stream.classes.names), stream.features, self.estimator, source)
+
+
+def _own_columns(part: Batch, batch: Batch, first: int) -> Batch:
+    """Return a part of a batch, from its row ``first`` on, without the columns that are new in the rows after it."""
+    if batch.new_features is not None and part is not batch:
+        later = len(batch.new_features.row) - bisect_left(batch.new_features.row, first + len(part))
+        part.n_columns = batch.n_columns - later
+    return part
+
+
+def raise_of_machine(error: Exception) -> None:
+    """Raise an error again that is not due to a row: the machine has no memory left, or a disk fails."""
+    if isinstance(error, MemoryError | OSError):
+        raise error
+    if isinstance(error.__cause__, MemoryError):
+        raise MemoryError(str(error)) from error
+
+
+def reason_of(error: Exception) -> str:
+    """Return why a row was set aside; a fault of the program is named by its type."""
+    told = WHERE.sub("", str(error), count=1) or "no reason given"
+    return told if isinstance(error, ValueError) else f"{type(error).__name__}: {told}"

@@ -1,0 +1,166 @@
+"""Snapshots of a model: model files, each with the event up to which it has learned, and the metrics so far."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...models import file
+from ...models.file import ModelFileError
+from ...models.model import Model
+from ..waiting import Limits
+from .metrics import Metrics
+from .served import ServedModel
+from .settings import ModelSettings
+
+SNAPSHOT = re.compile(r"m-([0-9]+)\.cw")
+KEPT = 2  # snapshots
+
+
+class Packed(NamedTuple):
+    """Event, header and arrays of a snapshot, which do not change with the learner."""
+
+    seq: int
+    header: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+
+
+class Snapshots:
+    """The snapshots of one model; of the learner thread.
+
+    Parameters
+    ----------
+    folder : path
+    name : str
+        Of the model, for messages.
+
+    Attributes
+    ----------
+    seq : int
+        The last event in a snapshot.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, self.name, self.seq = folder, name, 0
+        self._at = time.monotonic()
+        self._not_before = -math.inf  # on the monotonic clock: the next after one that failed
+        self._writer: threading.Thread | None = None
+
+    def newest(
+        self, settings: ModelSettings, say: Callable[[str], None], since: int = 0
+    ) -> tuple[ServedModel, Metrics, dict[int, str]] | None:
+        """Return what the newest snapshot has that is sound and not older than an event: model, metrics, set aside."""
+        for path in snapshots(self.folder):
+            if number_of(path) < since:
+                return None
+            try:
+                model = Model.load(path)
+                saved = dict(model.training)
+                seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
+                aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
+                model.training = {}
+                served = ServedModel(settings, model, seq)
+            except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
+                say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
+                continue
+            self.seq = seq
+            return served, metrics, aside
+        return None
+
+    def begin_if_due(
+        self, model: ServedModel, metrics: Metrics, aside: dict[int, str], limits: Limits, say: Callable[[str], None]
+    ) -> None:
+        """Begin to write a snapshot in a thread of its own, if one is due and none is being written.
+
+        It has the events that were set aside and of which the log may not know yet, since it is not replayed for them.
+        """
+        waited = time.monotonic() - self._at >= limits.snapshot_seconds
+        if not (self._has_news(model) and (waited or model.seq - self.seq >= limits.snapshot_events)):
+            return
+        if (self._writer is not None and self._writer.is_alive()) or time.monotonic() < self._not_before:
+            return
+
+        def failed(error: Exception) -> None:
+            self._not_before = time.monotonic() + limits.snapshot_seconds
+            say(not_written(self.name, error))
+
+        try:
+            packed = _packed(model, metrics, aside)
+        except (MemoryError, ValueError) as error:  # no room for a copy, or values that a file may not hold
+            failed(error)
+            return
+
+        def write() -> None:
+            try:
+                self._write(packed)
+            except (OSError, MemoryError) as error:
+                failed(error)
+
+        self._writer = threading.Thread(target=write, name="snapshot")
+        self._writer.start()
+
+    def save(self, model: ServedModel, metrics: Metrics, aside: dict[int, str]) -> None:
+        """Write a snapshot now, unless the last one has everything that is settled.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        self.finish()
+        if self._has_news(model):
+            self._write(_packed(model, metrics, aside))
+
+    def finish(self) -> None:
+        """Wait until a snapshot that is being written is complete."""
+        if self._writer is not None:
+            self._writer.join()
+
+    def forget(self) -> None:
+        """Remove all, since the model was rebuilt; the next is due at once."""
+        self.finish()
+        self.seq, self._at = 0, -math.inf
+        for path in snapshots(self.folder):
+            path.unlink(missing_ok=True)
+
+    def _has_news(self, model: ServedModel) -> bool:
+        return model.early is None and model.has_classes and model.seq > self.seq
+
+    def _write(self, packed: Packed) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        file.write(self.folder / f"m-{packed.seq:012d}.cw", packed.header, packed.arrays)
+        for old in snapshots(self.folder)[KEPT:]:
+            old.unlink(missing_ok=True)
+        self.seq, self._at = packed.seq, time.monotonic()
+
+
+def _packed(served: ServedModel, metrics: Metrics, aside: dict[int, str]) -> Packed:
+    model = served.model()
+    model.check_values()
+    model.training = {"seq": served.seq, "metrics": metrics.as_dict(), "aside": list(aside.items())}
+    arrays = {name: np.array(array) for name, array in model.arrays().items()}
+    return Packed(served.seq, model.header(), arrays)
+
+
+def not_written(name: str, error: Exception) -> str:
+    """Return the message about a snapshot that could not be written."""
+    told = str(error) or type(error).__name__
+    return f"{name}: the snapshot was not written ({told}); the log has everything"
+
+
+def snapshots(folder: Path) -> list[Path]:
+    """Return the snapshots of a folder, the newest first."""
+    found = [path for path in folder.glob("m-*.cw") if SNAPSHOT.fullmatch(path.name)]
+    return sorted(found, key=number_of, reverse=True)
+
+
+def number_of(snapshot: Path) -> int:
+    """Return the event up to which a snapshot goes."""
+    return int(snapshot.name[2:-3])

@@ -1,0 +1,1 @@
+"""What requests do: with rows, labels, answers, models and the directory."""

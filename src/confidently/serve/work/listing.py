@@ -1,0 +1,68 @@
+"""Listing the rows of a model: those that it has learned, and those that were set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from ..engine.requests import Request
+from ..log.event_log import EventLog, reason_in
+from ..log.events import Row
+from ..model.hosted import Hosted
+
+
+def export(hosted: Hosted, after: int, limit: int) -> Request:
+    """Return a request for learned rows in the order of learning.
+
+    It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
+    """
+
+    def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        for row in log.taught(hosted.number, after, limit):
+            is_there = row.features is not None and row.label is not None
+            yield row.seq, {"seq": row.seq} | _shown_row(row) if is_there else None
+
+    return _page(hosted, limit, shown_rows)
+
+
+def set_aside(hosted: Hosted, after: int, limit: int) -> Request:
+    """Return a request for the rows that the model could not learn, in the order of setting them aside.
+
+    It is answered as :func:`export` is.
+    """
+
+    def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
+        for row in log.aside(hosted.number, after, limit):
+            own = {"seq": row.example, "event": row.seq}
+            yield row.example, own | _shown_row(row) | {"reason": reason_in(row.note)}
+
+    return _page(hosted, limit, shown_rows)
+
+
+def _page(
+    hosted: Hosted, limit: int, shown_rows: Callable[[EventLog], Iterable[tuple[int, dict[str, Any] | None]]]
+) -> Request:
+    """Return a request for some rows: the number of each event, and what is shown of it, None if it is erased."""
+
+    def work(log: EventLog, request: Request) -> tuple[list[dict[str, Any]], int | None]:
+        hosted.check_living()
+        rows = list(shown_rows(log))
+        return [row for _, row in rows if row is not None], rows[-1][0] if len(rows) == limit else None
+
+    return Request(work)
+
+
+def _shown_row(row: Row) -> dict[str, Any]:
+    return {
+        "id": row.id, "features": shown(row.features), "label": shown(row.label), "weight": row.weight,
+        "time": row.time / 1000.0,
+    }  # fmt: skip
+
+
+def shown(text: bytes | None) -> msgspec.Raw | None:
+    """Return stored JSON as in answers: text that is not UTF-8, which older versions accepted, is replaced."""
+    if text is None:
+        return None
+    return msgspec.Raw(text if text.isascii() else text.decode(errors="replace").encode())

@@ -1,0 +1,189 @@
+"""Requests about whole models: make, delete, upload, download, rebuild; and about the directory: snapshot, backup."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Generator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from ...data.formats.table import BY_NAME
+from ...data.reading import ReaderOptions
+from ...models.file import LINEAR, ModelFileError
+from ...models.model import Model
+from ..engine.engine import Engine
+from ..engine.requests import LearnedQuestion, Request
+from ..log.event_log import EventLog, now
+from ..log.events import StoredModel
+from ..log.log_file import FILE
+from ..model.hosted import BASE, Hosted
+from ..model.settings import ModelSettings, Setup, canonical
+from ..model.snapshots import snapshots
+from ..problems import Problem
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
+
+
+def check_name(
+    name: str, what: str = "the name of a model", kind: str = "invalid-parameter", pointer: str | None = None
+) -> None:
+    """Raise a ``Problem`` unless a model, or a backup, may have the name."""
+    if NAME.fullmatch(name) is None:
+        raise Problem(kind, f"{what}: expected {NAME_RULE}, got {name[:80]!r}", pointer)
+
+
+def create(engine: Engine, name: str, settings: ModelSettings) -> Request:
+    """Return a request to make a model, answered with the model and whether it is new."""
+    Setup(settings)  # raises a Problem if they do not fit together
+    return _make(engine, name, canonical(settings))
+
+
+def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str) -> Request:
+    """Return a request to make a model of a model file, answered with the model and whether it is new.
+
+    Raises
+    ------
+    Problem
+        If it is not the file of a classifier whose rows are named columns.
+    """
+    try:
+        model = Model.load(path, LINEAR)
+    except ModelFileError as error:
+        raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
+    if not model.source:
+        raise Problem("invalid-body", "the model does not say how its rows were read; make it with confidently train")
+    reading = ReaderOptions.from_dict(model.source).format
+    if not BY_NAME[reading].columns:
+        raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
+    if model.learner.groups is not None:
+        raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
+    return _make(engine, name, canonical(ModelSettings(file=digest)), path)
+
+
+def _make(engine: Engine, name: str, settings: bytes, base: str | os.PathLike[str] | None = None) -> Request:
+    def work(log: EventLog, request: Request) -> tuple[int, bool]:
+        there = log.model(name)
+        if there is not None:
+            if there.settings == settings:
+                return there.number, False
+            raise Problem("other-model", f"{name!r} exists with other settings; delete it, or take another name")
+        number = log.add_model(name, settings, base is not None)
+        folder = engine.folder_of(number)
+        try:
+            shutil.rmtree(folder, ignore_errors=True)  # of a model whose making was not completed
+            folder.mkdir(parents=True)
+            if base is not None:
+                shutil.copyfile(base, folder / BASE)
+                _sync(folder / BASE)
+        except OSError:
+            log.unmake_model(number)
+            raise
+        hosted = Hosted(StoredModel(number, name, settings, base is not None, now()), folder)
+        request.committed.append(lambda: engine.hosted.__setitem__(name, hosted))
+        return number, True
+
+    return Request(work)
+
+
+def _sync(path: Path) -> None:
+    for at, flags in ((path, os.O_RDONLY), (path.parent, os.O_RDONLY)):
+        descriptor = os.open(at, flags)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def delete(engine: Engine, name: str) -> Request:
+    """Return a request to delete a model with all its rows."""
+    hosted = engine.find(name)
+
+    def work(log: EventLog, request: Request) -> None:
+        hosted.check_living()
+        log.delete_model(hosted.number)
+        hosted.deleted = True  # for the requests that follow in this transaction
+        request.reverted.append(lambda: setattr(hosted, "deleted", False))
+        request.committed.append(forget)
+
+    def forget() -> None:
+        engine.hosted.pop(name, None)
+        engine.learner.deleted.append(hosted)
+
+    return Request(work)
+
+
+def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
+    """Return a question that writes the model file to a path, once the rows that wait now are learned."""
+
+    def work(log: EventLog, request: Request) -> int:
+        hosted.check_working()
+        model = hosted.model.model()
+        if not model.learner.task.multilabel and sum(name is not None for name in model.classes) < 2:
+            raise Problem("one-class", "the model has seen one class only; send rows of another one first")
+        model.save(path)
+        return os.path.getsize(path)
+
+    return LearnedQuestion(hosted, work)
+
+
+def facts(hosted: Hosted) -> dict[str, Any]:
+    """Return what the server tells of a model; of any thread."""
+    learner = hosted.model.stream.learner
+    return {
+        "name": hosted.name,
+        "settings": hosted.settings,
+        "created": hosted.created / 1000.0,
+        "task": learner.task.name,
+        "classes": [str(name) for name in hosted.model.classes],
+        "open": not hosted.closed,
+        "multilabel": hosted.multilabel,
+        "features": learner.n_features,
+        "rows": hosted.metrics.rows,
+        "updates": learner.updates,
+        "waiting": len(hosted.waiting),
+        "seq": hosted.cursor,
+        "snapshot": hosted.snapshots.seq,
+        "refused": hosted.metrics.refused,
+        "failed": hosted.failed,
+    }
+
+
+def save(hosted: Hosted) -> Request:
+    """Return a question that writes a snapshot, answered with its event."""
+
+    def work(log: EventLog, request: Request) -> int:
+        return hosted.save()
+
+    return Request(work)
+
+
+def backup(engine: Engine, target: Path) -> Request:
+    """Return a request to copy the log and the model files into a new folder, while new rows are still accepted."""
+
+    def work(log: EventLog, request: Request) -> Generator[None]:
+        target.mkdir(parents=True)
+        return steps(log)
+
+    def steps(log: EventLog) -> Generator[None]:
+        try:
+            yield from copied(log)
+        except BaseException:
+            shutil.rmtree(target, ignore_errors=True)
+            raise
+
+    def copied(log: EventLog) -> Generator[None]:
+        for hosted in list(engine.hosted.values()):
+            folder = target / hosted.folder.relative_to(engine.folder)
+            folder.mkdir(parents=True)
+            for path in [hosted.folder / BASE, *snapshots(hosted.folder)]:
+                with suppress(FileNotFoundError):  # none, or replaced by a newer one meanwhile
+                    shutil.copyfile(path, folder / path.name)
+                    _sync(folder / path.name)
+                yield None
+        yield from log.copy_to(target / FILE)
+
+    return Request(work)
