@@ -323,7 +323,7 @@ def test_the_export_goes_on_after_a_row(spam):
     first = lines_of(spam("GET", "/examples?limit=3"))
     rest = lines_of(spam("GET", f"/examples?after={first[-1]['seq']}"))
     assert [one["id"] for one in first + rest] == [f"m-{k}" for k in range(7)]
-    assert set(first[0]) == {"seq", "id", "features", "label", "weight", "time"}
+    assert set(first[0]) == {"seq", "id", "features", "label", "weight", "time", "by"}
     assert lines_of(spam("GET", "/examples?after=999")) == []
     for query in ("after=-1", "after=x", "limit=0", "after=99999999999999999999"):
         assert kind_of(spam("GET", f"/examples?{query}")) == "invalid-parameter"

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
+from ..exchange import label_studio as ls
+from ..exchange import prodigy
 from ..model.settings import ModelSettings
 from . import messages as m
 from .calls import Call
-from .handlers import directory, labelling, models, rows, stored, versions
+from .handlers import backend, directory, exchange, labelling, models, rows, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
 MODEL = "/v1/models/{m}"
+BACKEND = "/label-studio/{m}"  # of Label Studio, whose protocol this is
 
 
 class Route(NamedTuple):
@@ -32,7 +35,7 @@ class Route(NamedTuple):
     statuses : tuple of int
         Of success, the first one usual.
     lines : str
-        Which of body and answer may be NDJSON: "", "both", "answer".
+        Which of body and answer may be NDJSON: "", "both", "body", "answer".
     file : str
         Which of them is a file: "", "body", "answer".
     """
@@ -65,6 +68,10 @@ LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
+NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+CONTROL, TARGET, TEXT = ("control", NAME), ("target", NAME), ("text", NAME)
+COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
+ROWS = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
     Route(
@@ -100,6 +107,26 @@ ROUTES = (
     ),
     Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
+    Route(
+        "GET", f"{MODEL}/exchange/label-studio", exchange.get_label_studio, "admin", None, list[ls.ExportedTask],
+        (ROWS, CONTROL, TARGET),
+    ),
+    Route(
+        "POST", f"{MODEL}/exchange/label-studio", exchange.post_label_studio, "learn", list[ls.Task], m.Imported,
+        (BATCH, COLUMN, CONTROL), lines="body",
+    ),
+    Route(
+        "GET", f"{MODEL}/exchange/prodigy", exchange.get_prodigy, "admin", None, prodigy.Record, (ROWS, TEXT),
+        lines="answer",
+    ),
+    Route(
+        "POST", f"{MODEL}/exchange/prodigy", exchange.post_prodigy, "learn", list[prodigy.Record], m.Imported,
+        (BATCH, TEXT), lines="body",
+    ),
+    Route("GET", f"{BACKEND}/health", backend.backend_health, "predict", None, m.BackendHealth),
+    Route("POST", f"{BACKEND}/setup", backend.backend_setup, "predict", m.BackendSetup, m.BackendVersion),
+    Route("POST", f"{BACKEND}/predict", backend.backend_predict, "predict", m.BackendQuestion, m.BackendResults),
+    Route("POST", f"{BACKEND}/webhook", backend.backend_webhook, "learn", m.BackendEvent, m.BackendDone),
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),

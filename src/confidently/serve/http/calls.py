@@ -100,7 +100,8 @@ class Call:
     names : dict
         The variable parts of the address.
     guard : callable, optional
-        Called with the headers; raises a ``Problem`` unless the sender may do what the call does.
+        Called with the headers and perhaps a scope; raises a ``Problem`` unless the sender may do what the call does,
+        or what needs that scope.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class Call:
 
     def __init__(
         self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str],
-        guard: Callable[[dict[str, str]], None] = lambda headers: None,
+        guard: Callable[[dict[str, str], str | None], None] = lambda headers, scope: None,
     ) -> None:  # fmt: skip
         self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
         self._is_later = False  # the next part of the body
@@ -128,9 +129,12 @@ class Call:
         """The model that the address names."""
         return self.engine.find(self.names["m"])
 
-    def check_allowed(self) -> None:
-        """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts."""
-        self._guard(self.headers)
+    def check_allowed(self, scope: str | None = None) -> None:
+        """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts.
+
+        A scope is that of what only some calls of the route do.
+        """
+        self._guard(self.headers, scope)
 
     async def is_disconnected(self) -> bool:
         """Return whether the client has gone; called after the body was read."""

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..engine.engine import Engine
 from ..problems import Problem
 from ..work.models import check_name
-from .api import ROUTES, Route
+from .api import MODEL, ROUTES, Route
 from .calls import Call
 from .connections import admit
 from .replies import Sendable, refused
@@ -53,8 +53,8 @@ class Gate:
         observed.observe(time.perf_counter() - began)
         return reply
 
-    def _allow(self, headers: dict[str, str]) -> None:
-        self.guard.check(self.route.method, headers, self.route.scope)
+    def _allow(self, headers: dict[str, str], scope: str | None) -> None:
+        self.guard.check(self.route.method, headers, scope or self.route.scope)
 
     def _check(self, call: Call) -> None:
         call.check_allowed()
@@ -92,7 +92,8 @@ class Gates:
             buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
         )  # fmt: skip
         self.gates = [Gate(route, engine, guard, seconds) for route in ROUTES]
-        self._direct = {gate.route.path.rpartition("/")[2]: gate for gate in self.gates if gate.route.method == "POST"}
+        own = [gate for gate in self.gates if gate.route.method == "POST" and gate.route.path.startswith(MODEL)]
+        self._direct = {gate.route.path.rpartition("/")[2]: gate for gate in own}
         self.behind: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

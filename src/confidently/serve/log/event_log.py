@@ -157,6 +157,15 @@ class EventLog:
         ).fetchone()
         return (found[0], found[2], found[3]) if found is not None and found[1] == Event.ANSWER else None
 
+    def answer_note(self, label: int) -> bytes | None:
+        """Return the note of the answer that became a label, an event, if that came from an answer."""
+        found = self._db.execute(
+            "SELECT a.note FROM events e JOIN events a ON a.example = e.example AND a.seq < e.seq WHERE e.seq = ? "
+            f"AND e.kind = {Event.LABEL} AND a.kind IN ({Event.ANSWER}, {Event.UNDO}) ORDER BY a.seq DESC LIMIT 1",
+            (label,),
+        ).fetchone()
+        return None if found is None else found[0]
+
     def waiting_answers(self, model: int) -> list[tuple[int, int, str, bytes]]:
         """Return event, example, id and label of the answers that are neither undone nor learned."""
         rows = self._db.execute(

@@ -26,13 +26,17 @@ DURABLE, LEARNED, PARKED = "durable", "learned", "parked"
 
 
 class Taught(NamedTuple):
-    """A row with its label, as JSON, and the line of both, checked; ``id`` is None if the server chooses one."""
+    """A row with its label, as JSON, and the line of both, checked; ``id`` is None if the server chooses one.
+
+    ``note`` is JSON that says who has labelled it, if that is known.
+    """
 
     id: str | None
     features: bytes
     label: bytes
     weight: float
     line: bytes
+    note: bytes | None = None
 
 
 class Question(NamedTuple):
@@ -43,10 +47,11 @@ class Question(NamedTuple):
 
 
 class LabelOf(NamedTuple):
-    """The label of a prediction, by its id."""
+    """The label of a prediction, by its id; ``note`` is JSON that says who has given it, if that is known."""
 
     id: str
     label: Any
+    note: bytes | None = None
 
 
 class Receipt(NamedTuple):
@@ -171,7 +176,8 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
         if before[2]:
             return _receipt(hosted, log, request, id, before[0])
-    return Receipt(id, _add_label(hosted, log, request, stored, label), LEARNED if request.wait else DURABLE)
+    seq = _add_label(hosted, log, request, stored, label, note=row.note)
+    return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
 def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
@@ -183,7 +189,7 @@ def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, 
 
 
 def _add(hosted: Hosted, log: EventLog, request: Request, row: Taught, id: str) -> Receipt:
-    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight, batch=request.batch)
+    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight, row.note, request.batch)
     request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
     return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
@@ -244,16 +250,23 @@ def label_rows(
         hosted.check_working()
         request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
         return [
-            tried(_label, engine, hosted, log, request, label, may, park)
+            tried(label_row, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
         ]
 
     return Request(work, len(labels), 0, wait)
 
 
-def _label(
+def label_row(
     engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: LabelOf, correct: bool, park: bool
 ) -> Receipt:
+    """Write the label of a row into the log; it is learned when the request is durable.
+
+    Raises
+    ------
+    Problem
+        If there is no such row, or it has another label and this is no correction.
+    """
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
@@ -279,14 +292,15 @@ def _label(
     if before is not None and not same and not correct:
         raise _other_label(given.id, before[1])
     kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
-    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind), status)
+    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind, given.note), status)
 
 
 def _add_label(
-    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL
-) -> int:
+    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL,
+    note: bytes | None = None,
+) -> int:  # fmt: skip
     assert stored.features is not None
-    seq = log.add(hosted.number, kind, example=stored.seq, label=label, batch=request.batch)
+    seq = log.add(hosted.number, kind, example=stored.seq, label=label, note=note, batch=request.batch)
     request.examples.append(
         (hosted, _example(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
     )
@@ -348,7 +362,7 @@ def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
     if stored is not None and stored.kind != Event.PARKED:
         if stored.features is None or not same_json(stored.features, row.features):
             raise refuse_other_content(row.id)
-        return answer if stored.note is None else Answer.of(stored.note)
+        return Answer.of(stored.note) if stored.kind == Event.PREDICTION and stored.note is not None else answer
     if stored is not None:
         log.unpark(stored.seq)
     note = msgspec.json.encode(answer._asdict())

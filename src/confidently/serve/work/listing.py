@@ -10,7 +10,7 @@ import msgspec
 from ..engine.requests import Request
 from ..log.edits import Basis
 from ..log.event_log import MAX_SEQ, EventLog, reason_in
-from ..log.events import Row, StoredVersion
+from ..log.events import Event, Row, StoredVersion
 from ..model.hosted import Hosted
 
 
@@ -23,7 +23,7 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
         for row in log.taught(exported(log, hosted.live.stored), after, limit):
             is_there = row.features is not None and row.label is not None
-            yield row.seq, {"seq": row.seq} | _shown_row(row) if is_there else None
+            yield row.seq, {"seq": row.seq} | _shown_row(row) | {"by": labeller(log, row)} if is_there else None
 
     return _page(hosted, limit, shown_rows)
 
@@ -65,6 +65,12 @@ def _shown_row(row: Row) -> dict[str, Any]:
         "id": row.id, "features": shown(row.features), "label": shown(row.label), "weight": row.weight,
         "time": row.time / 1000.0,
     }  # fmt: skip
+
+
+def labeller(log: EventLog, row: Row) -> str | None:
+    """Return who has labelled a row, if that is known."""
+    note = log.answer_note(row.seq) if row.note is None and row.kind == Event.LABEL else row.note
+    return None if note is None else msgspec.json.decode(note).get("by")
 
 
 def shown(text: bytes | None) -> msgspec.Raw | None:
