@@ -29,7 +29,7 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 ELSEWHERE = {
     "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup", "get_versions",
     "promote_version", "delete_version", "rollback", "get_batches", "delete_batch", "get_edits", "post_edit",
-    "delete_edit", "get_prodigy", "post_prodigy", "get_label_studio", "post_label_studio", "backend_health",
+    "delete_edit", "get_prodigy", "post_prodigy", "post_label_studio", "backend_health",
     "backend_setup", "backend_predict", "backend_webhook",
 }  # fmt: skip
 
