@@ -159,6 +159,47 @@ def test_what_is_skipped_is_not_learned(studio):
     assert told == {"learned": 0, "erased": 1} and rows(studio) == []
 
 
+def test_what_was_skipped_may_be_labelled_again(studio):
+    """The row of the first answer is erased, so that of the second one has another id; deleting erases that, too."""
+    teach(studio, 1, "win", "spam")
+    studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, was_cancelled=True), task(1, "win")))
+    for label in ("ham", "ham", "spam"):
+        told = studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, label), task(1, "win")))
+        assert told == {"learned": 1, "erased": 0}
+    assert [(row[0], row[2]) for row in rows(studio)] == [
+        ("label-studio-2-1.2", "ham"), ("label-studio-2-1.2", "spam")
+    ]  # fmt: skip
+    gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 1}], "project": PROJECT}
+    assert studio.post("webhook", gone) == {"learned": 0, "erased": 1} and rows(studio) == []
+
+
+def test_a_text_that_was_edited_is_another_row(studio):
+    teach(studio, 1, "win", "spam")
+    studio.post("webhook", event("ANNOTATION_UPDATED", annotation(1, "ham"), task(1, "win a chess game")))
+    assert [row[1:3] for row in rows(studio)] == [({"text": "win"}, "spam"), ({"text": "win a chess game"}, "ham")]
+    gone = {"action": "ANNOTATIONS_DELETED", "annotations": [{"id": 1}], "project": PROJECT}
+    assert studio.post("webhook", gone)["erased"] == 2
+
+
+def test_skipping_erases_no_row_that_waits_or_that_another_person_has_labelled(studio):
+    studio("POST", f"{MODEL}/predict", {"id": "r-1", "features": {"text": "win"}})
+    there = task(5, "", data={"text": "win"}, meta={"id": "r-1"})
+    skipped = annotation(5, was_cancelled=True)
+    for action in ("ANNOTATION_CREATED", "ANNOTATION_UPDATED"):
+        assert studio.post("webhook", event(action, skipped, there))["erased"] == 0
+    assert studio("GET", f"{MODEL}/examples/r-1").json()["features"] == {"text": "win"}
+    studio.post("webhook", event("ANNOTATION_CREATED", annotation(6, "spam"), there))
+    studio.post("webhook", event("ANNOTATION_CREATED", annotation(7, was_cancelled=True), there))
+    assert [row[0] for row in rows(studio)] == ["r-1"]
+
+
+def test_a_wrong_annotation_among_others_fails_alone(studio):
+    given = [annotation(1, "eggs"), annotation(2, "ham"), annotation(3, "ham", "spam")]
+    both = event("ANNOTATIONS_CREATED", given, [task(k, f"t{k}") for k in (1, 2, 3)])
+    assert "'eggs'" in studio.post("webhook", both, status=422)["detail"]
+    assert [row[0] for row in rows(studio)] == ["label-studio-2-2"]
+
+
 @pytest.mark.parametrize("action", ["START_TRAINING", "PROJECT_UPDATED", "TASKS_CREATED", "TASKS_DELETED", "LATER"])
 def test_other_events_change_nothing(studio, action):
     assert studio.post("webhook", {"action": action, "project": PROJECT, "tasks": [{"id": 1}]}) == {
@@ -225,3 +266,8 @@ def test_tokens_of_label_studio(local, tmp_path):
     assert server("POST", setup, SETUP, headers=studio).status_code == 200
     for wrong in ("Basic", "Basic !", "Basic " + base64.b64encode(b"any:wrong").decode(), "Basic /w=="):
         assert server("GET", "/label-studio/m/health", headers={"Authorization": wrong}).status_code == 401
+    event = {"action": "START_TRAINING"}
+    for sent in ({"Origin": "http://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):  # by a browser of itself
+        answer = server("POST", "/label-studio/m/webhook", event, headers=studio | sent)
+        assert answer.json()["type"] == "urn:confidently:cross-site"
+    assert server("POST", "/label-studio/m/webhook", event, headers=studio).status_code == 200

@@ -87,6 +87,10 @@ def new_token(name: str, scopes: str) -> tuple[str, str]:
     return token, line
 
 
+def _is_basic(headers: Mapping[str, str]) -> bool:
+    return headers.get("authorization", "").partition(" ")[0].lower() == "basic"
+
+
 def _password(text: str) -> str:
     """Return the password of Basic authentication, which stands for a token where a program can send nothing else."""
     try:
@@ -137,6 +141,8 @@ class Guard:
             return
         session = self.session(headers)
         token = self._bearer(headers)
+        if token is not None and method not in SAFE and _is_basic(headers):
+            self._check_same_site(headers)  # a browser that knows a password sends it of itself
         if token is None and session is not None:
             token = session.token
             if method not in SAFE:
@@ -180,7 +186,7 @@ class Guard:
             return None
         if kind.lower() not in ("bearer", "basic"):
             raise Problem("unauthorized", "send the header Authorization: Bearer TOKEN")
-        found = self._known(_password(text) if kind.lower() == "basic" else text.strip())
+        found = self._known(_password(text) if _is_basic(headers) else text.strip())
         if found is None:
             raise Problem("unauthorized", "the token is not known")
         return found

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any
 
 import msgspec
 
 from ..engine.engine import Engine
 from ..engine.requests import Request
-from ..exchange.record import Labelled
+from ..exchange.record import MAX_ID, Labelled
 from ..log.event_log import EventLog, refuse_other_content, same_json
-from ..log.events import Event
+from ..log.events import Event, Stored
 from ..model.hosted import Hosted
 from ..model.labelling import POOL
 from ..model.predicted import Answer
 from ..problems import Problem, tried
 from .examples import LabelOf, Receipt, Taught, label_row, taught, teach
+
+MAX_STEM = MAX_ID - 12  # characters of an id before the number of a row that is learned anew
 
 
 def labelled_row(hosted: Hosted, row: Labelled) -> Taught:
@@ -31,15 +34,41 @@ def labelled_row(hosted: Hosted, row: Labelled) -> Taught:
     return found if row.by is None else found._replace(note=msgspec.json.encode({"by": row.by}))
 
 
-def learn_labelled(engine: Engine, hosted: Hosted, rows: Sequence[Taught], batch: str | None) -> Request:
-    """Return a request to learn rows whose labels may have changed, answered with a receipt or a problem for each."""
+def learn_labelled(
+    engine: Engine, hosted: Hosted, rows: Sequence[Taught], batch: str | None, anew: bool = False
+) -> Request:
+    """Return a request to learn rows whose labels may have changed, answered with a receipt or a problem for each.
+
+    With ``anew``, a row that was erased, or has other features now, is learned under another id.
+    """
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         hosted.check_working()
         request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
-        return [tried(_teach, engine, hosted, log, request, row) for row in rows]
+        given = [_renamed(hosted, log, row) for row in rows] if anew else rows
+        return [tried(_teach, engine, hosted, log, request, row) for row in given]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows))
+
+
+def _renamed(hosted: Hosted, log: EventLog, row: Taught) -> Taught:
+    """Return a row under the first of its ids that was not used with other features."""
+    for id, stored in _named(hosted, log, row.id or ""):
+        if stored is None or stored.kind == Event.PARKED:
+            return row._replace(id=id)
+        if stored.features is not None and same_json(stored.features, row.features):
+            return row._replace(id=id)
+    raise AssertionError("the ids of a row do not end")
+
+
+def _named(hosted: Hosted, log: EventLog, id: str) -> Iterator[tuple[str, Stored | None]]:
+    """Yield the ids that a row has had, its own one first, with what is stored of each; then one that is free."""
+    for number in count(1):
+        name = id if number == 1 else f"{id[:MAX_STEM]}.{number}"
+        stored = log.find(hosted.number, name)
+        yield name, stored
+        if stored is None:
+            return
 
 
 def _teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
@@ -72,12 +101,12 @@ def _guessed(id: str | None, features: bytes | None, note: bytes | None) -> dict
     return {"id": id, "features": msgspec.json.decode(features), "guess": answer.label, "score": score}
 
 
-def is_stored(hosted: Hosted, ids: Sequence[str]) -> Request:
-    """Return a request for those of some ids whose rows are stored."""
+def are_labelled(hosted: Hosted, ids: Sequence[str]) -> Request:
+    """Return a request for the ids of those rows of some ids, or learned anew since, that have a label."""
 
     def work(log: EventLog, request: Request) -> list[str]:
         hosted.check_living()
-        found = [log.find(hosted.number, id) for id in ids]
-        return [stored.id for stored in found if stored is not None and stored.features is not None]
+        found = [stored for id in ids for _, stored in _named(hosted, log, id) if stored is not None]
+        return [one.id for one in found if one.features is not None and log.label_of(one.seq) is not None]
 
     return Request(work)

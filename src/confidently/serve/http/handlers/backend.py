@@ -1,6 +1,7 @@
 """A machine learning backend of Label Studio: it predicts tasks, and learns annotations as they are made.
 
-An annotation is a row. Changing it corrects the row, deleting it erases the row, repeating it changes nothing.
+An annotation is a row. Changing it corrects the row, deleting it erases the row, repeating it changes nothing. Rows
+that wait for a label stay when somebody skips them.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import asyncio
 
 from ...exchange import label_studio as ls
-from ...exchange.record import Labelled
 from ...model.hosted import Hosted
 from ...model.settings import ModelSettings, Reading
 from ...problems import Problem, tried
@@ -20,7 +20,8 @@ from ..replies import Sendable, answered
 from .exchange import version_of
 
 BATCH = "label-studio"  # of the rows that a webhook teaches
-TAUGHT = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
+UPDATED = "ANNOTATION_UPDATED"
+TAUGHT = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", UPDATED)
 DELETED = "ANNOTATIONS_DELETED"
 
 
@@ -70,20 +71,23 @@ async def backend_webhook(call: Call) -> Sendable:
     if body.action not in TAUGHT:
         return answered(m.BackendDone(0, 0))
     config = _config(body.project.label_config, "/project/label_config")
-    rows, gone = list[examples.Taught](), list[str]()
+    rows, gone, wrong = list[examples.Taught](), list[str](), list[Problem]()
     for task, annotation in _pairs(body):
         project = body.project.id if task.project is None else task.project
         given = ls.Task(task.data, task.id, project, task.meta, [annotation])
-        for row in _rows(given, hosted, config):
-            if row is not None:
-                rows.append(exchange.labelled_row(hosted, row))
-            elif (id := ls.row_id(given, annotation.id)) is not None:  # it has no label any more
-                gone.append(id)
-    found = await call.log(exchange.learn_labelled(call.engine, hosted, rows, BATCH)) if rows else []
-    for one in found:
-        if isinstance(one, Problem):
-            raise one
-    return answered(m.BackendDone(len(found), await _erased(call, hosted, gone)))
+        found = tried(_row, given, hosted, config)
+        if isinstance(found, Problem):
+            wrong.append(found)
+        elif found is not None:
+            rows.append(found)
+        elif body.action == UPDATED and (id := ls.row_id(given, annotation.id)) is not None:  # it has no label any more
+            gone.append(id)
+    told = await call.log(exchange.learn_labelled(call.engine, hosted, rows, BATCH, anew=True)) if rows else []
+    erased = await _erased(call, hosted, gone)
+    wrong += [one for one in told if isinstance(one, Problem)]
+    if wrong:  # of one annotation; the others are learned
+        raise wrong[0]
+    return answered(m.BackendDone(len(told), erased))
 
 
 def _config(text: str, pointer: str) -> ls.Config:
@@ -130,16 +134,18 @@ def _pairs(body: m.BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
     return pairs
 
 
-def _rows(task: ls.Task, hosted: Hosted, config: ls.Config) -> list[Labelled | None]:
+def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> examples.Taught | None:
+    """Return the row of a task with one annotation; None if that says nothing."""
     try:
-        return list(ls.labelled(task, hosted.multilabel, config.columns, config.control))
+        [row] = ls.labelled(task, hosted.multilabel, config.columns, config.control)
     except ValueError as error:
         raise Problem("invalid-body", str(error), "/annotation") from None
+    return None if row is None else exchange.labelled_row(hosted, row)
 
 
 async def _erased(call: Call, hosted: Hosted, ids: list[str]) -> int:
-    """Erase the rows of annotations, if there are any; return their number."""
-    stored = await call.log(exchange.is_stored(hosted, ids))
+    """Erase the labelled rows of annotations, if there are any; return their number."""
+    stored = await call.log(exchange.are_labelled(hosted, ids))
     for id in stored:
         await asyncio.to_thread(erase, call.engine, hosted, id)
     return len(stored)
