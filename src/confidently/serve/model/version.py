@@ -23,7 +23,7 @@ from .settings import ModelSettings
 from .snapshots import Content, Snapshots
 
 BASE = "base.cw"  # a model file from which the model continues
-ROWS_TOGETHER = 512  # at most, so that metrics of recent rows are of recent rows
+FEWEST, MOST, PARTS = 16, 512, 16  # rows that are learned together; as many as 1/PARTS of those before, for the curve
 SAMPLED, TOGETHER = 16, 64  # of so many runs of so many events one is predicted, to compare that with the labels
 
 
@@ -112,7 +112,8 @@ class Version:
         for example in examples:
             if example.line:
                 rows.append(example)
-            if rows and (len(rows) == ROWS_TOGETHER or not example.line):
+            most = min(max(self.metrics.rows // PARTS, FEWEST), MOST)
+            if rows and (len(rows) >= most or not example.line):
                 self.learn(rows, live)
                 rows = []
             if not example.line:
