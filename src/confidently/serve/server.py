@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uvicorn
 
+from ..memory import give_back_large
 from .engine.engine import Engine
 from .http.app import make_app
 from .http.connections import KEEP_SECONDS, Connection, most_connections
@@ -120,6 +121,7 @@ class Server:
             If the first model or the source to follow cannot be used.
         """
         sys.setswitchinterval(SWITCH_SECONDS)
+        give_back_large()
         gc.freeze()  # what was imported is never garbage; to search it takes a tenth of the time of requests
         try:
             with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:

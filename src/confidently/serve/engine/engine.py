@@ -155,13 +155,15 @@ class Engine:
             self.say(f"{hosted.name}: {counted(len(erased), 'erased row')} could not be overwritten ({error})")
 
     def _clean(self) -> None:
-        """Remove what an earlier run could not: files of requests, and folders of models that no longer exist."""
+        """Remove what an earlier run could not: files of requests, and what models that no longer exist have left."""
         living = {str(stored.number) for stored in self.log.models()}
         for folder in (self.folder / MODELS).glob("*"):
             if folder.name not in living:
                 shutil.rmtree(folder, ignore_errors=True)
         for path in self.folder.glob(f"{PASSING}*"):
             path.unlink(missing_ok=True)
+        for _ in self.log.shrink():
+            pass
 
     def folder_of(self, number: int) -> Path:
         """Return the folder of a model's snapshots."""

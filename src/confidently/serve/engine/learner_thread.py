@@ -74,6 +74,12 @@ class LearnerThread:
             self.waiting.add(rows, size)
             self._queue.changed.notify()
 
+    def forget(self, hosted: Hosted) -> None:
+        """Have a deleted model forgotten: its rows that wait, its memory and its files."""
+        with self._queue.changed:
+            self.deleted.append(hosted)
+            self._queue.changed.notify()
+
     def stop(self) -> None:
         """Answer and learn what was taken, write snapshots, and end."""
         self._queue.close()
@@ -212,6 +218,7 @@ class LearnerThread:
         rows, hosted.waiting = list(hosted.waiting), deque()
         self._drop(rows, Problem("unknown-model", f"the model {hosted.name!r} was deleted"))
         shutil.rmtree(hosted.folder, ignore_errors=True)
+        hosted.release()
 
     def replace(self, hosted: Hosted, other: Hosted) -> None:
         """Replace a model by a rebuild from the same rows; rows that it knows are not learned again."""

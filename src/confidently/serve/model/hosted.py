@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ...memory import give_back
 from ...models.model import Model
 from ..log.event_log import EventLog
 from ..log.events import Event, Row, StoredModel
@@ -188,6 +189,11 @@ class Hosted:
             self.snapshots.save(self.model, self.metrics, self.aside)
         return self.snapshots.seq
 
+    def release(self) -> None:
+        """Give the memory of the model back to the system, since nobody asks it any more."""
+        self.model, self.metrics, self.labelling = ServedModel(ModelSettings()), Metrics(), Labelling()
+        give_back()
+
     # --- training again ----------------------------------------------------------------------------------------------
 
     def untrained(self) -> Hosted:
@@ -200,6 +206,7 @@ class Hosted:
         self.model, self.metrics, self.failed = other.model, other.metrics, None
         self.aside = {seq: reason for seq, reason in self.aside.items() if seq > other.cursor}
         self.cursor = max(self.cursor, other.cursor)
+        give_back()
 
     # --- rows to label -----------------------------------------------------------------------------------------------
 

@@ -111,7 +111,9 @@ def delete(engine: Engine, name: str) -> Request:
 
     def forget() -> None:
         engine.hosted.pop(name, None)
-        engine.learner.deleted.append(hosted)
+        engine.learner.forget(hosted)
+        with suppress(Problem):  # the server is about to stop; the next start does it
+            engine.writer.submit(Request(lambda log, request: log.shrink(), rows=0))
 
     return Request(work)
 
