@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -75,6 +76,7 @@ class Engine:
             self.log, self.hosted, self.waiting, self.limits, self.failure, say, self._submit_aside
         )
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
+        self.backups: Any = None  # those on a schedule, if there are any
         self.ready = self.stopping = False
         self._begun = False
         self._run = secrets.token_hex(4)

@@ -23,6 +23,7 @@ from ..model.hosted import BASE, Hosted
 from ..model.settings import ModelSettings, Setup, canonical
 from ..model.snapshots import snapshots
 from ..problems import Problem
+from ..waiting import stopping
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
@@ -172,7 +173,10 @@ def backup(engine: Engine, target: Path) -> Request:
 
     def steps(log: EventLog) -> Generator[None]:
         try:
-            yield from copied(log)
+            for _ in copied(log):
+                if engine.stopping:
+                    raise stopping()
+                yield None
         except BaseException:
             shutil.rmtree(target, ignore_errors=True)
             raise
@@ -187,5 +191,6 @@ def backup(engine: Engine, target: Path) -> Request:
                     _sync(folder / path.name)
                 yield None
         yield from log.copy_to(target / FILE)
+        _sync(target / FILE)
 
     return Request(work)
