@@ -21,12 +21,13 @@ from ..wording import counted
 from .engine.engine import MODELS
 from .engine.replay import replay
 from .log.event_log import EventLog
-from .log.events import Event, StoredModel
+from .log.events import Event, State, StoredModel
 from .log.log_file import FILE, LogError
-from .model.hosted import BASE, Hosted, told_of
+from .model.hosted import Hosted, restored
 from .model.rows import labelled_line
-from .model.settings import ModelSettings
-from .model.snapshots import number_of, snapshots
+from .model.snapshots import move_old, number_of, snapshots
+from .model.version import BASE, Version, settings_of, told_of
+from .work.listing import exported
 
 ROWS = 4096
 WEIGHT = "sample_weight"  # the key of weights in exported rows
@@ -48,14 +49,16 @@ def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
         if not faults:
             yield True, f"{log.path}: {counted(log.last(), 'event')}"
         for stored in log.models():
-            yield _check_model(log, stored, Path(folder) / MODELS / str(stored.number))
-            yield from _check_files(Path(folder) / MODELS / str(stored.number), stored.has_file, log.last())
+            of_model = Path(folder) / MODELS / str(stored.number)
+            yield _check_model(log, stored, of_model)
+            for version in log.versions.of(stored.number):
+                yield from _check_files(of_model / str(version.number), version.has_file, log.last())
 
 
 def _replayed(log: EventLog, stored: StoredModel, folder: Path) -> Hosted:
     """Return a model as a start makes it, with the rows that it cannot learn; nothing is written."""
-    hosted = Hosted(stored, folder)
-    replay(log, hosted)
+    hosted = restored(log, stored, folder)
+    replay(log, hosted.live)
     return hosted
 
 
@@ -69,7 +72,7 @@ def _check_model(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool
     except Exception as error:
         return False, f"model {stored.name}: it cannot be served ({told_of(error)})"
     told = ", ".join(f"{n:,} {kind}" for kind, n in sorted(events.items())) or "no events"
-    aside = "".join(f"; event {seq:,} will be set aside: {reason}" for seq, reason in sorted(hosted.aside.items()))
+    aside = "".join(f"; event {seq:,} will be set aside: {reason}" for seq, reason in sorted(hosted.live.aside.items()))
     return True, f"model {stored.name}: {told}{aside}"
 
 
@@ -102,12 +105,16 @@ def _copy(log: EventLog, folder: Path, target: Path) -> None:
     """Copy what belongs to a server: the log, and of each model its model file and its snapshots."""
     (target / MODELS).mkdir(parents=True)
     for stored in log.models():
-        source = folder / MODELS / str(stored.number)
-        (target / MODELS / source.name).mkdir()
-        for path in [*([source / BASE] if stored.has_file else []), *snapshots(source)]:
-            if path.is_symlink() or not path.is_file() or source.is_symlink():
-                raise LogError(f"{path} is not a regular file; nothing else is copied")
-            shutil.copyfile(path, target / MODELS / source.name / path.name, follow_symlinks=False)
+        for version in log.versions.of(stored.number):
+            own = Path(MODELS) / str(stored.number) / str(version.number)
+            files = [*([folder / own / BASE] if version.has_file else []), *snapshots(folder / own)]
+            if files:
+                (target / own).mkdir(parents=True)
+            for path in files:
+                inside = [folder / MODELS, *list((folder / own).parents)[:1], folder / own, path]
+                if any(one.is_symlink() for one in inside) or not path.is_file():
+                    raise LogError(f"{path} is not a regular file; nothing else is copied")
+                shutil.copyfile(path, target / own / path.name, follow_symlinks=False)
     for _ in log.copy_to(target / FILE):
         pass
 
@@ -155,35 +162,41 @@ def verify_backup(source: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
             yield ok, told.replace(str(folder), str(source))
         with closing(_open(folder)) as log:
             for stored in log.models():
-                yield _compared(log, stored, folder / MODELS / str(stored.number))
+                for version in log.versions.of(stored.number):
+                    if version.state != State.RETIRED:
+                        yield _compared(log, stored, version.number, folder / MODELS / str(stored.number))
 
 
-def _compared(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool, str]:
-    """Return whether a model is the same whatever it is made of; its snapshots are removed."""
-    found, told = set[bytes](), list[str]()
+def _compared(log: EventLog, stored: StoredModel, number: int, folder: Path) -> tuple[bool, str]:
+    """Return whether a version of a model is the same whatever it is made of; its snapshots are removed."""
+    found, told, name = set[bytes](), list[str](), f"model {stored.name}, version {number}"
     try:
         while True:
-            newest = next(iter(snapshots(folder)), None)
-            if newest is not None or not told or not log.last_of(stored.number, Event.ERASURE):
+            newest = next(iter(snapshots(folder / str(number))), None)
+            hosted = restored(log, stored, folder)
+            version = hosted.others.get(number, hosted.live)
+            erased = log.last_of(stored.number, Event.ERASURE) > version.stored.begun
+            if newest is not None or not told or not erased:
                 told.append("its rows" if newest is None else f"the snapshot of event {number_of(newest):,}")
-                found.add(_digest(_replayed(log, stored, folder), folder))
+                replay(log, version)
+                found.add(_digest(version, folder.parents[1]))
             if newest is None:
                 break
             newest.unlink()
     except apsw.Error:
         raise
     except Exception as error:
-        return False, f"model {stored.name}: made of {told[-1]}, it cannot be served ({told_of(error)})"
+        return False, f"{name}: made of {', of '.join(told[-1:])}, it cannot be served ({told_of(error)})"
     same = "the same model" if len(found) == 1 else "DIFFERENT models"
-    return len(found) == 1, f"model {stored.name}: {same} of {', of '.join(told)}"
+    return len(found) == 1, f"{name}: {same} of {', of '.join(told)}"
 
 
-def _digest(hosted: Hosted, folder: Path) -> bytes:
-    """Return the SHA-256 of the file of a model, or of nothing before its first row."""
-    if not hosted.model.has_classes:
+def _digest(version: Version, folder: Path) -> bytes:
+    """Return the SHA-256 of the file of a version, or nothing before its first row."""
+    if not version.model.has_classes:
         return b""
     path = folder / "compared.cw"
-    hosted.model.model().save(path)
+    version.model.model().save(path)
     try:
         return hashlib.sha256(path.read_bytes()).digest()
     finally:
@@ -209,7 +222,8 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
             raise LogError(f"{folder} has no model {name!r}; there are: {known}")
         key = _set_aside(log, stored, Path(folder) / MODELS / str(stored.number), say)
         after, weighted, named = 0, False, False
-        while rows := log.taught(stored.number, after, ROWS):
+        basis = exported(log, log.versions.live(stored.number))
+        while rows := log.taught(basis, after, ROWS):
             after = rows[-1].seq
             for row in rows:
                 if row.features is None or row.label is None:
@@ -236,11 +250,10 @@ def _set_aside(log: EventLog, stored: StoredModel, folder: Path, say: Callable[[
         say(
             f"model {stored.name}: it cannot be served ({told_of(error)}); rows that it cannot learn may be among these"
         )
-        settings = msgspec.json.decode(stored.settings, type=ModelSettings)
-        return settings.reading.label or DEFAULT_LABEL
-    if hosted.aside:
+        return settings_of(log.versions.live(stored.number)).reading.label or DEFAULT_LABEL
+    if hosted.live.aside:
         log.begin()
-        hosted.record_aside(log)
+        hosted.live.record_aside(log)
         log.commit()
     return hosted.label_key
 
@@ -263,4 +276,7 @@ def _escaped(text: re.Match[str]) -> str:
 def _open(folder: str | os.PathLike[str]) -> EventLog:
     if not (Path(folder) / FILE).is_file():
         raise LogError(f"{folder} is not the directory of a server: it has no {FILE}")
-    return EventLog(folder)
+    log = EventLog(folder)
+    for stored in log.models():
+        move_old(Path(folder) / MODELS / str(stored.number))
+    return log
