@@ -234,6 +234,8 @@ class Members(Racing):
             return
         more = max(n_features - self.n_features, 0)
         known = Columns.alike(more) if columns is None else columns
+        if n_classes > self.n_classes:
+            self.drop_huge(n_classes)
         for member, own in zip(self.members, self.multiclass, strict=True):
             member.grow(n_features, n_classes, own, known)
         if not self.members:

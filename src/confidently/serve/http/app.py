@@ -211,3 +211,11 @@ class EngineMetrics(Collector):
             for one in hosted:
                 metric.add_metric([one.name], value(one))
             yield metric
+        if (backups := self.engine.backups) is not None:
+            failed = CounterMetricFamily("confidently_backups_failed", "Backups on schedule that were not written")
+            failed.add_metric([], backups.failed)
+            last = GaugeMetricFamily(
+                "confidently_last_backup_seconds", "Time of the last whole one, 0 if there is none"
+            )
+            last.add_metric([], backups.last or 0.0)
+            yield from (failed, last)

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ...memory import give_back
 from ...models.file import ModelFileError
 from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
@@ -110,6 +111,13 @@ class Hosted:
         self.check_living()
         if self.failed is not None:
             raise self.live.failure()
+
+    def release(self) -> None:
+        """Give the memory of a deleted model back to the system."""
+        for version in (self.live, *self.others.values()):
+            version.release()
+        self.labelling = Labelling()
+        give_back()
 
     # --- rows to label -----------------------------------------------------------------------------------------------
 

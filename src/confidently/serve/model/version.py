@@ -180,6 +180,10 @@ class Version:
         remedy = "restart the server, or train the model again with POST .../rebuild"
         return Problem("model-failed", f"{self.failed}; its rows are in the log: {remedy}")
 
+    def release(self) -> None:
+        """Drop what was learned, since nobody asks it any more."""
+        self.model = ServedModel(ModelSettings())
+
     # --- snapshots ---------------------------------------------------------------------------------------------------
 
     def load_newest(self, say: Callable[[str], None]) -> None:

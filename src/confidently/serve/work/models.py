@@ -27,6 +27,7 @@ from ..model.settings import ModelSettings, Setup, canonical
 from ..model.snapshots import snapshots
 from ..model.version import BASE, Version
 from ..problems import Problem
+from ..waiting import stopping
 
 MAX_OTHERS = 4  # versions of a model beside the one that answers
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -156,7 +157,9 @@ def delete(engine: Engine, name: str) -> Request:
 
     def forget() -> None:
         engine.hosted.pop(name, None)
-        engine.learner.deleted.append(hosted)
+        engine.learner.forget(hosted)
+        with suppress(Problem):  # the server is about to stop; the next start does it
+            engine.writer.submit(Request(lambda log, request: log.shrink(), rows=0))
 
     return Request(work)
 
@@ -217,7 +220,10 @@ def backup(engine: Engine, target: Path) -> Request:
 
     def steps(log: EventLog) -> Generator[None]:
         try:
-            yield from copied(log)
+            for _ in copied(log):
+                if engine.stopping:
+                    raise stopping()
+                yield None
         except BaseException:
             shutil.rmtree(target, ignore_errors=True)
             raise
@@ -233,5 +239,6 @@ def backup(engine: Engine, target: Path) -> Request:
                         _sync(folder / path.name)
                     yield None
         yield from log.copy_to(target / FILE)
+        _sync(target / FILE)
 
     return Request(work)
