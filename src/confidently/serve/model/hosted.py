@@ -17,8 +17,8 @@ from ..waiting import Limits
 from .labelling import POOL, Labelling, candidate
 from .metrics import Metrics
 from .predicted import Answer
-from .rows import RowCheck, label_names, labelled_line
-from .served import Example, ServedModel, raise_of_machine
+from .rows import RowCheck, labelled_line
+from .served import Example, Judged, ServedModel, raise_of_machine
 from .settings import ModelSettings
 from .snapshots import Snapshots
 
@@ -53,7 +53,7 @@ class Hosted:
         self.number, self.name, self.created = stored.number, stored.name, stored.created
         self.settings = _settings_of(stored) if broken is None else ModelSettings()
         self.has_file, self.deleted = stored.has_file, False
-        self.metrics, self.labelling = Metrics(), Labelling()
+        self.labelling = Labelling()
         self.waiting: deque[tuple[Example, Any]] = deque()
         self.waiting_since = 0.0  # on the monotonic clock
         self.cursor = 0  # the last event learned
@@ -63,6 +63,7 @@ class Hosted:
         self.told_aside: dict[int, str] = {}  # those that the log was asked to record last
         self.failed: str | None = None
         self.model = ServedModel(self.settings) if not self.has_file or broken else self._of_base()
+        self.metrics = Metrics(measures=self.model.measures)
         self._take_check()
         if broken is not None:
             self.fail(broken)
@@ -73,10 +74,8 @@ class Hosted:
     def _take_check(self) -> None:
         model = self.model
         self.label_key = model.reading.label or "label"
-        table = model.stream.classes
-        self.closed = [str(name) for name in table.names if name is not None] if table.closed else []
-        self.multilabel = bool(table.multilabel)
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+        self.closed = [str(name) for name in model.classes] if model.closed else []
+        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
 
     def check_living(self) -> None:
         """Raise a ``Problem`` if the model was deleted while a request waited."""
@@ -91,14 +90,14 @@ class Hosted:
         found = self.model.learn(examples)
         if found.anew:
             self.metrics.began_again()
-        self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
+        self.metrics.learned(found.rows, *found.sums, live=live)
         for one in self.model.take_aside():
             self.aside[one.seq] = one.reason
             self.metrics.refused += 1
-        for example, answer in sampled:
-            if answer.probability and not isinstance(answer.label, list):  # lists of labels are not compared
-                name = str(answer.label)
-                self.metrics.judged(answer.probability[name], [name] == label_names(example.label))
+        for probability, hit in sampled.stated:
+            self.metrics.judged(probability, hit)
+        self.metrics.variances += sampled.variances
+        self.model.ask_above = self.metrics.usual_variance()
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
         """Learn events in order; at an erasure, which is a row without a line, the model settles."""
@@ -116,15 +115,13 @@ class Hosted:
         if examples:
             self.cursor = examples[-1].seq
 
-    def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
+    def _sampled(self, examples: list[Example]) -> Judged:
         sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
-        if not sample:
-            return []
         try:
-            return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
+            return self.model.judged(sample) if sample else Judged([], [])
         except Exception as error:  # a row among them cannot be read, as learning it will find out
             raise_of_machine(error)
-            return []
+            return Judged([], [])
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 
@@ -169,7 +166,7 @@ class Hosted:
         found = self.snapshots.newest(self.settings, say, since)
         if found is not None:
             self.model, self.metrics, self.aside = found
-            self.cursor = self.model.seq
+            self.cursor, self.model.ask_above = self.model.seq, self.metrics.usual_variance()
 
     def begin_snapshot(self, limits: Limits, say: Callable[[str], None]) -> None:
         """Begin to write a snapshot if one is due."""
