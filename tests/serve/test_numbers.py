@@ -409,6 +409,11 @@ def test_an_explanation_adds_up(local, settings, kind):
 # --- a model's life --------------------------------------------------------------------------------------------------
 
 
+def rebuilt(server):
+    version = server("POST", f"{MODEL}/rebuild").json()["version"]
+    wait_until(lambda: server("GET", MODEL).json()["version"] == version)
+
+
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, settings):
     server, rows = local(), numbered(1200, "prices")
@@ -419,7 +424,7 @@ def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, sett
     before = server("GET", f"{MODEL}/file").content
     options = [] if settings else ["--rule", "ridge"]
     assert before == trained(tmp_path, rows, "--regression", *options)
-    assert server("POST", f"{MODEL}/rebuild").status_code == 200
+    rebuilt(server)
     assert server("GET", f"{MODEL}/file").content == before
     server.stop()
     server = local()
@@ -428,13 +433,44 @@ def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, sett
     assert run(["serve", str(tmp_path / "served"), "--check"]) == 0
 
 
+def test_a_shadow_of_numbers_is_measured_beside_the_model(local):
+    server, rows = local(), numbered(300, "mixed")
+    learned(server, rows)
+    answer = server("PUT", MODEL, {"task": "numbers", "auto": True})
+    assert answer.status_code == 202, answer.text
+
+    def versions():
+        return {one["version"]: one for one in server("GET", f"{MODEL}/versions").json()["versions"]}
+
+    wait_until(lambda: min(one["progress"] for one in versions().values()) == 1.0)
+    for one in versions().values():
+        assert one["rows"] == 300 and 0.0 < one["mae"] <= one["rmse"] and "error" not in one
+    assert server("POST", f"{MODEL}/versions/2/promote").status_code < 300
+    wait_until(lambda: server("GET", MODEL).json()["version"] == 2)
+    found = server("POST", f"{MODEL}/predict", {"features": rows[0][0]}).json()
+    assert found["interval"][0] < found["label"] < found["interval"][1]
+
+
+def test_labels_of_a_model_stay_what_they_are(local):
+    """Classes are no numbers: a version with the other task would set all rows aside."""
+    server = local()
+    learned(server, numbered(20))
+    server("PUT", "/v1/models/classes", {})
+    for path, task, told in (
+        (MODEL, "classes", "numbers, no classes"),
+        ("/v1/models/classes", "numbers", "classes, no"),
+    ):
+        answer = server("PUT", path, {"task": task})
+        assert answer.status_code == 409 and told in answer.json()["detail"]
+
+
 def test_an_erased_row_leaves_no_trace_after_a_rebuild(local, tmp_path):
     server, rows = local(), numbered(300, "mixed")
     server("PUT", MODEL, {"task": "numbers"})
     server("POST", f"{MODEL}/learn?wait=learned", {"id": "r", "features": {"a": 3.0, "secret": 1.0}, "label": 77.5})
     learned(server, rows)
     assert server("DELETE", f"{MODEL}/examples/r").status_code == 200
-    server("POST", f"{MODEL}/rebuild")
+    rebuilt(server)
     assert server("GET", f"{MODEL}/file").content == trained(tmp_path, rows, "--regression", "--rule", "ridge")
 
 
