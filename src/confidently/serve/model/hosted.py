@@ -93,11 +93,9 @@ class Hosted:
     def take_check(self, edits: Edits = NO_EDITS) -> None:
         """Check rows as the version that answers reads them; given classes are those after edits."""
         model = self.model
-        table = model.stream.classes
-        closed = [str(name) for name in table.names if name is not None] if table.closed else []
-        self.closed = edits.classes(closed)
-        self.label_key, self.multilabel = self.live.label_key, bool(table.multilabel)
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+        self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
+        self.label_key = self.live.label_key
+        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
 
     # --- failure -----------------------------------------------------------------------------------------------------
 
