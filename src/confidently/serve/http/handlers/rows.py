@@ -129,7 +129,7 @@ async def label(call: Call) -> Sendable:
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait))
     body = await call.message(m.LabelBody)
-    given = examples.LabelOf(body.id, class_of(body.label))
+    given = examples.LabelOf(body.id, class_of(body.label), body.labeller)
     request = examples.label_rows(call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait)
     return _receipt(await call.log(request))
 
@@ -137,7 +137,7 @@ async def label(call: Call) -> Sendable:
 async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LabelBody)
     good = _good(bodies)
-    labels = [examples.LabelOf(body.id, class_of(body.label)) for body in good]
+    labels = [examples.LabelOf(body.id, class_of(body.label), body.labeller) for body in good]
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait
     )
