@@ -115,7 +115,7 @@ class AnswerBody(Struct, forbid_unknown_fields=True):
     reason: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
 
 
-class Guess(Struct):
+class Chance(Struct):
     """A class, and its probability according to the model."""
 
     label: str
@@ -132,7 +132,7 @@ class ToLabel(Struct):
     id: str
     features: dict[str, Any]
     guess: int | float | str | list[int | str] | None
-    top: list[Guess]
+    top: list[Chance]
     certainty: float
     random: bool
     second: bool

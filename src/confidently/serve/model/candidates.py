@@ -43,12 +43,7 @@ class Candidate(NamedTuple):
 
 def candidate(id: str, seq: int, features: bytes, answer: Answer) -> Candidate:
     """Return a row that was just predicted as one that may be asked about."""
-    return Candidate(id, seq, features, answer.label, certainty(answer), is_random(seq), likeness(features))
-
-
-def certainty(answer: Answer) -> float:
-    """Return how many standard deviations the margin of an answer is from zero."""
-    return abs(answer.margin) / answer.variance**0.5 if answer.variance > 0 else 0.0
+    return Candidate(id, seq, features, answer.label, answer.certainty, is_random(seq), likeness(features))
 
 
 def is_random(seq: int) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..log.event_log import EventLog
-from .candidates import RANDOM_SHARE, Candidate, candidate, certainty, likeness
+from .candidates import RANDOM_SHARE, Candidate, candidate, likeness
 from .metrics import wilson
 from .opinions import Opinions, is_second
 from .predicted import Answer
@@ -113,7 +113,7 @@ class Labelling:
         """Take over what the model says of rows now, of those that still wait."""
         for row, answer in zip(rows, answers, strict=True):
             if row.id in self._pool:
-                self._pool[row.id] = row._replace(guess=answer.label, certainty=certainty(answer))
+                self._pool[row.id] = row._replace(guess=answer.label, certainty=answer.certainty)
 
     def end_refresh(self) -> None:
         """The model was asked about all rows, or could not answer."""

@@ -80,7 +80,7 @@ class Opinions:
 
     def answered(self, row: Candidate, label: bytes, by: str) -> None:
         """Offer a row that was just answered, if it is one of those asked about twice."""
-        if is_second(row.seq):
+        if is_second(row.seq) and not isinstance(row.guess, float):  # two people seldom give the same number
             self._looks[row.id] = SecondLook(row, label, by, self.answers[by])
             if len(self._looks) > ROOM:
                 self._looks.popitem(last=False)

@@ -38,6 +38,11 @@ class Answer(NamedTuple):
     variance: float
     ask: bool
 
+    @property
+    def certainty(self) -> float:
+        """|m|/sqrt(v)."""
+        return abs(self.margin) / self.variance**0.5 if self.variance > 0 else 0.0
+
     @classmethod
     def of(cls, note: bytes) -> Self:
         """Return the answer that an event of a prediction keeps."""

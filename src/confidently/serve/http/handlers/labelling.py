@@ -46,8 +46,9 @@ def _shown(rows: Sequence[tuple[Candidate, bool]], now: Sequence[Answer]) -> lis
         guess, top = row.guess, []
         if now:
             guess = now[k].label
+        if now and isinstance(now[k], Answer):
             best = nlargest(TOP, now[k].probability.items(), key=lambda one: one[1])
-            top = [m.Guess(label, probability) for label, probability in best]
+            top = [m.Chance(label, probability) for label, probability in best]
         found.append({
             "id": row.id, "features": listing.shown(row.features), "guess": guess, "top": top,
             "certainty": row.certainty, "random": row.random, "second": second,
