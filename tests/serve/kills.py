@@ -13,10 +13,12 @@ from collections import Counter
 import httpx
 
 from tests.serve.rows import made, trained
-from tests.serve.running import ServerProcess, lines_of
+from tests.serve.running import ServerProcess, lines_of, wait_until
 
 CLIENTS = 4
+STEPS = ("batch", "batch", "take out", "settings", "promote", "roll back", "class")  # of an operator
 MODEL = "/v1/models/spam"
+SETTINGS = ({"view": "none"}, {"rule": "scw1"}, {"view": "none", "rule": "cw_stdev"}, {})
 
 
 class Sender(threading.Thread):
@@ -106,47 +108,163 @@ class Sender(threading.Thread):
         assert answer.status_code == 200, answer.text
 
 
-class Torture:
-    """A folder whose server is killed again and again."""
+class Operator(threading.Thread):
+    """Changes the model while clients use it: other settings, promotions, rollbacks, edits, erasures, backups.
 
-    def __init__(self, folder, seed, settings=None, options=()):
+    Every step is repeated until it is answered. Its own rows come in batches, one of which has a class of its own.
+
+    Attributes
+    ----------
+    rows : dict
+        Features and label of its rows, by id, as the steps that were answered have left them.
+    """
+
+    def __init__(self, seed, erasing):
+        super().__init__(name="operator", daemon=True)
+        self.steps = [*STEPS, "erase"] if erasing else STEPS
+        self.chance, self.counts = random.Random(f"{seed} operator"), Counter()
+        self.rows, self.batches, self.step = {}, {}, None
+        self.url, self.stopping, self.fault = None, threading.Event(), None
+
+    def run(self):
+        try:
+            while not self.stopping.is_set():
+                time.sleep(0.01)
+                if self.url is not None:
+                    self._talk(self.url)
+        except Exception as error:
+            self.fault = error
+
+    def _talk(self, url):
+        try:
+            with httpx.Client(base_url=url, timeout=20.0, trust_env=False) as client:
+                while not self.stopping.is_set() and self.url == url:
+                    self.act(client)
+                    time.sleep(self.chance.uniform(0.0, 0.05))
+        except httpx.TransportError:
+            if self.url == url:
+                self.url = None
+
+    def act(self, client):
+        """Take the next step, or the last one again, if it was not answered."""
+        if self.step is None:
+            self.counts["steps"] += 1
+            what = self.chance.choice(self.steps)
+            self.step = (what if self.counts["steps"] % 40 else "backup", self.counts["steps"])
+        what, number = self.step
+        getattr(self, f"_{what.replace(' ', '_')}")(client, number)
+        self.counts[what] += 1
+        self.step = None
+
+    def _batch(self, client, number):
+        name, rows = f"batch-{number}", {}
+        for k, (features, label) in enumerate(made(20, "mixed", seed=name)):
+            rows[f"{name}-{k}"] = (features, "spm" if k % 7 == 0 and number % 2 else label)
+        content = "".join(
+            json.dumps({"id": id, "features": features, "label": label}) + "\n"
+            for id, (features, label) in rows.items()
+        )
+        headers = {"Content-Type": "application/x-ndjson"}
+        answer = client.post(f"{MODEL}/learn?batch={name}", content=content, headers=headers)
+        assert all(one["status"] == "durable" for one in lines_of(answer)), answer.text
+        self.batches[name] = list(rows)
+        self.rows |= rows
+
+    def _take_out(self, client, number):
+        if self.batches:
+            name = min(self.batches)
+            self._ask(client, "DELETE", f"batches/{name}")
+            for id in self.batches.pop(name):
+                self.rows.pop(id, None)
+
+    def _erase(self, client, number):
+        if self.rows:
+            id = min(self.rows)
+            self._ask(client, "DELETE", f"examples/{id}")
+            self.rows.pop(id)
+
+    def _class(self, client, number):
+        answer = client.post(f"{MODEL}/edits", json={"from": "spm", "to": "spam"})
+        assert answer.status_code in (200, 422), answer.text  # 422: no such class, or no longer
+        if answer.status_code == 200:
+            self.rows = {id: (one, "spam" if label == "spm" else label) for id, (one, label) in self.rows.items()}
+
+    def _settings(self, client, number):
+        answer = client.put(MODEL, json=SETTINGS[number % len(SETTINGS)])
+        assert answer.status_code in (200, 202, 409), answer.text  # 409: as many versions as there may be
+
+    def _promote(self, client, number):
+        found = client.get(f"{MODEL}/versions").json()["versions"]
+        self._ask(client, "POST", f"versions/{self.chance.choice(found)['version']}/promote")
+
+    def _roll_back(self, client, number):
+        answer = client.post(f"{MODEL}/rollback")
+        assert answer.status_code in (200, 404), answer.text  # 404: nothing was promoted so far
+
+    def _backup(self, client, number):
+        answer = client.post("/v1/backup", json={"name": f"backup-{number}"})
+        assert answer.status_code in (201, 422), answer.text  # 422: it was made, and the answer was lost
+
+    def _ask(self, client, method, path):
+        answer = client.request(method, f"{MODEL}/{path}")
+        assert answer.status_code == 200, answer.text
+
+
+class Torture:
+    """A folder whose server is killed again and again.
+
+    Parameters
+    ----------
+    changing, erasing : bool
+        Whether there is an operator, who changes the model, and erases rows too.
+    """
+
+    def __init__(self, folder, seed, settings=None, options=(), changing=False, erasing=False):
         self.folder, self.options = folder, options
         self.chance, self.counts = random.Random(seed), Counter()
         self.settings = settings or {}
         self.senders = [Sender(f"c{k}", seed) for k in range(CLIENTS)]
-        for sender in self.senders:
-            sender.start()
+        self.operator = Operator(seed, erasing) if changing else None
+        for client in self.clients:
+            client.start()
+
+    @property
+    def clients(self):
+        return self.senders if self.operator is None else [*self.senders, self.operator]
 
     def _start(self):
         server = ServerProcess(self.folder / "served")
-        with server.client() as client:
-            assert client.put(MODEL, json=self.settings).status_code in (200, 201)
+        if not self.counts["kills"]:
+            with server.client() as client:
+                assert client.put(MODEL, json=self.settings).status_code == 201
         return server
 
     def round(self, seconds):
         """Start the server, let the clients send for a random time, and kill it."""
         server = self._start()
-        for sender in self.senders:
-            sender.url = server.url
+        for client in self.clients:
+            client.url = server.url
         time.sleep(self.chance.uniform(0.0, 2 * seconds))
         server.kill()
         self.counts["kills"] += 1
-        for sender in self.senders:
-            if sender.fault is not None:
-                raise sender.fault
+        for client in self.clients:
+            if client.fault is not None:
+                raise client.fault
 
     def check(self):
         """End the clients, once everything is answered, and compare what they were told with what is there."""
         server = self._start()
         try:
-            for sender in self.senders:
-                sender.stopping.set()
-            for sender in self.senders:
-                sender.join()
+            for client in self.clients:
+                client.stopping.set()
+            for client in self.clients:
+                client.join()
             with server.client() as client:
                 for sender in self.senders:
                     self._complete(sender, client)
                     self.counts += sender.counts
+                if self.operator is not None:
+                    self._settle(self.operator, client)
                 rows = lines_of(client.get(f"{MODEL}/examples"))
                 self._check_rows(rows)
                 file = client.get(f"{MODEL}/file").content
@@ -155,6 +273,23 @@ class Torture:
             if server.process.poll() is None:
                 server.kill()
         assert file == trained(self.folder, [(row["features"], row["label"]) for row in rows], *self.options)
+
+    def _settle(self, operator, client):
+        """Complete the operator's last step, and wait until no version is on its way to answer."""
+        assert operator.fault is None, operator.fault
+        while operator.step is not None:
+            operator.act(client)
+        self.counts += operator.counts
+        if operator.counts["erase"]:  # the model keeps what it learned of erased rows until it is trained again
+            assert client.post(f"{MODEL}/rebuild").status_code == 200
+
+        def settled():
+            found = client.get(f"{MODEL}/versions").json()["versions"]
+            assert not [one for one in found if one["failed"]], found
+            live = next(one for one in found if one["state"] == "live")
+            return not [one for one in found if one["state"] in ("next", "promoting")] and live
+
+        self.options = [f"--{name}={value}" for name, value in wait_until(settled)["settings"].items()]
 
     def _complete(self, sender, client):
         assert sender.fault is None, sender.fault
@@ -167,5 +302,9 @@ class Torture:
         found = {row["id"]: (row["features"], row["label"]) for row in rows}
         assert len(found) == len(rows), "an id is there twice"
         acknowledged = {id: told for sender in self.senders for id, told in sender.learned.items()}
+        if self.operator is not None:
+            own = {id: told for id, told in found.items() if id.startswith("batch-")}
+            assert own == self.operator.rows
+            acknowledged |= own
         assert {id: found.get(id) for id in acknowledged} == acknowledged
         self.counts["acknowledged"], self.counts["in the log"] = len(acknowledged), len(found)

@@ -406,7 +406,7 @@ def test_a_damaged_snapshot_falls_back_to_the_one_before_and_then_to_the_log(tmp
             learn(engine, engine.log.last())
         engine.stop()
     expected, said = model_of(folder)
-    older, newer = sorted((folder / "models" / "1").glob("m-*.cw"))
+    older, newer = sorted((folder / "models" / "1" / "1").glob("m-*.cw"))
     for path, content in [(newer, b"damaged"), (newer, newer.read_bytes()[:-10]), (older, b"")]:
         path.write_bytes(content)
         found, said = model_of(folder)
@@ -437,7 +437,7 @@ def test_snapshots_that_cannot_be_written_do_not_stop_the_server(tmp_path):
     engine = Engine(tmp_path / "served", Limits(snapshot_events=1), say=said.append)
     engine.start()
     make(engine)
-    folder = engine.find("spam").folder
+    folder = engine.find("spam").live.folder
     folder.rmdir()
     folder.write_text("a file where the folder should be")
     for k in range(20):

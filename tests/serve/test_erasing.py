@@ -8,12 +8,12 @@ import pytest
 from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.log.event_log import EventLog
-from confidently.serve.model.hosted import Hosted
 from confidently.serve.model.settings import ModelSettings
+from confidently.serve.model.version import Version
 from confidently.serve.work import listing
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.models import create
-from confidently.serve.work.rebuild import rebuild
+from confidently.serve.work.versions import train_again
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running, wait_until
 from tests.serve.test_rebuild import ask, model_file, teach
@@ -65,7 +65,7 @@ def engine(tmp_path):
     found.stop()
 
 
-@pytest.mark.parametrize("step", [(Hosted, "save"), (EventLog, "overwrite")], ids=["snapshot", "overwriting"])
+@pytest.mark.parametrize("step", [(Version, "save"), (EventLog, "overwrite")], ids=["snapshot", "overwriting"])
 def test_a_kill_before_any_step_of_an_erasure(engine, tmp_path, monkeypatch, step):
     """A copy of the directory is what a kill leaves; the next start completes the erasure, and those after it know."""
     hosted, original = engine.find("m"), getattr(*step)
@@ -165,15 +165,18 @@ def test_a_row_is_erased_once(engine):
 def test_a_row_that_is_erased_during_a_rebuild(engine, tmp_path, monkeypatch, capsys):
     hosted = engine.find("m")
     teach(engine, hosted, range(4000))
-    begun, original = threading.Event(), Hosted.learn
+    begun, erased, original = threading.Event(), threading.Event(), Version.learn
 
     def learn(*arguments, **options):
         original(*arguments, **options)
         begun.set()
+        erased.wait()
 
-    monkeypatch.setattr(Hosted, "learn", learn)
-    rebuilding = engine.submit(rebuild(engine, hosted).blocking())
+    monkeypatch.setattr(Version, "learn", learn)
+    number = engine.submit(train_again(engine, hosted, "again").blocking()).answer()
     begun.wait()
     seq = erase(engine, hosted, "r3")
-    assert rebuilding.answer() > seq, "the row was erased before the rebuild had an end"
+    erased.set()
+    wait_until(lambda: hosted.live.number == number)
+    assert hosted.live.stored.begun >= seq, "the row was erased before the training had an end"
     assert model_file(engine, hosted, tmp_path / "last.cw") == trained_on_export(engine, hosted, tmp_path)

@@ -20,3 +20,15 @@ def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, optio
     assert torture.counts["kills"] == kills
     assert torture.counts["acknowledged"] > 10 * kills
     assert torture.counts["retries"] > 0
+
+
+@pytest.mark.parametrize("erasing", [False, True])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
+def test_a_model_that_is_changed_meanwhile(tmp_path, kills, erasing):
+    """Promotions, rollbacks, edits, erasures and backups: the model is that of the edited rows that are left."""
+    torture = Torture(tmp_path, seed=2, changing=True, erasing=erasing)
+    for _ in range(kills):
+        torture.round(0.5)
+    torture.check()
+    assert torture.counts["kills"] == kills
+    assert torture.counts["steps"] > kills

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import confidently.serve
+from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.event_log import EventLog, same_json
 from confidently.serve.log.events import Event
 
@@ -17,18 +18,16 @@ def log(tmp_path):
     found.close()
 
 
-def test_events_that_were_set_aside_since_another_one(log):
-    first, second = (log.add(1, Event.LEARN, id, features=b"{}", label=b'"x"') for id in ("a", "b"))
-    aside = second + 1
-    log.set_aside(1, second, "no reason given")
-    assert log.was_set_aside_since(1, aside - 1, second)
-    assert not log.was_set_aside_since(1, aside - 1, first), "what was learned comes before it"
-    assert not log.was_set_aside_since(1, aside, second), "it was set aside before"
-    assert not log.was_set_aside_since(2, aside - 1, second), "of another model"
+def test_an_event_is_set_aside_by_a_version(log):
+    seq = log.add(1, Event.LEARN, "a", features=b"{}", label=b'"x"')
+    log.set_aside(1, 2, seq, "no reason given")
+    assert (log.why_aside(2, seq), log.why_aside(1, seq)) == ("no reason given", None)
+    taught = [log.taught(Basis(1, version, 0, NO_EDITS), 0, 10) for version in (1, 2)]
+    assert [len(rows) for rows in taught] == [1, 0]
 
 
 def test_a_deleted_model_leaves_no_name_of_its_sources(log):
-    number = log.add_model("m", b"{}", has_file=False)
+    number = log.add_model("m")
     log.set_position(number, "file:/rows.jsonl", 7)
     log.set_position(number + 1, "file:/rows.jsonl", 8)
     log.delete_model(number)
@@ -60,9 +59,10 @@ def test_the_same_content(first, second, same):
         lambda log: log.opinions(1),
         lambda log: log.skips(1),
         lambda log: log.last_of(1, Event.ERASURE),
-        lambda log: log.n_aside(1),
-        lambda log: log.aside(1, 0, 10),
-        lambda log: log.was_set_aside_since(1, 0, 10),
+        lambda log: log.n_aside(1, 1),
+        lambda log: log.aside(1, 1, 0, 10),
+        lambda log: log.last_note(1, Event.PROMOTED),
+        lambda log: log.edits.until(1, 10),
     ],
 )
 def test_events_of_rare_kinds_are_found_by_their_index(log, asked):

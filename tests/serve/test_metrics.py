@@ -8,10 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from confidently.learner.tables import ROWS_TO_INFER
-from confidently.serve.log.events import StoredModel
-from confidently.serve.model.hosted import TOGETHER, Hosted
+from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics
 from confidently.serve.model.settings import ModelSettings, canonical
+from confidently.serve.model.version import TOGETHER, Version
 from tests.serve.rows import examples, made, trained
 from tests.serve.running import lines_of
 
@@ -58,17 +58,18 @@ def test_rows_that_are_learned_again_count_once():
 
 def test_rows_are_predicted_before_they_are_learned(tmp_path):
     """Otherwise the probabilities would look better than they are."""
-    hosted = Hosted(StoredModel(1, "m", canonical(ModelSettings(view="none")), False, 0), tmp_path)
+    settings = canonical(ModelSettings(view="none"))
+    version = Version("m", StoredVersion(1, 1, settings, False, 0, State.LIVE, "made", 0), tmp_path)
     rows = examples(made(128))
     first, sampled = rows[: TOGETHER - 1], rows[TOGETHER - 1 : 2 * TOGETHER - 1]
-    hosted.learn(first)
-    found = hosted.model.answers([row.line for row in sampled])
-    hosted.learn(sampled)
+    version.learn(first)
+    found = version.model.answers([row.line for row in sampled])
+    version.learn(sampled)
     expected = Metrics()
     for one, row in zip(found, sampled, strict=True):
         expected.judged(one.probability[one.label], one.label == json.loads(row.label))
-    assert hosted.metrics.shown()["reliability"] == expected.shown()["reliability"]
-    assert sum(one["rows"] for one in hosted.metrics.shown()["reliability"]) == TOGETHER
+    assert version.metrics.shown()["reliability"] == expected.shown()["reliability"]
+    assert sum(one["rows"] for one in version.metrics.shown()["reliability"]) == TOGETHER
 
 
 def test_metrics_of_nothing_are_none():

@@ -45,12 +45,12 @@ def test_a_sound_directory(folder, ok):
 
 
 def test_damage_is_found(folder, call):
-    snapshot = max((folder / "models" / "1").glob("m-*.cw"))
+    snapshot = max((folder / "models" / "1" / "1").glob("m-*.cw"))
     snapshot.write_bytes(snapshot.read_bytes()[:-10])
     assert call("serve", folder, "--check")[0] == 2
     found = [sound for sound, _ in offline.check(folder)]
     assert found == [True, True, False, True]
-    model = Model.load(folder / "models" / "1" / "m-000000000031.cw")
+    model = Model.load(folder / "models" / "1" / "1" / "m-000000000031.cw")
     model.training["seq"] = 61
     model.save(snapshot)
     assert "but the log ends at 60" in list(offline.check(folder))[2][1]
@@ -118,7 +118,7 @@ VALUES = {
     "label": "UPDATE events SET label = 7 WHERE seq = 3",
     "time": "UPDATE events SET time = x'00' WHERE seq = 3",
     "id": "UPDATE events SET id = x'00' WHERE seq = 3",
-    "settings": "UPDATE models SET settings = '{}'",
+    "settings": "UPDATE versions SET settings = '{}'",
 }
 
 
@@ -155,7 +155,7 @@ def test_a_database_of_something_else_is_refused(tmp_path, version):
 def test_values_that_no_server_writes_are_found(folder, tmp_path, name):
     changed(folder, VALUES[name])
     assert not all(sound for sound, _ in offline.check(folder))
-    with pytest.raises(LogError, match=r"1 (event|model) of the log cannot be what a server wrote; use another backup"):
+    with pytest.raises(LogError, match=r"1 (event|version) of the log cannot be what a server wrote"):
         offline.restore(folder, tmp_path / "new")
 
 
@@ -175,7 +175,7 @@ def test_a_server_with_such_values_ends_no_other_model(folder, local, name):
 
 def test_a_backup_never_copies_what_a_link_leads_to(folder, tmp_path):
     (tmp_path / "secret").write_text("secret")
-    snapshot = max((folder / "models" / "1").glob("m-*.cw"))
+    snapshot = max((folder / "models" / "1" / "1").glob("m-*.cw"))
     snapshot.unlink()
     snapshot.symlink_to(tmp_path / "secret")
     for work in (offline.restore, offline.backup):
@@ -186,7 +186,7 @@ def test_a_backup_never_copies_what_a_link_leads_to(folder, tmp_path):
 
 def test_a_check_says_what_a_start_says(folder, local, call):
     """Settings that do not fit together any more, say."""
-    changed(folder, 'UPDATE models SET settings = CAST(\'{"covariance":"kernel"}\' AS BLOB)')
+    changed(folder, 'UPDATE versions SET settings = CAST(\'{"covariance":"kernel"}\' AS BLOB)')
     status, out, _ = call("serve", folder, "--check")
     assert status == 2 and "DAMAGED model m: it cannot be served" in out
     told = [line for line in local(folder).told if "the other models are served" in line]

@@ -27,7 +27,9 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 # Routes that no view asks by a request or a link: those for programs, and list_models, events, predict and learn, which
 # the page reaches by a stream of events and by uploads.
 ELSEWHERE = {
-    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup",
+    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup", "get_versions",
+    "promote_version", "delete_version", "rollback", "get_batches", "delete_batch", "get_edits", "post_edit",
+    "delete_edit",
 }  # fmt: skip
 
 
@@ -43,7 +45,7 @@ def test_every_parameter_that_a_handler_reads_is_described(route):
     """The handler, or one of the functions of its module that it calls, reads each by its name."""
     below = [route.handler.__globals__.get(name) for name in route.handler.__code__.co_names if name.startswith("_")]
     source = "".join(map(inspect.getsource, [route.handler, *filter(inspect.isfunction, below)]))
-    read = re.findall(r'call\.(?:number|fraction|choice|query\.get|query\.getlist)\("(\w+)"', source)
+    read = re.findall(r'call\.(?:number|fraction|choice|text|query\.get|query\.getlist)\("(\w+)"', source)
     assert sorted(read) == sorted(name for name, _ in route.query)
 
 

@@ -289,5 +289,5 @@ def test_a_model_that_has_stopped_still_shows_its_rows(local):
     server = local()
     server("PUT", FIRST, {"view": "none", "classes": ["ham", "spam"]})
     server("POST", f"{FIRST}/predict", {"id": "q", "features": {"a": 1}})
-    server.engine.find("m").fail(MemoryError())
+    server.engine.find("m").live.fail(MemoryError())
     assert [(one["id"], one["top"]) for one in queue(server, "ann")] == [("q", [])]

@@ -173,7 +173,7 @@ def test_a_server_that_stops_or_has_not_begun_says_so(local):
 def test_a_fault_of_the_server_tells_nothing_of_it(local):
     server = local()
     server("PUT", FIRST, {})
-    server.engine.find("m").metrics = None  # which nobody needs until rows come
+    server.engine.find("m").live.metrics = None  # which nobody needs until rows come
     answer = server("GET", f"{FIRST}/metrics")
     assert kind_of(answer) == "internal"
     assert "Traceback" not in answer.text and ".py" not in answer.text

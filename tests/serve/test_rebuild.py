@@ -9,14 +9,13 @@ import pytest
 from confidently.cli import run
 from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
-from confidently.serve.log.events import Event
 from confidently.serve.model.hosted import Hosted
 from confidently.serve.model.settings import ModelSettings
 from confidently.serve.work.erasing import erase
 from confidently.serve.work.examples import learn, taught
 from confidently.serve.work.listing import export
 from confidently.serve.work.models import create, download
-from confidently.serve.work.rebuild import rebuild
+from confidently.serve.work.versions import train_again
 from tests.serve.running import wait_until
 
 
@@ -48,6 +47,13 @@ def trained(engine, hosted, folder):
     return (folder / "trained.cw").read_bytes()
 
 
+def rebuilt(engine, hosted):
+    """Train a model again, and wait until the new version answers; return its number."""
+    number = ask(engine, train_again(engine, hosted, "again"))
+    wait_until(lambda: hosted.live.number == number)
+    return number
+
+
 @pytest.mark.parametrize("n", [40, 1700])
 def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
     engine = Engine(tmp_path / "served")
@@ -59,7 +65,7 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
         erase(engine, hosted, f"r{k}")
     teach(engine, hosted, range(n, n + 30))
     before = model_file(engine, hosted, tmp_path / "before.cw")
-    seq = ask(engine, rebuild(engine, hosted))
+    number = rebuilt(engine, hosted)
     after = model_file(engine, hosted, tmp_path / "after.cw")
     assert after == trained(engine, hosted, tmp_path) != before
     assert hosted.metrics.rows == n + 30 - len(range(0, n, 9))
@@ -69,7 +75,7 @@ def test_a_rebuilt_model_is_that_of_the_rows_that_are_left(tmp_path, capsys, n):
     engine.stop()
     again = Engine(tmp_path / "served")
     again.start()
-    assert again.log.last_of(hosted.number, Event.REBUILD) == seq
+    assert again.find("m").live.number == number
     assert model_file(again, again.find("m"), tmp_path / "again.cw") == last
     again.stop()
 
@@ -82,23 +88,23 @@ def test_a_kill_before_snapshots_are_forgotten_does_not_bring_erased_rows_back(t
     hosted = engine.find("m")
     teach(engine, hosted, range(60))
     erase(engine, hosted, "r3")
-    assert list((tmp_path / "served").glob("models/*/m-*.cw")), "there is a snapshot with the erased row"
-    become = Hosted.become
+    assert list((tmp_path / "served").glob("models/*/*/m-*.cw")), "there is a snapshot with the erased row"
+    promoted = Hosted.promoted
 
     def copied(*arguments):
         shutil.copytree(tmp_path / "served", tmp_path / "killed")
-        become(*arguments)
+        return promoted(*arguments)
 
-    monkeypatch.setattr(Hosted, "become", copied)
+    monkeypatch.setattr(Hosted, "promoted", copied)
     before = model_file(engine, hosted, tmp_path / "before.cw")
-    ask(engine, rebuild(engine, hosted))
-    rebuilt = model_file(engine, hosted, tmp_path / "rebuilt.cw")
+    rebuilt(engine, hosted)
+    after = model_file(engine, hosted, tmp_path / "rebuilt.cw")
     engine.stop()
-    assert rebuilt != before
+    assert after != before
     again = Engine(tmp_path / "killed")
     again.start()
-    assert list((tmp_path / "killed").glob("models/*/m-*.cw"))
-    assert model_file(again, again.find("m"), tmp_path / "again.cw") == rebuilt
+    assert list((tmp_path / "killed").glob("models/*/*/m-*.cw"))
+    assert model_file(again, again.find("m"), tmp_path / "again.cw") == after
     again.stop()
 
 
@@ -108,15 +114,15 @@ def test_rows_that_wait_until_a_rebuild_has_learned_them_are_learned_once(tmp_pa
     ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none")))
     hosted, release = engine.find("m"), threading.Event()
     teach(engine, hosted, range(40))
-    hosted.row_seconds = 1.0  # as if rows took so long that they are learned one by one, between questions
+    hosted.live.row_seconds = 1.0  # as if rows took so long that they are learned one by one, between questions
     engine.ask(Request(lambda log, request: release.wait()))
     for k in range(40, 46):
         teach(engine, hosted, [k], wait=False)
-    rebuilding = engine.submit(rebuild(engine, hosted).blocking())
+    number = ask(engine, train_again(engine, hosted, "again"))
     wait_until(lambda: engine.learner._queue.requests)  # to take the new model for the old one
     assert len(hosted.waiting) == 6
     release.set()
-    rebuilding.answer()
+    wait_until(lambda: hosted.live.number == number)
     wait_until(lambda: not hosted.waiting)
     engine.ask(Request(lambda log, request: None).blocking()).answer()
     assert hosted.model.stream.learner.n_seen == hosted.metrics.rows == 46
@@ -141,7 +147,7 @@ def test_rows_that_come_in_meanwhile_are_learned_once(tmp_path, capsys):
     thread = threading.Thread(target=more)
     thread.start()
     for _ in range(3):
-        ask(engine, rebuild(engine, hosted))
+        rebuilt(engine, hosted)
     done.set()
     thread.join()
     rows, _ = ask(engine, export(hosted, 0, 100_000))

@@ -355,7 +355,7 @@ def test_an_erased_row_is_gone_from_the_disk_too(spam, tmp_path, id):
     assert erased.status_code == 200
     assert "keeps what it learned" in erased.json()["influence"]
     assert not [name for name in found() if not name.endswith(".cw")], "models know the names of features"
-    assert spam("POST", "/rebuild").status_code == 200
+    assert spam("POST", "/rebuild?wait=live").status_code == 200
     assert found() == []
     assert [id for id, *_ in exported(spam)] == ["other"]
     assert kind_of(spam("POST", "/labels", {"id": id, "label": "ham"})) == "expired"

@@ -214,7 +214,7 @@ def test_a_row_that_cannot_be_learned_is_set_aside_counted_and_shown(local, tmp_
     again = local()
     assert again("GET", f"{MODEL}/file").content == file
     assert again("GET", MODEL).json()["refused"] == len(aside)
-    assert again("POST", f"{MODEL}/rebuild").status_code == 200
+    assert again("POST", f"{MODEL}/rebuild?wait=live").status_code == 200
     assert again("GET", f"{MODEL}/file").content == file
     assert len(listed(again)) == again("GET", MODEL).json()["refused"] == len(aside)
 
@@ -279,7 +279,7 @@ def test_what_the_log_was_not_told_it_is_told_at_the_end(local, tmp_path):
     aside = filled(server)
     server.stop()
     log = EventLog(tmp_path / "served")
-    assert [log.why_aside(seq) is not None for seq in aside] == [True] * len(aside)
+    assert [log.why_aside(1, seq) is not None for seq in aside] == [True] * len(aside)
     log.close()
 
 
@@ -354,7 +354,7 @@ def test_a_model_without_memory_stops_and_the_others_go_on(local, monkeypatch):
     assert 'confidently_failed{model="m"} 1.0' in server("GET", "/metrics").text
     assert server("POST", "/v1/models/other/learn?wait=learned", row).json()["status"] == "learned"
     assert server("POST", "/v1/models/other/predict", {"features": {"a": 1}}).status_code == 200
-    assert server("POST", f"{MODEL}/rebuild").status_code == 200
+    assert server("POST", f"{MODEL}/rebuild?wait=live").status_code == 200
     assert server("GET", MODEL).json()["failed"] is None
     assert server("GET", MODEL).json()["rows"] == 5
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200

@@ -41,10 +41,10 @@ def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatc
     teach(engine, hosted, range(300, 600))
     expected = model_file(engine, hosted, tmp_path / "before.cw")
     release.set()
-    hosted.snapshots.finish()
+    hosted.live.snapshots.finish()
     shutil.copytree(tmp_path / "served", tmp_path / "killed")
     engine.stop()
-    [found] = (tmp_path / "killed").glob("models/*/m-*.cw")
+    [found] = (tmp_path / "killed").glob("models/*/*/m-*.cw")
     assert 200 <= snapshots.number_of(found) <= 300
     again = Engine(tmp_path / "killed")
     again.start()
@@ -69,7 +69,7 @@ def test_two_snapshots_are_kept_so_that_one_may_be_damaged(local, tmp_path):
     learn(range(12, 20))
     file = server("GET", f"{MODEL}/file").content
     server.stop()
-    newest, before = snapshots.snapshots(next((tmp_path / "served" / "models").iterdir()))
+    newest, before = snapshots.snapshots(next((tmp_path / "served" / "models").glob("*/*")))
     assert snapshots.number_of(before) < snapshots.number_of(newest)
     newest.write_bytes(newest.read_bytes()[:-20])
     again = local()

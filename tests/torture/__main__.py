@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.serve.kills import Torture
 from tests.torture.failures import failures
@@ -64,14 +65,14 @@ def main() -> None:
 
 
 def kill_servers(place: Path, kills: int, seed: int, say: Callable[[str], None]) -> None:
-    """Kill servers that learn, in runs of 25 kills, of models that learn by rows and by blocks in turn."""
-    blocks = {"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none")
+    """Kill servers that learn, in runs of 25 kills: by rows, by blocks, and with an operator who changes the model."""
+    blocks = {"settings": {"covariance": "full", "view": "none"}, "options": ("--covariance", "full", "--view", "none")}
+    kinds: list[dict[str, Any]] = [{"changing": True, "erasing": True}, {}, {"changing": True}, blocks]
     total = Counter[str]()
     for part in range(0, kills, 25):
         folder = place / str(part)
         folder.mkdir(parents=True)
-        settings, train = blocks if part % 50 else ({}, ())
-        torture = Torture(folder, seed + part, settings, train)
+        torture = Torture(folder, seed + part, **kinds[part // 25 % len(kinds)])
         for _ in range(min(25, kills - part)):
             torture.round(0.5)
         torture.check()

@@ -21,10 +21,11 @@ from .engine.replay import replay
 from .log.event_log import EventLog
 from .log.events import StoredModel
 from .log.log_file import FILE, LogError
-from .model.hosted import BASE, Hosted, told_of
+from .model.hosted import Hosted, restored
 from .model.rows import labelled_line
-from .model.settings import ModelSettings
-from .model.snapshots import snapshots
+from .model.snapshots import move_old, snapshots
+from .model.version import BASE, settings_of, told_of
+from .work.listing import exported
 
 ROWS = 4096
 WEIGHT = "sample_weight"  # the key of weights in exported rows
@@ -46,14 +47,16 @@ def check(folder: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
         if not faults:
             yield True, f"{log.path}: {counted(log.last(), 'event')}"
         for stored in log.models():
-            yield _check_model(log, stored, Path(folder) / MODELS / str(stored.number))
-            yield from _check_files(Path(folder) / MODELS / str(stored.number), stored.has_file, log.last())
+            of_model = Path(folder) / MODELS / str(stored.number)
+            yield _check_model(log, stored, of_model)
+            for version in log.versions.of(stored.number):
+                yield from _check_files(of_model / str(version.number), version.has_file, log.last())
 
 
 def _replayed(log: EventLog, stored: StoredModel, folder: Path) -> Hosted:
     """Return a model as a start makes it, with the rows that it cannot learn; nothing is written."""
-    hosted = Hosted(stored, folder)
-    replay(log, hosted)
+    hosted = restored(log, stored, folder)
+    replay(log, hosted.live)
     return hosted
 
 
@@ -67,7 +70,7 @@ def _check_model(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool
     except Exception as error:
         return False, f"model {stored.name}: it cannot be served ({told_of(error)})"
     told = ", ".join(f"{n:,} {kind}" for kind, n in sorted(events.items())) or "no events"
-    aside = "".join(f"; event {seq:,} will be set aside: {reason}" for seq, reason in sorted(hosted.aside.items()))
+    aside = "".join(f"; event {seq:,} will be set aside: {reason}" for seq, reason in sorted(hosted.live.aside.items()))
     return True, f"model {stored.name}: {told}{aside}"
 
 
@@ -100,12 +103,16 @@ def _copy(log: EventLog, folder: Path, target: Path) -> None:
     """Copy what belongs to a server: the log, and of each model its model file and its snapshots."""
     (target / MODELS).mkdir(parents=True)
     for stored in log.models():
-        source = folder / MODELS / str(stored.number)
-        (target / MODELS / source.name).mkdir()
-        for path in [*([source / BASE] if stored.has_file else []), *snapshots(source)]:
-            if path.is_symlink() or not path.is_file() or source.is_symlink():
-                raise LogError(f"{path} is not a regular file; nothing else is copied")
-            shutil.copyfile(path, target / MODELS / source.name / path.name, follow_symlinks=False)
+        for version in log.versions.of(stored.number):
+            own = Path(MODELS) / str(stored.number) / str(version.number)
+            files = [*([folder / own / BASE] if version.has_file else []), *snapshots(folder / own)]
+            if files:
+                (target / own).mkdir(parents=True)
+            for path in files:
+                inside = [folder / MODELS, *list((folder / own).parents)[:1], folder / own, path]
+                if any(one.is_symlink() for one in inside) or not path.is_file():
+                    raise LogError(f"{path} is not a regular file; nothing else is copied")
+                shutil.copyfile(path, target / own / path.name, follow_symlinks=False)
     for _ in log.copy_to(target / FILE):
         pass
 
@@ -148,7 +155,8 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
             raise LogError(f"{folder} has no model {name!r}; there are: {known}")
         key = _set_aside(log, stored, Path(folder) / MODELS / str(stored.number), say)
         after, weighted, named = 0, False, False
-        while rows := log.taught(stored.number, after, ROWS):
+        basis = exported(log, log.versions.live(stored.number))
+        while rows := log.taught(basis, after, ROWS):
             after = rows[-1].seq
             for row in rows:
                 if row.features is None or row.label is None:
@@ -175,11 +183,10 @@ def _set_aside(log: EventLog, stored: StoredModel, folder: Path, say: Callable[[
         say(
             f"model {stored.name}: it cannot be served ({told_of(error)}); rows that it cannot learn may be among these"
         )
-        settings = msgspec.json.decode(stored.settings, type=ModelSettings)
-        return settings.reading.label or DEFAULT_LABEL
-    if hosted.aside:
+        return settings_of(log.versions.live(stored.number)).reading.label or DEFAULT_LABEL
+    if hosted.live.aside:
         log.begin()
-        hosted.record_aside(log)
+        hosted.live.record_aside(log)
         log.commit()
     return hosted.label_key
 
@@ -202,4 +209,7 @@ def _escaped(text: re.Match[str]) -> str:
 def _open(folder: str | os.PathLike[str]) -> EventLog:
     if not (Path(folder) / FILE).is_file():
         raise LogError(f"{folder} is not the directory of a server: it has no {FILE}")
-    return EventLog(folder)
+    log = EventLog(folder)
+    for stored in log.models():
+        move_old(Path(folder) / MODELS / str(stored.number))
+    return log

@@ -20,13 +20,15 @@ from ...wording import counted
 from ..log.event_log import EventLog
 from ..log.events import StoredModel
 from ..log.log_file import damaged
-from ..model.hosted import Hosted
+from ..model.hosted import Hosted, restored
+from ..model.snapshots import move_old
 from ..problems import Problem
 from ..waiting import Failure, Limits, Waiting, stopping
 from .learner_thread import LearnerThread
 from .log_thread import DISK_ERRORS, LogThread
 from .replay import replay
 from .requests import Request
+from .trainer import Trainer
 
 MODELS = "models"  # the folder of snapshots
 PASSING = ".passing-"  # prefix of files that exist while a request is answered
@@ -75,6 +77,7 @@ class Engine:
             self.log, self.hosted, self.waiting, self.limits, self.failure, say, self._submit_aside
         )
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
+        self.trainer = Trainer(self.writer, self.learner, self.hosted, self.limits, say)
         self.ready = self.stopping = False
         self._begun = False
         self._run = secrets.token_hex(4)
@@ -97,12 +100,14 @@ class Engine:
         self._begun = True
         self.writer.start()
         self.learner.start()
+        self.trainer.start()
         self.ready = True
 
     def stop(self) -> None:
         """Finish what was accepted, write snapshots and close the log."""
         self.stopping, self.ready = True, False
         if self._begun:
+            self.trainer.stop()
             self.writer.stop()
             self.learner.stop()
             for hosted in self.hosted.values():
@@ -113,12 +118,13 @@ class Engine:
         """Return a model as it was when the server ended; one that cannot be restored does not affect the others."""
         folder = self.folder_of(stored.number)
         try:
-            hosted = Hosted(stored, folder)
-            replay(self.log, hosted, self.say)
+            hosted = restored(self.log, stored, folder)
+            replay(self.log, hosted.live, self.say)
+            hosted.restore_labelling(self.log)
         except apsw.Error:
             raise
         except Exception as error:
-            hosted = Hosted(stored, folder, broken=error)
+            hosted = restored(self.log, stored, folder, broken=error)
             self.say(f"{hosted.failed}; the other models are served")
         self._record_aside(hosted)
         if hosted.failed is None:
@@ -127,16 +133,17 @@ class Engine:
 
     def _record_aside(self, hosted: Hosted) -> None:
         """Write into the log which events a model could not learn; called while no thread runs."""
-        if not hosted.aside:
+        live = hosted.live
+        if not live.aside:
             return
         try:
             self.log.begin()
-            events = hosted.record_aside(self.log)
+            events = live.record_aside(self.log)
             self.log.commit()
-            hosted.recorded(events)
+            live.recorded(events)
         except (apsw.FullError, *DISK_ERRORS) as error:  # the next start finds the same
             self.log.rollback()
-            self.say(f"{hosted.name}: {counted(len(hosted.aside), 'row')} set aside could not be recorded ({error})")
+            self.say(f"{hosted.name}: {counted(len(live.aside), 'row')} set aside could not be recorded ({error})")
 
     def _complete_erasures(self, hosted: Hosted) -> None:
         """Overwrite rows whose erasure a kill has interrupted, once a snapshot has what was learned of them."""
@@ -144,7 +151,7 @@ class Engine:
         if not erased:
             return
         try:
-            hosted.save()
+            hosted.live.save()
             self.log.begin()
             for example, _ in erased:
                 self.log.overwrite(example)
@@ -157,6 +164,8 @@ class Engine:
     def _clean(self) -> None:
         """Remove what an earlier run could not: files of requests, and folders of models that no longer exist."""
         living = {str(stored.number) for stored in self.log.models()}
+        for number in living:
+            move_old(self.folder / MODELS / number)
         for folder in (self.folder / MODELS).glob("*"):
             if folder.name not in living:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -175,7 +184,8 @@ class Engine:
 
         def work(log: EventLog, request: Request) -> None:
             hosted.check_living()
-            request.committed.append(partial(hosted.recorded, hosted.record_aside(log)))
+            live = hosted.live
+            request.committed.append(partial(live.recorded, live.record_aside(log)))
 
         with suppress(Problem):
             self.writer.submit(Request(work, rows=0))

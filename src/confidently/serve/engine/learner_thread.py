@@ -8,12 +8,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from itertools import takewhile
 
 from ..log.event_log import EventLog
 from ..model.hosted import Hosted
 from ..model.served import Example
 from ..model.snapshots import not_written
+from ..model.version import Version
 from ..problems import Problem, problem_of
 from ..waiting import Failure, Limits, Waiting
 from .requests import LearnedQuestion, Request, RequestQueue, RowsQuestion, deliver
@@ -66,9 +66,10 @@ class LearnerThread:
         with self._queue.changed:
             for request in requests:
                 for hosted, example in request.examples:
-                    if not hosted.waiting:
-                        hosted.waiting_since = now
-                    hosted.waiting.append((example, request if request.wait else None))
+                    live = hosted.live
+                    if not live.waiting:
+                        live.waiting_since = now
+                    live.waiting.append((example, request if request.wait else None))
                     size += len(example.line)
                 rows += len(request.examples)
             self.waiting.add(rows, size)
@@ -87,15 +88,17 @@ class LearnerThread:
                 self._answer(questions)
                 worked = self._learn_some()
                 for hosted in list(self.hosted.values()):
-                    hosted.begin_snapshot(self.limits, self.say)
-                    if hosted.aside and hosted.aside != hosted.told_aside:
-                        hosted.told_aside = dict(hosted.aside)
+                    live = hosted.live
+                    if not hosted.deleted:
+                        live.begin_snapshot(self.limits, self.say)
+                    if live.aside and live.aside != live.told_aside:
+                        live.told_aside = dict(live.aside)
                         self.record(hosted)
                 if self._queue.closing and not worked and not questions:
                     break
             for hosted in list(self.hosted.values()):
                 try:
-                    hosted.save()
+                    hosted.live.save()
                 except (OSError, MemoryError, ValueError) as error:
                     self.say(not_written(hosted.name, error))
         except BaseException as error:
@@ -131,7 +134,7 @@ class LearnerThread:
             return 0.0
         if any(question.hosted is hosted for question in self._held):
             return 0.0
-        return max(hosted.waiting_since + LINGER_SECONDS - time.monotonic(), 0.0)
+        return max(hosted.live.waiting_since + LINGER_SECONDS - time.monotonic(), 0.0)
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
@@ -159,44 +162,45 @@ class LearnerThread:
         while self.deleted:
             self._forget(self.deleted.popleft())
         for hosted in list(self.hosted.values()):
-            n = min(len(hosted.waiting), max(int(SLICE_SECONDS / hosted.row_seconds), hosted.model.least_rows))
+            live = hosted.live
+            n = min(len(live.waiting), max(int(SLICE_SECONDS / live.row_seconds), live.model.least_rows))
             if n == 0 or self._seconds_to_linger(hosted) > 0.0:
                 continue
             worked, began = True, time.perf_counter()
-            taken = [hosted.waiting.popleft() for _ in range(n)]
-            hosted.waiting_since = time.monotonic()
+            taken = [live.waiting.popleft() for _ in range(n)]
+            live.waiting_since = time.monotonic()
             try:
-                if hosted.failed is not None:
-                    raise hosted.failure()
-                hosted.learn_events([example for example, _ in taken])
+                if live.failed is not None:
+                    raise live.failure()
+                live.learn_events([example for example, _ in taken])
             except Exception as error:
-                self._fail(hosted, taken, error)
+                self._fail(live, taken, error)
                 continue
             spent = (time.perf_counter() - began) / n
-            hosted.row_seconds = max(0.9 * hosted.row_seconds + 0.1 * spent, 1e-6)
+            live.row_seconds = max(0.9 * live.row_seconds + 0.1 * spent, 1e-6)
             self.waiting.add(-n, -sum(len(example.line) for example, _ in taken))
-            self._answer_learned(hosted, taken)
+            self._answer_learned(live, taken)
         return worked
 
-    def _answer_learned(self, hosted: Hosted, taken: list[tuple[Example, Request | None]]) -> None:
+    def _answer_learned(self, version: Version, taken: list[tuple[Example, Request | None]]) -> None:
         """Answer the requests whose last row was just learned; a row that was set aside does not count as learned."""
         complete = []
         for example, request in taken:
             if request is None:
                 continue
-            if (reason := hosted.aside.get(example.seq)) is not None:
+            if (reason := version.aside.get(example.seq)) is not None:
                 request.refuse(example.seq, Problem("set-aside", f"the model could not learn the row: {reason}"))
             if request.examples[-1][1] is example:
                 complete.append(request)
         deliver(complete)
 
-    def _fail(self, hosted: Hosted, taken: list[tuple[Example, Request | None]], error: Exception) -> None:
+    def _fail(self, live: Version, taken: list[tuple[Example, Request | None]], error: Exception) -> None:
         """Stop a model, since it is not known what it has learned; its rows are in the log."""
-        if hosted.failed is None and not isinstance(error, Problem):
-            problem = hosted.fail(error)
+        if live.failed is None and not isinstance(error, Problem):
+            problem = live.fail(error)
             self.say(f"{problem.detail}; the other models continue")
-        rows, hosted.waiting = [*taken, *hosted.waiting], deque()
-        self._drop(rows, error if isinstance(error, Problem) else hosted.failure())
+        rows, live.waiting = [*taken, *live.waiting], deque()
+        self._drop(rows, error if isinstance(error, Problem) else live.failure())
 
     def _drop(self, rows: list[tuple[Example, Request | None]], problem: Problem) -> None:
         """Drop waiting rows; requests that wait for them are answered with the reason."""
@@ -208,21 +212,26 @@ class LearnerThread:
 
     def _forget(self, hosted: Hosted) -> None:
         """Drop the rows that wait for a deleted model, and its files."""
-        hosted.snapshots.finish()
-        rows, hosted.waiting = list(hosted.waiting), deque()
+        hosted.live.snapshots.finish()
+        rows, hosted.live.waiting = list(hosted.waiting), deque()
         self._drop(rows, Problem("unknown-model", f"the model {hosted.name!r} was deleted"))
         shutil.rmtree(hosted.folder, ignore_errors=True)
 
-    def replace(self, hosted: Hosted, other: Hosted) -> None:
-        """Replace a model by a rebuild from the same rows; rows that it knows are not learned again."""
+    def replace(self, hosted: Hosted, version: Version, examples: list[Example]) -> None:
+        """Let another version of a model answer, which has still to learn some rows; called in the log thread.
+
+        Those who wait for a row to be learned wait until the new version has learned it.
+        """
 
         def work(log: EventLog, request: Request) -> None:
-            known = list(takewhile(lambda waiting: waiting[0].seq <= other.cursor, hosted.waiting))
-            for _ in known:
-                hosted.waiting.popleft()
-            self.waiting.add(-len(known), -sum(len(example.line) for example, _ in known))
-            hosted.become(other)
-            self._answer_learned(other, known)
+            before = hosted.live
+            waited = {waiting[0].seq: waiting for waiting in before.waiting}
+            version.waiting = deque(waited.pop(example.seq, (example, None)) for example in examples)
+            sizes = [[len(one.line) for one, _ in waiting] for waiting in (before.waiting, version.waiting)]
+            self.waiting.add(len(sizes[1]) - len(sizes[0]), sum(sizes[1]) - sum(sizes[0]))
+            before.waiting = deque()
+            hosted.promoted(version)
+            self._answer_learned(version, list(waited.values()))
 
         question = Request(work).blocking()
         self.ask(question)

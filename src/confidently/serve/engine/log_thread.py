@@ -13,8 +13,8 @@ from typing import Any
 
 import apsw
 
-from ..log.event_log import EventLog, now
-from ..log.events import Event, note_of
+from ..log.event_log import EventLog
+from ..log.events import Event, note_of, now
 from ..model.hosted import Hosted
 from ..model.rows import labelled_line
 from ..model.served import Example

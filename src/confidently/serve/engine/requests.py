@@ -37,12 +37,15 @@ class Request:
     ----------
     examples : list
         What the models will learn of it, once it is durable.
+    batch : int, optional
+        To which its rows belong.
     committed, reverted : list of callables
         Called in the log thread: once it is durable, or once it is certain not to become so.
     """
 
     __slots__ = (
-        "_answered", "_future", "_loop", "committed", "examples", "result", "reverted", "rows", "size", "wait", "work",
+        "_answered", "_future", "_loop", "batch", "committed", "examples", "result", "reverted", "rows", "size",
+        "wait", "work",
     )  # fmt: skip
 
     def __init__(self, work: Work, rows: int = 1, size: int = 0, wait: bool = False) -> None:
@@ -51,6 +54,7 @@ class Request:
         self.committed: list[Callable[[], None]] = []
         self.reverted: list[Callable[[], None]] = []
         self.result: Any = None
+        self.batch: int | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._future: asyncio.Future[Any] | None = None
         self._answered: threading.Event | None = None

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from ..model.settings import ModelSettings
 from . import messages as m
 from .calls import Call
-from .handlers import directory, labelling, models, rows, stored
+from .handlers import directory, labelling, models, rows, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -54,6 +54,8 @@ class Route(NamedTuple):
 
 
 WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
+LIVE = ("wait", {"enum": ["begun", "live"], "default": "begun"})
+BATCH = ("batch", {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^[^\x00-\x1f\x7f]+$"})
 PARK = ("park", {"enum": ["false", "true"], "default": "false"})
 SET = ("set", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
@@ -71,16 +73,25 @@ ROUTES = (
         "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody, (m.Prediction, m.Predictions),
         (SET, MAX_RISK, NOVELTY), lines="both",
     ),
-    Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT,), lines="both"),
-    Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK), lines="both"),
+    Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT, BATCH), lines="both"),
+    Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
     Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, m.Explained),
     Route("GET", "/v1/models", models.list_models, "predict", None, m.Models),
     Route("GET", MODEL, models.get_model, "predict", None, m.ModelFacts),
-    Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201)),
+    Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201, 202)),
     Route("DELETE", MODEL, models.delete_model, "admin", statuses=(204,)),
     Route("GET", f"{MODEL}/file", models.get_file, "admin", file="answer"),
     Route("PUT", f"{MODEL}/file", models.put_file, "admin", None, m.ModelFacts, statuses=(200, 201), file="body"),
-    Route("POST", f"{MODEL}/rebuild", models.rebuild, "admin", None, m.Done),
+    Route("POST", f"{MODEL}/rebuild", versions.rebuild, "admin", None, m.VersionState, (LIVE,)),
+    Route("POST", f"{MODEL}/rollback", versions.rollback, "admin", None, m.VersionState, (LIVE,)),
+    Route("GET", f"{MODEL}/versions", versions.get_versions, "predict", None, m.Versions),
+    Route("POST", f"{MODEL}/versions/{{id}}/promote", versions.promote_version, "admin", None, m.VersionState, (LIVE,)),
+    Route("DELETE", f"{MODEL}/versions/{{id}}", versions.delete_version, "admin", None, m.VersionState),
+    Route("GET", f"{MODEL}/batches", versions.get_batches, "admin", None, m.Batches),
+    Route("DELETE", f"{MODEL}/batches/{{id}}", versions.delete_batch, "admin", None, m.VersionState, (LIVE,)),
+    Route("GET", f"{MODEL}/edits", versions.get_edits, "admin", None, m.Edits),
+    Route("POST", f"{MODEL}/edits", versions.post_edit, "admin", m.EditBody, m.VersionState, (LIVE,)),
+    Route("DELETE", f"{MODEL}/edits/{{id}}", versions.delete_edit, "admin", None, m.VersionState, (LIVE,)),
     Route("GET", f"{MODEL}/metrics", models.metrics, "predict", None, dict[str, Any]),
     Route(
         "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, m.ExampleOut, (AFTER, LIMIT), lines="answer"

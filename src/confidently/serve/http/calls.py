@@ -23,6 +23,7 @@ MAX_BODY = 16 << 20  # bytes, of JSON
 MAX_LINE = 4 << 20  # bytes, of a row in NDJSON
 BODY_SECONDS = 30.0  # between two pieces of a body
 PATH = re.compile(r"(.*) - at `\$(.*)`", re.DOTALL)
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 NUMBER = re.compile(r"[0-9]{0,30}\.?[0-9]{1,30}([eE][-+]?[0-9]{1,3})?")
 STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]|\[\.\.\.\]")
 
@@ -171,6 +172,14 @@ class Call:
         text = self.query.get(name, allowed[0])
         if text not in allowed:
             raise Problem("invalid-parameter", f"{name}: expected one of {', '.join(allowed)}, got {text[:40]!r}")
+        return text
+
+    def text(self, name: str, most: int) -> str | None:
+        """Return a text of the query, if it is there."""
+        text = self.query.get(name)
+        if text is not None and (not 0 < len(text) <= most or CONTROL.search(text)):
+            told = f"expected 1 to {most} characters, none of control"
+            raise Problem("invalid-parameter", f"{name}: {told}, got {text[:40]!r}")
         return text
 
     async def pieces(self) -> AsyncGenerator[bytes, None]:

@@ -148,7 +148,11 @@ class Queue(Struct):
 
 
 class ModelFacts(Struct):
-    """A model. ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has."""
+    """A model.
+
+    ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
+    aside; ``failed``: why it has stopped, if it has.
+    """
 
     name: str
     settings: ModelSettings
@@ -163,6 +167,8 @@ class ModelFacts(Struct):
     waiting: int
     seq: int
     snapshot: int
+    version: int
+    others: int
     refused: int
     failed: str | None
     error: float | None
@@ -174,6 +180,82 @@ class Models(Struct):
     """All models."""
 
     models: list[ModelFacts]
+
+
+class Version(Struct):
+    """A version of a model: settings, and the log as it has learned it.
+
+    ``state``: live (it answers), shadow, promoting or next (it will answer), retired. ``progress``: of the rows that
+    the model has learned. ``error`` and the other metrics are progressive, of all rows that it has learned.
+    """
+
+    version: int
+    state: str
+    reason: str
+    created: float
+    settings: ModelSettings
+    seq: int
+    progress: float
+    failed: str | None
+    rows: int
+    error: float | None
+    log_loss: float | None
+    recent: dict[str, Any]
+    refused: int
+    curve: list[dict[str, Any]]
+
+
+class Versions(Struct):
+    """Versions of a model."""
+
+    versions: list[Version]
+
+
+class VersionState(Struct):
+    """The version that answers, or will do so once it is trained; ``edit`` is the event of an edit."""
+
+    version: int
+    state: str
+    edit: int | None
+
+
+class Batch(Struct):
+    """A batch of rows: those of an import, of a source or of a client. ``edit``: what has taken it out, if anything."""
+
+    batch: str
+    created: float
+    rows: int
+    edit: int | None
+
+
+class Batches(Struct):
+    """Batches of a model."""
+
+    batches: list[Batch]
+
+
+class EditBody(Struct, forbid_unknown_fields=True):
+    """A class, and its new name: that of another class merges both; none removes the class with its rows."""
+
+    source: Annotated[str, Meta(min_length=1, max_length=1000)] = msgspec.field(name="from")
+    to: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+
+
+class Edit(Struct):
+    """An edit of a batch or a class; ``answers``: whether the version that answers has learned the rows as edited."""
+
+    edit: int
+    time: float
+    batch: str | None
+    source: str | None = msgspec.field(name="from")
+    to: str | None
+    answers: bool
+
+
+class Edits(Struct):
+    """Edits of a model."""
+
+    edits: list[Edit]
 
 
 class ExampleOut(Struct):

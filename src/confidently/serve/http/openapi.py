@@ -91,7 +91,7 @@ def _content(route: Route, body: Any) -> dict[str, Any]:
 
 
 def _success(route: Route, status: int, answer: Any) -> dict[str, Any]:
-    told = {"description": {200: "Done", 201: "Made", 204: "Gone"}[status]}
+    told = {"description": {200: "Done", 201: "Made", 202: "Begun", 204: "Gone"}[status]}
     if status == 204:
         return told
     lines = {NDJSON: {"schema": {"type": "string", "description": "such an object, or a problem, a line"}}}

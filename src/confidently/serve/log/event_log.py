@@ -7,7 +7,6 @@ Every method runs in the one thread that has the connection. Nothing is durable,
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Generator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -17,8 +16,10 @@ import apsw
 import msgspec
 
 from ..problems import Problem
-from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, labeller_in
+from .edits import Basis, EditLog
+from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, labeller_in, now
 from .log_file import FILE, faults, open_log
+from .versions import Versions
 
 MAX_SEQ = 2**63 - 1
 
@@ -32,6 +33,11 @@ class EventLog:
     vfs : str, optional
         The name of a virtual file system of SQLite.
 
+    Attributes
+    ----------
+    versions : Versions
+    edits : EditLog
+
     Raises
     ------
     LogError
@@ -43,6 +49,7 @@ class EventLog:
     def __init__(self, folder: str | os.PathLike[str], vfs: str | None = None) -> None:
         self.path = Path(folder) / FILE
         self._db = open_log(folder, vfs)
+        self.versions, self.edits = Versions(self._db), EditLog(self._db)
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
@@ -68,32 +75,29 @@ class EventLog:
 
     def models(self) -> list[StoredModel]:
         """Return the models that were not deleted."""
-        rows = self._db.execute(
-            "SELECT number, name, settings, has_file, created FROM models WHERE deleted IS NULL ORDER BY number"
-        )
-        return [StoredModel(number, name, settings, bool(has), at) for number, name, settings, has, at in rows]
+        rows = self._db.execute("SELECT number, name, created FROM models WHERE deleted IS NULL ORDER BY number")
+        return [StoredModel(*row) for row in rows]
 
     def model(self, name: str) -> StoredModel | None:
         """Return the model of a name, unless it was deleted."""
         return next((stored for stored in self.models() if stored.name == name), None)
 
-    def add_model(self, name: str, settings: bytes, has_file: bool) -> int:
+    def add_model(self, name: str) -> int:
         """Add a model; return its number, which no other model ever gets."""
-        self._db.execute(
-            "INSERT INTO models(name, settings, has_file, created) VALUES (?, ?, ?, ?)",
-            (name, settings, has_file, now()),
-        )
+        self._db.execute("INSERT INTO models(name, created) VALUES (?, ?)", (name, now()))
         return self._db.last_insert_rowid()
 
     def unmake_model(self, number: int) -> None:
         """Remove a model that was added in this transaction."""
         self._db.execute("DELETE FROM models WHERE number = ?", (number,))
+        self._db.execute("DELETE FROM versions WHERE model = ?", (number,))
 
     def delete_model(self, number: int) -> None:
         """Delete a model with all its events."""
         self._db.execute("UPDATE models SET deleted = ? WHERE number = ?", (now(), number))
         self._db.execute("DELETE FROM events WHERE model = ?", (number,))
-        self._db.execute("DELETE FROM positions WHERE model = ?", (number,))
+        for table in ("positions", "versions", "batches"):
+            self._db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
 
     # --- followed sources --------------------------------------------------------------------------------------------
 
@@ -211,13 +215,13 @@ class EventLog:
     def add(
         self, model: int, kind: Event, id: str | None = None, example: int | None = None,
         features: bytes | None = None, label: bytes | None = None, weight: float | None = None,
-        note: bytes | None = None,
+        note: bytes | None = None, batch: int | None = None, version: int | None = None,
     ) -> int:  # fmt: skip
         """Append an event; return its number."""
         self._db.execute(
-            "INSERT INTO events(model, kind, id, example, features, label, weight, note, time) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (model, kind, id, example, features, label, weight, note, now()),
+            "INSERT INTO events(model, kind, id, example, features, label, weight, note, time, batch, version) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (model, kind, id, example, features, label, weight, note, now(), batch, version),
         )
         return self._db.last_insert_rowid()
 
@@ -278,25 +282,26 @@ class EventLog:
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 
-    def set_aside(self, model: int, seq: int, reason: str) -> None:
-        """Exclude an event, since the model could not learn it."""
-        if self.why_aside(seq) is None:
-            self.add(model, Event.SET_ASIDE, example=seq, note=msgspec.json.encode(reason))
+    def set_aside(self, model: int, version: int, seq: int, reason: str) -> None:
+        """Exclude an event, since a version of the model could not learn it."""
+        if self.why_aside(version, seq) is None:
+            self.add(model, Event.SET_ASIDE, example=seq, note=msgspec.json.encode(reason), version=version)
 
-    def why_aside(self, seq: int) -> str | None:
-        """Return why an event was set aside, or None if it was not."""
+    def why_aside(self, version: int, seq: int) -> str | None:
+        """Return why an event was set aside by a version, or None if it was not."""
         row = self._db.execute(
-            f"SELECT note FROM events WHERE example = ? AND kind = {Event.SET_ASIDE} LIMIT 1", (seq,)
+            f"SELECT note FROM events WHERE example = ? AND kind = {Event.SET_ASIDE} AND version = ? LIMIT 1",
+            (seq, version),
         ).fetchone()
         return None if row is None else reason_in(row[0])
 
-    def n_aside(self, model: int) -> int:
-        """Return the number of events of a model that were set aside."""
-        of_model = f"model = {model:d} AND {RARE} AND kind = {Event.SET_ASIDE}"
-        return int(self._value(f"SELECT count(*) FROM events WHERE {of_model}"))
+    def n_aside(self, model: int, version: int) -> int:
+        """Return the number of events that a version of a model has set aside."""
+        of_version = f"model = {model:d} AND {RARE} AND kind = {Event.SET_ASIDE} AND version = {version:d}"
+        return int(self._value(f"SELECT count(*) FROM events WHERE {of_version}"))
 
-    def aside(self, model: int, after: int, limit: int) -> list[Row]:
-        """Return the next events that were set aside, in the order of that.
+    def aside(self, model: int, version: int, after: int, limit: int) -> list[Row]:
+        """Return the next events that a version has set aside, in the order of that.
 
         ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label.
         """
@@ -304,8 +309,9 @@ class EventLog:
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
             "coalesce(e.weight, x.weight, 1.0), e.time, a.seq, a.note, coalesce(e.example, e.seq) "
             "FROM events a JOIN events e ON e.seq = a.example LEFT JOIN events x ON x.seq = e.example "
-            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SET_ASIDE} AND a.seq > ? ORDER BY a.seq LIMIT ?",
-            (model, after, limit),
+            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SET_ASIDE} AND a.version = ? AND a.seq > ? "
+            "ORDER BY a.seq LIMIT ?",
+            (model, version, after, limit),
         ).fetchall()
         erased = {example for example, _ in self.to_overwrite(model)}
         found = [(Row(row[0], Event(row[1]), *row[2:9]), row[9]) for row in rows]
@@ -313,31 +319,23 @@ class EventLog:
             row._replace(features=None, label=None, note=None) if example in erased else row for row, example in found
         ]
 
-    def was_set_aside_since(self, model: int, after: int, until: int) -> bool:
-        """Return whether an event up to ``until`` was set aside by an event after ``after``."""
-        row = self._db.execute(
-            f"SELECT 1 FROM events WHERE model = ? AND {RARE} AND kind = {Event.SET_ASIDE} "
-            "AND seq > ? AND example <= ? LIMIT 1",
-            (model, after, until),
-        ).fetchone()
-        return row is not None
-
     # --- reading in order --------------------------------------------------------------------------------------------
 
-    def taught(self, model: int, after: int, limit: int, erased_until: int = MAX_SEQ) -> list[Row]:
-        """Return the next events that a model learns, and the erasures of what it learned, in order.
+    def taught(self, basis: Basis, after: int, limit: int) -> list[Row]:
+        """Return the next events that a version learns, and the erasures of what it learned, in order.
 
-        What was set aside is not among them. What was erased by an event up to ``erased_until`` has no features, even
-        if it is not overwritten yet.
+        Labels are those after the edits that are of consequence for it. Rows that its basis excludes, and those that
+        are erased but not overwritten yet, have no features.
         """
-        erased = {example for example, seq in self.to_overwrite(model) if seq <= erased_until}
+        erased = {example for example, seq in self.to_overwrite(basis.model) if seq <= basis.until}
         rows = self._rows(
             f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
-            f"AND {NOT_SET_ASIDE} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} OR EXISTS "
-            f"(SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
-            (model, after, limit),
+            f"AND {NOT_SET_ASIDE} {basis.edits.condition} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
+            f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
+            (basis.model, after, basis.version, limit),
         )
-        return [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
+        rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
+        return [row._replace(label=basis.edits.label(row.seq, row.label)) for row in rows] if basis.edits else rows
 
     def last_of(self, model: int, kind: Event) -> int:
         """Return the last event of a kind; 0 if there was none."""
@@ -345,6 +343,14 @@ class EventLog:
             f"SELECT coalesce(max(seq), 0) FROM events WHERE model = ? AND {RARE} AND kind = ?", (model, kind)
         )
         return int(found)
+
+    def last_note(self, model: int, kind: Event) -> bytes | None:
+        """Return the note of the last event of a kind that has one."""
+        row = self._db.execute(
+            f"SELECT note FROM events WHERE model = ? AND {RARE} AND kind = ? AND note IS NOT NULL "
+            "ORDER BY seq DESC LIMIT 1", (model, kind),
+        ).fetchone()  # fmt: skip
+        return None if row is None else row[0]
 
     def unlabelled(self, model: int, limit: int) -> list[Row]:
         """Return the newest predictions without a label or an answer, the newest first."""
@@ -393,11 +399,6 @@ class EventLog:
     def _value(self, statement: str) -> Any:
         [(value,)] = self._db.execute(statement)
         return value
-
-
-def now() -> int:
-    """Return the time in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 def reason_in(note: bytes | None) -> str:

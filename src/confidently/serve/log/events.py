@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import enum
+import time
 from typing import NamedTuple
 
 import msgspec
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+
+class State(enum.StrEnum):
+    """States of a version of a model."""
+
+    LIVE = "live"  # it answers
+    SHADOW = "shadow"  # it learns all rows too, so that it can be compared and promoted
+    PROMOTING = "promoting"  # it answers as soon as it has learned all rows; the one before is then a shadow
+    NEXT = "next"  # as soon as it has learned all rows, it replaces the one before
+    RETIRED = "retired"  # nothing but its settings is kept
 
 
 class Event(enum.IntEnum):
@@ -21,17 +32,22 @@ class Event(enum.IntEnum):
     ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
     UNDO = 7  # of the answer before
     PARKED = 8  # a label that came before its prediction: id, label
-    REBUILD = 9  # the model was rebuilt from the rows before, without those that were erased
+    REBUILD = 9  # of logs of version 1: the model was rebuilt without the rows that were erased
     SKIP = 10  # a labeller does not want to label the example; note: who, and why
     SET_ASIDE = 11  # the model could not learn an event, which counts as not there; example: that event; note: why
+    PROMOTED = 12  # from now on a version answers; note: which one did before, and why
+    EDIT = 13  # of the rows before, for versions that begin to train later; note: what (log/edits.py)
+    REVERT = 14  # of an edit, its example
     OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
 
 
 RARE = f"kind >= {Event.ERASURE}"  # an index has these kinds; a statement that says so uses it
 LABELS = f"({Event.LABEL}, {Event.CORRECTION})"  # that an example got after it came
 AFTER_ANSWER = f"({Event.LABEL}, {Event.ERASURE}, {Event.ANSWER}, {Event.UNDO})"  # an answer waits until one of these
-NOT_SET_ASIDE = f"NOT EXISTS (SELECT 1 FROM events s WHERE s.example = e.seq AND s.kind = {Event.SET_ASIDE})"
-SCHEMA = f"""
+NOT_SET_ASIDE = (
+    f"NOT EXISTS (SELECT 1 FROM events s WHERE s.example = e.seq AND s.kind = {Event.SET_ASIDE} AND s.version = ?)"
+)
+FIRST_SCHEMA = f"""
 CREATE TABLE models(
     number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
     created INTEGER NOT NULL, deleted INTEGER);
@@ -47,6 +63,25 @@ CREATE INDEX predictions ON events(model, time) WHERE kind = {Event.PREDICTION} 
 CREATE INDEX rare ON events(model, kind) WHERE {RARE};
 CREATE INDEX erasing ON events(model) WHERE kind = {Event.ERASURE} AND note IS NOT NULL;
 """
+SECOND_SCHEMA = f"""
+ALTER TABLE events ADD COLUMN batch INTEGER;
+ALTER TABLE events ADD COLUMN version INTEGER;
+CREATE TABLE versions(
+    model INTEGER NOT NULL, number INTEGER NOT NULL, settings BLOB NOT NULL, has_file INTEGER NOT NULL,
+    begun INTEGER NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, created INTEGER NOT NULL,
+    PRIMARY KEY (model, number)) WITHOUT ROWID;
+CREATE TABLE batches(
+    number INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL, name TEXT NOT NULL, created INTEGER NOT NULL);
+CREATE UNIQUE INDEX batch_names ON batches(model, name);
+CREATE INDEX of_batches ON events(batch) WHERE batch IS NOT NULL;
+INSERT INTO versions SELECT number, 1, settings, has_file, coalesce((SELECT max(seq) FROM events
+    WHERE events.model = models.number AND {RARE} AND kind = {Event.REBUILD}), 0), '{State.LIVE}', 'made', created
+    FROM models WHERE deleted IS NULL;
+UPDATE events SET version = 1 WHERE {RARE} AND kind = {Event.SET_ASIDE};
+ALTER TABLE models DROP COLUMN settings;
+ALTER TABLE models DROP COLUMN has_file;
+"""
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA)  # each makes the next version of the one before
 
 
 class StoredModel(NamedTuple):
@@ -54,8 +89,27 @@ class StoredModel(NamedTuple):
 
     number: int
     name: str
+    created: int
+
+
+class StoredVersion(NamedTuple):
+    """A version of a model: settings, and what it learns of the log.
+
+    Attributes
+    ----------
+    begun : int
+        The last event before its training began; edits and erasures up to it are of consequence.
+    reason : str
+        Why it was made.
+    """
+
+    model: int
+    number: int
     settings: bytes
     has_file: bool
+    begun: int
+    state: State
+    reason: str
     created: int
 
 
@@ -95,3 +149,8 @@ def labeller_in(note: bytes | None) -> str | None:
     """Return who gave a label, according to its note."""
     found = None if note is None else msgspec.json.decode(note)
     return str(found["by"]) if isinstance(found, dict) and "by" in found else None
+
+
+def now() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

@@ -11,23 +11,25 @@ from typing import Any
 import apsw
 
 from ...wording import counted
-from .events import SCHEMA, SCHEMA_VERSION, Event
+from .events import SCHEMA_VERSION, SCHEMAS, Event, State
 
 FILE = "events.db"
 STOP_SECONDS = 2  # to wait for a server that is about to stop
 BUSY_SENTENCE = "another server uses this directory; stop it first, or choose another directory"
 OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 STRANGE = {  # what no server writes
-    "model": (
-        "typeof(name) != 'text' OR typeof(settings) != 'blob' OR typeof(has_file) != 'integer' "
-        "OR typeof(created) != 'integer'"
+    "model": "typeof(name) != 'text' OR typeof(created) != 'integer'",
+    "version": (
+        "typeof(settings) != 'blob' OR typeof(has_file) != 'integer' OR typeof(begun) != 'integer' "
+        f"OR state NOT IN {tuple(map(str, State))} OR typeof(reason) != 'text' OR typeof(created) != 'integer'"
     ),
     "event": (
         "typeof(model) != 'integer' OR typeof(kind) != 'integer' OR typeof(time) != 'integer' "
         f"OR kind NOT BETWEEN {min(Event)} AND {max(Event)} OR typeof(id) NOT IN ('text', 'null') "
         "OR typeof(example) NOT IN ('integer', 'null') OR typeof(features) NOT IN ('blob', 'null') "
         "OR typeof(label) NOT IN ('blob', 'null') OR typeof(note) NOT IN ('blob', 'null') "
-        "OR weight IS NOT NULL AND (typeof(weight) != 'real' OR weight NOT BETWEEN 0 AND 1e9)"
+        "OR weight IS NOT NULL AND (typeof(weight) != 'real' OR weight NOT BETWEEN 0 AND 1e9) "
+        "OR typeof(batch) NOT IN ('integer', 'null') OR typeof(version) NOT IN ('integer', 'null')"
     ),
 }
 
@@ -93,18 +95,18 @@ def _prepare(db: apsw.Connection, path: Path) -> None:
     [(version,)] = db.execute("PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise LogError(f"{path} is of a later version of confidently; upgrade it")
-    _check_schema(db, path, new=version == 0)
+    _check_schema(db, path, version)
     db.execute("BEGIN IMMEDIATE")  # takes the lock, which is kept
-    if version == 0:
-        db.execute(SCHEMA)
+    for schema in SCHEMAS[version:]:
+        db.execute(schema)
+    if version < SCHEMA_VERSION:
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     db.execute("COMMIT")
 
 
-def _check_schema(db: apsw.Connection, path: Path, new: bool) -> None:
-    """Raise a ``LogError`` unless the file has exactly the tables and indexes of a log."""
-    found = set(db.execute(OBJECTS))
-    other = found if new else found ^ _schema()
+def _check_schema(db: apsw.Connection, path: Path, version: int) -> None:
+    """Raise a ``LogError`` unless the file has exactly the tables and indexes of a log of a version."""
+    other = set(db.execute(OBJECTS)) ^ _schema(version)
     if other:
         kind, name = min(other)[:2]
         raise LogError(
@@ -114,8 +116,9 @@ def _check_schema(db: apsw.Connection, path: Path, new: bool) -> None:
 
 
 @cache
-def _schema() -> frozenset[Any]:
-    """Return what the schema of a log is made of."""
+def _schema(version: int) -> frozenset[Any]:
+    """Return what the schema of a log of a version is made of; of none, nothing."""
     with closing(apsw.Connection(":memory:")) as db:
-        db.execute(SCHEMA)
+        for schema in SCHEMAS[:version]:
+            db.execute(schema)
         return frozenset(db.execute(OBJECTS))

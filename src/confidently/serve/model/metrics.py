@@ -111,6 +111,11 @@ class Metrics:
         self._recent.clear()
         self._recent_rows = 0
 
+    def take_traffic(self, before: Metrics) -> None:
+        """Continue the counts of what is asked of a model, after another version of it answered before."""
+        self.predicted, self.asked, self.history = before.predicted, before.asked, before.history
+        self.learn_rate, self.predict_rate = before.learn_rate, before.predict_rate
+
     def judged(self, probability: float, hit: bool) -> None:
         """Count the probability of a predicted class, and whether it was the row's."""
         one = self.bins[min(int(probability * BINS), BINS - 1)]

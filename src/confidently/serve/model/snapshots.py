@@ -24,6 +24,15 @@ SNAPSHOT = re.compile(r"m-([0-9]+)\.cw")
 KEPT = 2  # snapshots
 
 
+class Content(NamedTuple):
+    """What a snapshot has: the model, its metrics, the events set aside, and the event before its training."""
+
+    model: ServedModel
+    metrics: Metrics
+    aside: dict[int, str]
+    begun: int
+
+
 class Packed(NamedTuple):
     """Event, header and arrays of a snapshot, which do not change with the learner."""
 
@@ -53,16 +62,15 @@ class Snapshots:
         self._not_before = -math.inf  # on the monotonic clock: the next after one that failed
         self._writer: threading.Thread | None = None
 
-    def newest(
-        self, settings: ModelSettings, say: Callable[[str], None], since: int = 0
-    ) -> tuple[ServedModel, Metrics, dict[int, str]] | None:
-        """Return what the newest snapshot has that is sound and not older than an event: model, metrics, set aside."""
+    def newest(self, settings: ModelSettings, begun: int, say: Callable[[str], None]) -> Content | None:
+        """Return the newest snapshot that is sound; those of an earlier training are removed."""
         for path in snapshots(self.folder):
-            if number_of(path) < since:
-                return None
             try:
                 model = Model.load(path)
                 saved = dict(model.training)
+                if int(saved.get("begun", begun if number_of(path) >= begun else -1)) != begun:
+                    path.unlink()
+                    continue
                 seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
@@ -71,17 +79,15 @@ class Snapshots:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
             self.seq = seq
-            return served, metrics, aside
+            return Content(served, metrics, aside, begun)
         return None
 
-    def begin_if_due(
-        self, model: ServedModel, metrics: Metrics, aside: dict[int, str], limits: Limits, say: Callable[[str], None]
-    ) -> None:
+    def begin_if_due(self, content: Content, limits: Limits, say: Callable[[str], None]) -> None:
         """Begin to write a snapshot in a thread of its own, if one is due and none is being written.
 
         It has the events that were set aside and of which the log may not know yet, since it is not replayed for them.
         """
-        waited = time.monotonic() - self._at >= limits.snapshot_seconds
+        model, waited = content.model, time.monotonic() - self._at >= limits.snapshot_seconds
         if not (self._has_news(model) and (waited or model.seq - self.seq >= limits.snapshot_events)):
             return
         if (self._writer is not None and self._writer.is_alive()) or time.monotonic() < self._not_before:
@@ -92,7 +98,7 @@ class Snapshots:
             say(not_written(self.name, error))
 
         try:
-            packed = _packed(model, metrics, aside)
+            packed = _packed(content)
         except (MemoryError, ValueError) as error:  # no room for a copy, or values that a file may not hold
             failed(error)
             return
@@ -106,7 +112,7 @@ class Snapshots:
         self._writer = threading.Thread(target=write, name="snapshot")
         self._writer.start()
 
-    def save(self, model: ServedModel, metrics: Metrics, aside: dict[int, str]) -> None:
+    def save(self, content: Content) -> None:
         """Write a snapshot now, unless the last one has everything that is settled.
 
         Raises
@@ -115,18 +121,17 @@ class Snapshots:
             If it cannot be written.
         """
         self.finish()
-        if self._has_news(model):
-            self._write(_packed(model, metrics, aside))
+        if self._has_news(content.model):
+            self._write(_packed(content))
 
     def finish(self) -> None:
         """Wait until a snapshot that is being written is complete."""
         if self._writer is not None:
             self._writer.join()
 
-    def forget(self) -> None:
-        """Remove all, since the model was rebuilt; the next is due at once."""
+    def remove(self) -> None:
+        """Remove all."""
         self.finish()
-        self.seq, self._at = 0, -math.inf
         for path in snapshots(self.folder):
             path.unlink(missing_ok=True)
 
@@ -141,12 +146,24 @@ class Snapshots:
         self.seq, self._at = packed.seq, time.monotonic()
 
 
-def _packed(served: ServedModel, metrics: Metrics, aside: dict[int, str]) -> Packed:
-    model = served.model()
+def _packed(content: Content) -> Packed:
+    served, model = content.model, content.model.model()
     model.check_values()
-    model.training = {"seq": served.seq, "metrics": metrics.as_dict(), "aside": list(aside.items())}
+    model.training = {
+        "seq": served.seq, "metrics": content.metrics.as_dict(), "aside": list(content.aside.items()),
+        "begun": content.begun,
+    }  # fmt: skip
     arrays = {name: np.array(array) for name, array in model.arrays().items()}
     return Packed(served.seq, model.header(), arrays)
+
+
+def move_old(folder: Path) -> None:
+    """Move files of earlier versions of confidently, whose models had no versions, to where those of the first are."""
+    old = [path for path in folder.glob("*.cw") if path.is_file() and not path.is_symlink()]
+    if old:
+        (folder / "1").mkdir(exist_ok=True)
+    for path in old:
+        path.rename(folder / "1" / path.name)
 
 
 def not_written(name: str, error: Exception) -> str:

@@ -16,7 +16,8 @@ from ...wording import counted
 from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog
-from ..model.hosted import Hosted, told_of
+from ..model.hosted import Hosted
+from ..model.version import told_of
 from ..problems import Problem
 from ..work.examples import Taught, taught_line, teach
 from .source import FileSource, PipeSource, Some, Source
@@ -100,6 +101,7 @@ class Follower:
         rows = [row for line, place in places if (row := self._row(line, place)) is not None]
 
         def work(log: EventLog, request: Request) -> None:
+            request.batch = log.edits.batch_for(self.hosted.number, self.source.name) if rows else None
             for row in rows:
                 teach(self.engine, self.hosted, log, request, row)
             log.set_position(self.hosted.number, self.source.name, some.position)

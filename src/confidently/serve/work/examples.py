@@ -13,8 +13,8 @@ import msgspec
 from ...data.memory.matrix import MIN_WEIGHT
 from ..engine.engine import Engine
 from ..engine.requests import Request, RowsQuestion
-from ..log.event_log import EventLog, now, refuse_other_content, same_json
-from ..log.events import Event, Stored, note_of
+from ..log.event_log import EventLog, refuse_other_content, same_json
+from ..log.events import Event, Stored, note_of, now
 from ..model.candidates import candidate
 from ..model.hosted import Hosted
 from ..model.predicted import Answer, Promises
@@ -130,11 +130,14 @@ def all_questions(hosted: Hosted, rows: Sequence[tuple[str | None, bytes]]) -> l
 # --- learn -----------------------------------------------------------------------------------------------------------
 
 
-def learn(engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = False) -> Request:
-    """Return a request to learn rows, answered with a ``Receipt`` or a ``Problem`` for each."""
+def learn(
+    engine: Engine, hosted: Hosted, rows: Sequence[Taught], wait: bool = False, batch: str | None = None
+) -> Request:
+    """Return a request to learn rows of a batch, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         hosted.check_working()
+        request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
         return [tried(teach, engine, hosted, log, request, row) for row in rows]
 
     return Request(work, len(rows), sum(len(row.features) for row in rows), wait)
@@ -181,7 +184,7 @@ def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, 
 
 
 def _add(hosted: Hosted, log: EventLog, request: Request, row: Taught, id: str) -> Receipt:
-    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight)
+    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight, batch=request.batch)
     request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
     return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
@@ -199,7 +202,7 @@ def _receipt(hosted: Hosted, log: EventLog, request: Request, id: str, seq: int)
     """Return what is certain about a label that an earlier request has brought."""
     if not request.wait:
         return Receipt(id, seq, DURABLE)
-    if (reason := hosted.why_aside(log, seq)) is not None:
+    if (reason := hosted.live.why_aside(log, seq)) is not None:
         raise Problem("set-aside", f"the model could not learn the row {id!r}: {reason}")
     return Receipt(id, seq, LEARNED if seq <= hosted.cursor else DURABLE)
 
@@ -234,12 +237,13 @@ def _other_label(id: str, label: bytes) -> Problem:
 
 def label_rows(
     engine: Engine, hosted: Hosted, labels: Sequence[LabelOf], *, correct: Sequence[bool], park: bool = False,
-    wait: bool = False,
+    wait: bool = False, batch: str | None = None,
 ) -> Request:  # fmt: skip
     """Return a request to label stored predictions, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         hosted.check_working()
+        request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
         return [
             tried(_label, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
@@ -284,7 +288,7 @@ def _add_label(
     by: str | None = None,
 ) -> int:  # fmt: skip
     assert stored.features is not None
-    seq = log.add(hosted.number, kind, example=stored.seq, label=label, note=note_of(by))
+    seq = log.add(hosted.number, kind, example=stored.seq, label=label, note=note_of(by), batch=request.batch)
     request.examples.append(
         (hosted, _example(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
     )

@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 
 from ..engine.requests import Request
-from ..log.event_log import EventLog, reason_in
-from ..log.events import Event, Row, labeller_in
+from ..log.edits import Basis
+from ..log.event_log import MAX_SEQ, EventLog, reason_in
+from ..log.events import Event, Row, StoredVersion, labeller_in
 from ..model.hosted import Hosted
 
 NOTED = (Event.LABEL, Event.CORRECTION, Event.ANSWER, Event.SKIP, Event.OPINION)  # whose notes say who and why
@@ -22,7 +23,7 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
     """
 
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        for row in log.taught(hosted.number, after, limit):
+        for row in log.taught(exported(log, hosted.live.stored), after, limit):
             is_there = row.features is not None and row.label is not None
             yield row.seq, {"seq": row.seq} | _shown_row(row) | _labeller(row) if is_there else None
 
@@ -36,11 +37,16 @@ def set_aside(hosted: Hosted, after: int, limit: int) -> Request:
     """
 
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        for row in log.aside(hosted.number, after, limit):
+        for row in log.aside(hosted.number, hosted.live.number, after, limit):
             own = {"seq": row.example, "event": row.seq}
             yield row.example, own | _shown_row(row) | {"reason": reason_in(row.note)}
 
     return _page(hosted, limit, shown_rows)
+
+
+def exported(log: EventLog, version: StoredVersion) -> Basis:
+    """Return what an export has: the rows that a version learns, but for those that were erased since."""
+    return log.edits.basis(version)._replace(until=MAX_SEQ)
 
 
 def _page(

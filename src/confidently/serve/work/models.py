@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 import re
 import shutil
@@ -10,22 +11,32 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ...data.formats.table import BY_NAME
 from ...data.reading import ReaderOptions
 from ...models.file import LINEAR, ModelFileError
 from ...models.model import Model
 from ..engine.engine import Engine
 from ..engine.requests import LearnedQuestion, Request
-from ..log.event_log import EventLog, now
-from ..log.events import StoredModel
+from ..log.event_log import EventLog
+from ..log.events import State, StoredModel, now
 from ..log.log_file import FILE
-from ..model.hosted import BASE, Hosted
+from ..model.hosted import Hosted
 from ..model.settings import ModelSettings, Setup, canonical
 from ..model.snapshots import snapshots
+from ..model.version import BASE, Version
 from ..problems import Problem
 
+MAX_OTHERS = 4  # versions of a model beside the one that answers
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NAME_RULE = "1 to 64 letters, digits, '.', '_' and '-', the first a letter or a digit"
+
+
+class Made(enum.Enum):
+    """What a request to make a model has done."""
+
+    NEW, THERE, SHADOW = "new", "there", "shadow"
 
 
 def check_name(
@@ -37,13 +48,16 @@ def check_name(
 
 
 def create(engine: Engine, name: str, settings: ModelSettings) -> Request:
-    """Return a request to make a model, answered with the model and whether it is new."""
+    """Return a request to make a model, answered with what was done.
+
+    A model that is there with other settings gets a version with them, which is trained from the log as a shadow.
+    """
     Setup(settings)  # raises a Problem if they do not fit together
     return _make(engine, name, canonical(settings))
 
 
 def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str) -> Request:
-    """Return a request to make a model of a model file, answered with the model and whether it is new.
+    """Return a request to make a model of a model file, answered with what was done.
 
     Raises
     ------
@@ -65,28 +79,59 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
 
 
 def _make(engine: Engine, name: str, settings: bytes, base: str | os.PathLike[str] | None = None) -> Request:
-    def work(log: EventLog, request: Request) -> tuple[int, bool]:
+    def work(log: EventLog, request: Request) -> Made:
         there = log.model(name)
         if there is not None:
-            if there.settings == settings:
-                return there.number, False
-            raise Problem("other-model", f"{name!r} exists with other settings; delete it, or take another name")
-        number = log.add_model(name, settings, base is not None)
+            return _with_settings(engine, log, engine.find(name), settings, base is not None, request)
+        number = log.add_model(name)
+        version = log.versions.add(number, settings, base is not None, 0, State.LIVE, "made")
         folder = engine.folder_of(number)
         try:
             shutil.rmtree(folder, ignore_errors=True)  # of a model whose making was not completed
-            folder.mkdir(parents=True)
+            (folder / str(version.number)).mkdir(parents=True)
             if base is not None:
-                shutil.copyfile(base, folder / BASE)
-                _sync(folder / BASE)
+                shutil.copyfile(base, folder / str(version.number) / BASE)
+                _sync(folder / str(version.number) / BASE)
         except OSError:
             log.unmake_model(number)
             raise
-        hosted = Hosted(StoredModel(number, name, settings, base is not None, now()), folder)
+        hosted = Hosted(StoredModel(number, name, now()), folder, Version(name, version, folder))
         request.committed.append(lambda: engine.hosted.__setitem__(name, hosted))
-        return number, True
+        return Made.NEW
 
     return Request(work)
+
+
+def _with_settings(
+    engine: Engine, log: EventLog, hosted: Hosted, settings: bytes, has_file: bool, request: Request
+) -> Made:  # fmt: skip
+    """Find or make the version of a model that has some settings."""
+    hosted.check_living()
+    versions = log.versions.of(hosted.number)
+    alive = [version for version in versions if version.state != State.RETIRED]
+    if any(version.settings == settings for version in alive):
+        return Made.THERE
+    _check_edited(log, hosted, settings)
+    if has_file:
+        raise Problem("other-model", f"{hosted.name!r} exists; delete it, or upload the file under another name")
+    if len(alive) > MAX_OTHERS:
+        raise Problem(
+            "too-many-versions", f"{hosted.name!r} has {MAX_OTHERS} versions beside the one that answers; delete one "
+            "(DELETE .../versions/N) first"
+        )  # fmt: skip
+    engine.trainer.add(log, hosted, settings, False, State.SHADOW, "other settings", request)
+    return Made.SHADOW
+
+
+def _check_edited(log: EventLog, hosted: Hosted, settings: bytes) -> None:
+    """Raise a ``Problem`` if settings name a class that an edit has removed or renamed."""
+    given = {str(name) for name in msgspec.json.decode(settings, type=ModelSettings).classes}
+    for edit in log.edits.until(hosted.number, log.last()).edits:
+        if edit.source in given:
+            raise Problem(
+                "invalid-settings", f"classes: edit {edit.seq} has removed or renamed {edit.source!r}; revert it first "
+                f"(DELETE .../edits/{edit.seq}), or leave the class out", "/classes"
+            )  # fmt: skip
 
 
 def _sync(path: Path) -> None:
@@ -146,7 +191,9 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "updates": learner.updates,
         "waiting": len(hosted.waiting),
         "seq": hosted.cursor,
-        "snapshot": hosted.snapshots.seq,
+        "snapshot": hosted.live.snapshots.seq,
+        "version": hosted.live.number,
+        "others": len(hosted.others),
         "refused": hosted.metrics.refused,
         "failed": hosted.failed,
     }
@@ -156,7 +203,7 @@ def save(hosted: Hosted) -> Request:
     """Return a question that writes a snapshot, answered with its event."""
 
     def work(log: EventLog, request: Request) -> int:
-        return hosted.save()
+        return hosted.live.save()
 
     return Request(work)
 
@@ -177,13 +224,14 @@ def backup(engine: Engine, target: Path) -> Request:
 
     def copied(log: EventLog) -> Generator[None]:
         for hosted in list(engine.hosted.values()):
-            folder = target / hosted.folder.relative_to(engine.folder)
-            folder.mkdir(parents=True)
-            for path in [hosted.folder / BASE, *snapshots(hosted.folder)]:
-                with suppress(FileNotFoundError):  # none, or replaced by a newer one meanwhile
-                    shutil.copyfile(path, folder / path.name)
-                    _sync(folder / path.name)
-                yield None
+            for version in [hosted.live, *hosted.others.values()]:
+                folder = target / version.folder.relative_to(engine.folder)
+                folder.mkdir(parents=True)
+                for path in [version.folder / BASE, *snapshots(version.folder)]:
+                    with suppress(FileNotFoundError):  # none, or replaced by a newer one meanwhile
+                        shutil.copyfile(path, folder / path.name)
+                        _sync(folder / path.name)
+                    yield None
         yield from log.copy_to(target / FILE)
 
     return Request(work)

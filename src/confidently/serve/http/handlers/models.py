@@ -18,11 +18,10 @@ from ...model.hosted import Hosted
 from ...model.settings import ModelSettings
 from ...problems import Problem
 from ...work import models
-from ...work import rebuild as rebuilding
-from .. import messages as m
 from ..calls import Call, decoded
 from ..replies import Sendable, answered
 
+STATUSES = {models.Made.NEW: 201, models.Made.THERE: 200, models.Made.SHADOW: 202}
 MAX_FILE = 8 << 30  # bytes, of a model file
 
 
@@ -45,13 +44,13 @@ async def get_model(call: Call) -> Sendable:
 
 
 async def put_model(call: Call) -> Sendable:
-    """Make a model; nothing changes if there is one with the same settings."""
+    """Make a model; one that is there with other settings gets a version with these, which is trained as a shadow."""
     name, body = call.names["m"], await call.body()
     settings = decoded(body or b"{}", ModelSettings)
     if settings.file is not None:
         raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
-    _, new = await call.log(models.create(call.engine, name, settings))
-    return answered(facts_of(call.engine.find(name)), 201 if new else 200)
+    made = await call.log(models.create(call.engine, name, settings))
+    return answered(facts_of(call.engine.find(name)), STATUSES[made])
 
 
 async def delete_model(call: Call) -> Sendable:
@@ -88,16 +87,10 @@ async def put_file(call: Call) -> Sendable:
                 if file.tell() > MAX_FILE:
                     raise Problem("too-large", f"the file has more than {MAX_FILE} bytes, the most allowed")
         request = await asyncio.to_thread(models.upload, call.engine, name, path, digest.hexdigest())
-        _, new = await call.log(request)
+        made = await call.log(request)
     finally:
         Path(path).unlink(missing_ok=True)
-    return answered(facts_of(call.engine.find(name)), 201 if new else 200)
-
-
-async def rebuild(call: Call) -> Sendable:
-    """Train the model again from its log, without the rows that were erased; the old one answers meanwhile."""
-    hosted = call.hosted
-    return answered(m.Done(hosted.name, await call.log(rebuilding.rebuild(call.engine, hosted))))
+    return answered(facts_of(call.engine.find(name)), STATUSES[made])
 
 
 async def metrics(call: Call) -> Sendable:

@@ -100,13 +100,13 @@ async def _predicted(
 
 async def learn(call: Call) -> Sendable:
     """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
-    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     if call.is_ndjson:
-        return by_lines(call, partial(_learn_lines, call, hosted, wait))
+        return by_lines(call, partial(_learn_lines, call, hosted, wait, batch))
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
     row = examples.taught(hosted, id, bytes(body.features), class_of(body.label), body.weight)
-    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait)))
+    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
 
 
 def class_of(label: Any) -> Any:
@@ -114,32 +114,36 @@ def class_of(label: Any) -> Any:
     return int(label) if isinstance(label, bool) else label
 
 
-async def _learn_lines(call: Call, hosted: Hosted, wait: bool, lines: list[bytes]) -> list[Any]:
+async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
     rows = [(body.id, bytes(body.features), class_of(body.label), body.weight) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_taught(hosted, rows))
     good = _good(checked)
-    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait)) if good else [])
+    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait, batch)) if good else [])
 
 
 async def label(call: Call) -> Sendable:
     """Label rows that were predicted, by their ids."""
-    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     park = call.choice("park", ("false", "true")) == "true"
     if call.is_ndjson:
-        return by_lines(call, partial(_label_lines, call, hosted, park, wait))
+        return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
     body = await call.message(m.LabelBody)
     given = examples.LabelOf(body.id, class_of(body.label), body.labeller)
-    request = examples.label_rows(call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait)
+    request = examples.label_rows(
+        call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
+    )
     return _receipt(await call.log(request))
 
 
-async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines: list[bytes]) -> list[Any]:
+async def _label_lines(
+    call: Call, hosted: Hosted, park: bool, wait: bool, batch: str | None, lines: list[bytes]
+) -> list[Any]:
     bodies = decoded_lines(lines, m.LabelBody)
     good = _good(bodies)
     labels = [examples.LabelOf(body.id, class_of(body.label), body.labeller) for body in good]
     request = examples.label_rows(
-        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait
+        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
     )
     return _filled(bodies, await call.log(request) if good else [])
 

@@ -1,0 +1,225 @@
+"""A version of a served model: what it has learned of the log so far, with its metrics and its snapshots."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ...models.model import Model
+from ..log.edits import NO_EDITS, Edits
+from ..log.event_log import EventLog
+from ..log.events import Event, Row, State, StoredVersion
+from ..problems import Problem
+from ..waiting import Limits
+from .metrics import Metrics
+from .predicted import Answer
+from .rows import label_names, labelled_line
+from .served import Example, ServedModel, raise_of_machine
+from .settings import ModelSettings
+from .snapshots import Content, Snapshots
+
+BASE = "base.cw"  # a model file from which the model continues
+ROWS_TOGETHER = 512  # at most, so that metrics of recent rows are of recent rows
+SAMPLED, TOGETHER = 16, 64  # of so many runs of so many events one is predicted, to compare that with the labels
+
+
+class Version:
+    """A version of a model; of the thread that teaches it.
+
+    Parameters
+    ----------
+    name : str
+        Of the model, for messages.
+    stored : StoredVersion
+        As the log has it.
+    folder : path
+        Of the model; the version has a folder in it.
+    edits : Edits
+        Those that are of consequence for it.
+    broken : exception, optional
+        Why it could not be restored; it can then only be listed.
+
+    Attributes
+    ----------
+    waiting : deque of Example
+        What is durable and not learned yet, with the requests that wait for that; of the version that answers.
+    cursor : int
+        The last event learned.
+    failed : str or None
+        Why it has stopped answering and learning.
+    """
+
+    def __init__(
+        self, name: str, stored: StoredVersion, folder: Path, edits: Edits = NO_EDITS, broken: Exception | None = None
+    ) -> None:  # fmt: skip
+        self.name, self.stored, self.number = name, stored, stored.number
+        self.folder = folder / str(stored.number)
+        self.settings = ModelSettings() if broken is not None else _edited(settings_of(stored), edits)
+        self.metrics = Metrics()
+        self.waiting: deque[tuple[Example, Any]] = deque()
+        self.waiting_since = 0.0  # on the monotonic clock
+        self.cursor = 0
+        self.snapshots = Snapshots(self.folder, name)
+        self.row_seconds = 20e-6  # of learning, as measured
+        self.aside: dict[int, str] = {}  # events that were set aside and of which the log does not know yet, and why
+        self.told_aside: dict[int, str] = {}  # those that the log was asked to record last
+        self.failed: str | None = None
+        self.resumed = False  # from its newest snapshot
+        self.base_classes: set[str] = set()  # of the file that it began with
+        self.model = ServedModel(self.settings) if not stored.has_file or broken else self._of_base()
+        if broken is not None:
+            self.fail(broken)
+
+    def _of_base(self) -> ServedModel:
+        base = Model.load(self.folder / BASE)
+        self.base_classes = {str(name) for name in base.classes}
+        return ServedModel(self.settings, base)
+
+    @property
+    def state(self) -> State:
+        """How far it has come in life."""
+        return self.stored.state
+
+    @property
+    def label_key(self) -> str:
+        """The key of labels in rows."""
+        return self.model.reading.label or "label"
+
+    # --- learning ----------------------------------------------------------------------------------------------------
+
+    def learn(self, examples: list[Example], live: bool = True) -> None:
+        """Learn rows, after some of them were predicted to compare the predictions with the labels."""
+        sampled = self._sampled(examples)
+        found = self.model.learn(examples)
+        if found.anew:
+            self.metrics.began_again()
+        self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
+        for one in self.model.take_aside():
+            self.aside[one.seq] = one.reason
+            self.metrics.refused += 1
+        for example, answer in sampled:
+            if answer.probability and not isinstance(answer.label, list):  # lists of labels are not compared
+                name = str(answer.label)
+                self.metrics.judged(answer.probability[name], [name] == label_names(example.label))
+
+    def learn_events(self, examples: list[Example], live: bool = True) -> None:
+        """Learn events in order; at an erasure, which is a row without a line, the model settles."""
+        rows: list[Example] = []
+        for example in examples:
+            if example.line:
+                rows.append(example)
+            if rows and (len(rows) == ROWS_TOGETHER or not example.line):
+                self.learn(rows, live)
+                rows = []
+            if not example.line:
+                self.model.settle()
+        if rows:
+            self.learn(rows, live)
+        if examples:
+            self.cursor = examples[-1].seq
+
+    def learn_stored(self, events: list[Row]) -> None:
+        """Learn events of the log, of which it has everything before."""
+        self.learn_events(self.examples(events), live=False)
+        self.cursor = events[-1].seq
+
+    def examples(self, events: list[Row]) -> list[Example]:
+        """Return what is learned of events of the log; of an erasure, a row without a line."""
+        found: list[Example] = []
+        for row in events:
+            if row.kind == Event.ERASURE:
+                if row.seq > self.stored.begun:
+                    found.append(Example(b"", 1.0, row.seq))
+            elif row.features is not None and row.label is not None:
+                line = labelled_line(self.label_key, row.label, row.features)
+                found.append(Example(line, row.weight, row.seq, row.label))
+        return found
+
+    def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
+        sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
+        if not sample:
+            return []
+        try:
+            return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
+        except Exception as error:  # a row among them cannot be read, as learning it will find out
+            raise_of_machine(error)
+            return []
+
+    # --- set aside ---------------------------------------------------------------------------------------------------
+
+    def record_aside(self, log: EventLog) -> list[int]:
+        """Write into the log which events were set aside; return them. Called within a transaction."""
+        found = list(self.aside.items())
+        for seq, reason in found:
+            log.set_aside(self.stored.model, self.number, seq, reason)
+        return [seq for seq, _ in found]
+
+    def recorded(self, events: list[int]) -> None:
+        """Drop events that the log has recorded durably."""
+        for seq in events:
+            self.aside.pop(seq, None)
+
+    def why_aside(self, log: EventLog, seq: int) -> str | None:
+        """Return why an event was set aside, or None if it was not; called in the log thread."""
+        return self.aside.get(seq) or log.why_aside(self.number, seq)
+
+    # --- failure -----------------------------------------------------------------------------------------------------
+
+    def fail(self, error: BaseException) -> Problem:
+        """Stop answering and learning, while other models continue; return the problem for whoever asks."""
+        self.failed = self.failed or f"the model {self.name!r} has stopped ({told_of(error)})"
+        return self.failure()
+
+    def failure(self) -> Problem:
+        """Return the problem of a request to a model that has stopped."""
+        remedy = "restart the server, or train the model again with POST .../rebuild"
+        return Problem("model-failed", f"{self.failed}; its rows are in the log: {remedy}")
+
+    # --- snapshots ---------------------------------------------------------------------------------------------------
+
+    def load_newest(self, say: Callable[[str], None]) -> None:
+        """Continue from the newest snapshot that is sound."""
+        found, self.resumed = self.snapshots.newest(self.settings, self.stored.begun, say), True
+        if found is not None:
+            self.model, self.metrics, self.aside, _ = found
+            self.cursor = self.model.seq
+
+    def begin_snapshot(self, limits: Limits, say: Callable[[str], None]) -> None:
+        """Begin to write a snapshot if one is due."""
+        if self.failed is None and self.state != State.RETIRED:
+            self.snapshots.begin_if_due(self._content(), limits, say)
+
+    def _content(self) -> Content:
+        return Content(self.model, self.metrics, self.aside, self.stored.begun)
+
+    def save(self) -> int:
+        """Write a snapshot of what is new; return the event up to which the last one goes.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        if self.failed is None and self.state != State.RETIRED:
+            self.snapshots.save(self._content())
+        return self.snapshots.seq
+
+
+def settings_of(stored: StoredVersion) -> ModelSettings:
+    """Return the settings of a version."""
+    return msgspec.json.decode(stored.settings, type=ModelSettings)
+
+
+def _edited(settings: ModelSettings, edits: Edits) -> ModelSettings:
+    return msgspec.structs.replace(settings, classes=edits.classes(settings.classes))
+
+
+def told_of(error: BaseException) -> str:
+    """Return the message of an error, or its type if it has none."""
+    if isinstance(error, MemoryError):
+        return f"the memory is full: {error}" if str(error) else "the memory is full"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,242 @@
+"""Versions of a model: shadows, promotion, rollback. Each is, byte for byte, what training on the log makes."""
+
+import json
+import shutil
+import threading
+
+import apsw
+import pytest
+
+from confidently.serve.engine.requests import Request
+from confidently.serve.engine.trainer import Trainer
+from confidently.serve.log.events import FIRST_SCHEMA, Event
+from confidently.serve.model.version import Version
+from tests.serve.rows import made, trained
+from tests.serve.running import lines_of, wait_until
+from tests.serve.test_problems import kind_of
+
+MODEL = "/v1/models/m"
+SCW = {"rule": "scw1", "view": "none"}
+ROWS = made(700)
+
+
+def learn(server, rows, first=0, query=""):
+    lines = [
+        json.dumps({"id": f"r{first + k}", "features": features, "label": label})
+        for k, (features, label) in enumerate(rows)
+    ]
+    answer = server(
+        "POST", f"{MODEL}/learn?wait=learned{query}", content="\n".join(lines),
+        headers={"Content-Type": "application/x-ndjson"},
+    )  # fmt: skip
+    assert {one["status"] for one in lines_of(answer)} <= {"learned"}, answer.text[:300]
+
+
+def versions(server):
+    return {one["version"]: one for one in server("GET", f"{MODEL}/versions").json()["versions"]}
+
+
+def is_level(server, number):
+    return lambda: versions(server)[number]["progress"] == 1.0
+
+
+def change(server, method, path, body=None):
+    """Ask for a change of versions and wait for it; return its answer."""
+    mark = "&" if "?" in path else "?"
+    answer = server(method, f"{MODEL}/{path}{mark}wait=live", body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.fixture
+def server(local):
+    found = local()
+    assert found("PUT", MODEL, {"view": "none"}).status_code == 201
+    learn(found, ROWS[:400])
+    return found
+
+
+def file_of(server):
+    return server("GET", f"{MODEL}/file").content
+
+
+def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local, tmp_path, capsys):
+    answer = server("PUT", MODEL, SCW)
+    assert answer.status_code == 202 and answer.json()["others"] == 1
+    assert server("PUT", MODEL, SCW).status_code == server("PUT", MODEL, {"view": "none"}).status_code == 200
+    assert server("GET", MODEL).json()["settings"] == {"view": "none"}, "the one before answers"
+    learn(server, ROWS[400:500], 400)
+    wait_until(is_level(server, 2))
+    found = versions(server)
+    assert {n: (one["state"], one["rows"]) for n, one in found.items()} == {1: ("live", 500), 2: ("shadow", 500)}
+    assert found[1]["error"] != found[2]["error"], "both predicted the same rows before they learned them"
+    assert file_of(server) == trained(tmp_path, ROWS[:500], "--view=none")
+    assert change(server, "POST", "versions/2/promote") == {"version": 2, "state": "live", "edit": None}
+    assert server("GET", MODEL).json()["settings"] == SCW
+    assert file_of(server) == trained(tmp_path, ROWS[:500], "--rule=scw1", "--view=none")
+    learn(server, ROWS[500:600], 500)
+    assert file_of(server) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
+    server.stop()
+    again = local()
+    assert file_of(again) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
+    assert change(again, "POST", "rollback")["version"] == 1
+    learn(again, ROWS[600:], 600)
+    assert file_of(again) == trained(tmp_path, ROWS, "--view=none")
+    assert change(again, "POST", "rollback")["version"] == 2
+
+
+def test_a_retired_version_is_trained_again_when_it_is_promoted(server, tmp_path, capsys):
+    server("PUT", MODEL, SCW)
+    assert server("DELETE", f"{MODEL}/versions/2").json() == {"version": 2, "state": "retired", "edit": None}
+    assert server("GET", MODEL).json()["others"] == 0
+    assert versions(server)[2]["state"] == "retired"
+    change(server, "POST", "versions/2/promote")
+    assert file_of(server) == trained(tmp_path, ROWS[:400], "--rule=scw1", "--view=none")
+
+
+def test_a_promotion_while_rows_and_questions_keep_coming(server, tmp_path, capsys):
+    server("PUT", MODEL, SCW)
+    rows, done, faults = iter(range(400, 100_000)), threading.Event(), []
+
+    def more():
+        while not done.is_set():
+            k = next(rows)
+            features, label = ROWS[k % len(ROWS)]
+            for path, body in [
+                ("predict", {"features": features}), ("learn", {"id": f"r{k}", "features": features, "label": label})
+            ]:  # fmt: skip
+                answer = server("POST", f"{MODEL}/{path}", body)
+                if answer.status_code != 200:
+                    faults.append(answer.text)
+
+    threads = [threading.Thread(target=more) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for number in (2, 1, 2):
+        change(server, "POST", f"versions/{number}/promote")
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    learnt = [(one["features"], one["label"]) for one in lines_of(server("GET", f"{MODEL}/examples"))]
+    assert len(learnt) > 400
+    assert file_of(server) == trained(tmp_path, learnt, "--rule=scw1", "--view=none")
+    wait_until(is_level(server, 1))
+    assert versions(server)[1]["rows"] == len(learnt)
+    assert server.engine.waiting.rows == server.engine.waiting.size == 0
+
+
+def test_a_row_that_somebody_waits_for_is_learned_by_the_version_that_answers_then(server):
+    server("PUT", MODEL, SCW)
+    wait_until(is_level(server, 2))
+    hosted = server.engine.find("m")
+    hosted.live.row_seconds = 10.0
+    release = threading.Event()
+
+    server.engine.ask(Request(lambda log, request: release.wait()))
+    answers = []
+    waiting = threading.Thread(
+        target=lambda: answers.append(
+            server("POST", f"{MODEL}/learn?wait=learned", {"features": ROWS[401][0], "label": ROWS[401][1]})
+        )
+    )
+    waiting.start()
+    wait_until(lambda: hosted.live.waiting)
+    server("POST", f"{MODEL}/versions/2/promote")
+    wait_until(lambda: server.engine.learner._queue.requests)  # to take the new version
+    release.set()
+    waiting.join()
+    assert answers[0].json()["status"] == "learned"
+    wait_until(lambda: hosted.live.number == 2)
+    assert hosted.metrics.rows == 401
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_at_a_promotion(server, local, tmp_path, monkeypatch, moment):
+    """A copy of the directory is what a kill leaves: before, or after, the promotion is in the log."""
+    server("PUT", MODEL, SCW)
+    original, copied = Trainer._promoted, tmp_path / "killed"
+
+    def killed(self, hosted, version, log):
+        if moment == "before":
+            shutil.copytree(tmp_path / "served", copied)
+        yield from original(self, hosted, version, log)
+        if moment == "after":
+            shutil.copytree(tmp_path / "served", copied)
+
+    monkeypatch.setattr(Trainer, "_promoted", killed)
+    change(server, "POST", "versions/2/promote")
+    wait_until(lambda: (copied / "events.db").exists())
+    expected = file_of(server)
+    server.stop()
+    monkeypatch.undo()
+    again = local(copied)
+    wait_until(lambda: again("GET", MODEL).json()["version"] == 2)
+    assert file_of(again) == expected
+
+
+def test_a_version_that_fails_leaves_the_others_alone(server, monkeypatch):
+    learn_stored = Version.learn_stored
+
+    def full(self, *arguments):
+        if self.number == 2:
+            raise MemoryError
+        return learn_stored(self, *arguments)
+
+    monkeypatch.setattr(Version, "learn_stored", full)
+    server("PUT", MODEL, SCW)
+    wait_until(lambda: versions(server)[2]["failed"])
+    answer = server("POST", f"{MODEL}/versions/2/promote?wait=live")
+    assert kind_of(answer) == "model-failed" and "the memory is full" in answer.json()["detail"]
+    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
+    assert server("DELETE", f"{MODEL}/versions/2").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("POST", "versions/7/promote", "unknown-version"),
+        ("POST", "versions/x/promote", "invalid-parameter"),
+        ("DELETE", "versions/1", "live-version"),
+        ("DELETE", "versions/7", "unknown-version"),
+        ("POST", "rollback", "unknown-version"),
+        ("POST", "rollback?wait=x", "invalid-parameter"),
+    ],
+)
+def test_what_cannot_be(server, method, path, kind):
+    assert kind_of(server(method, f"{MODEL}/{path}")) == kind
+    assert server("GET", MODEL).json()["version"] == 1
+
+
+def test_a_model_has_few_versions_at_a_time(server):
+    rules = ["scw1", "cw_stdev", "pa1", "perceptron", "arow"]
+    answers = [server("PUT", MODEL, {"rule": rule, "view": "standard"}) for rule in rules]
+    assert [answer.status_code for answer in answers] == [202] * 4 + [409]
+    assert kind_of(answers[-1]) == "too-many-versions"
+
+
+def test_a_log_of_the_first_version_of_the_schema_is_brought_up_to_date(server, local, tmp_path):
+    """Its model has one version, which has learned its rows after the last rebuild."""
+    server("POST", "/v1/snapshot")
+    server("DELETE", f"{MODEL}/examples/r3")
+    learn(server, ROWS[400:450], 400)
+    expected = file_of(server)
+    server.stop()
+    folder, old = tmp_path / "served", tmp_path / "old"
+    (old / "models" / "1").mkdir(parents=True)
+    for path in (folder / "models" / "1" / "1").glob("*.cw"):
+        shutil.copy(path, old / "models" / "1" / path.name)
+    db = apsw.Connection(str(old / "events.db"))
+    db.execute(FIRST_SCHEMA)
+    db.execute(f"ATTACH '{folder / 'events.db'}' AS now")
+    columns = "m.number, name, settings, has_file, m.created, deleted"
+    db.execute(f"INSERT INTO models SELECT {columns} FROM now.models m, now.versions")
+    names = "seq, model, kind, id, example, features, label, weight, note, time"
+    db.execute(f"INSERT INTO events({names}) SELECT {names} FROM now.events")
+    db.execute("PRAGMA user_version = 1")
+    db.close()
+    again = local(old)
+    assert file_of(again) == expected
+    assert versions(again)[1]["state"] == "live" and versions(again)[1]["reason"] == "made"
+    assert [path.name for path in (old / "models" / "1").iterdir()] == ["1"]
+    assert again.engine.log.last_of(1, Event.PROMOTED) == 0
