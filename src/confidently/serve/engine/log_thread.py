@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from ..log.event_log import EventLog
-from ..log.events import Event, now
+from ..log.events import Event, note_of, now
 from ..model.hosted import Hosted
 from ..model.rows import labelled_line
 from ..model.served import Example
@@ -237,7 +237,8 @@ class LogThread:
                 given = log.waiting_answer(answer.example)
                 if given is None or given[0] != answer.seq or given[1] is None:
                     continue  # undone, erased, or labelled otherwise
-                seq = log.add(hosted.number, Event.LABEL, example=answer.example, label=answer.label)
+                note = note_of(answer.by)
+                seq = log.add(hosted.number, Event.LABEL, example=answer.example, label=answer.label, note=note)
                 stored = log.find(hosted.number, answer.id)
                 if stored is not None and stored.features is not None:
                     line = labelled_line(hosted.label_key, answer.label, stored.features)

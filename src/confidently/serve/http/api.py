@@ -64,6 +64,8 @@ AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default":
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
+SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
+SECOND = ("second", {"enum": ["false", "true"], "default": "false"})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 
 ROUTES = (
@@ -100,9 +102,11 @@ ROUTES = (
     ),
     Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
-    Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
+    Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
-    Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),
+    Route(
+        "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done, (LABELLER, SEAT, SECOND)
+    ),
     Route("GET", "/v1/events", directory.events, "predict"),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),

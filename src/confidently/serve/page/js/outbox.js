@@ -30,7 +30,7 @@ export function waiting() {
   return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, operation]) => ({ key, ...operation }));
 }
 
-/** Add an operation: {kind: "answer" | "skip" | "undo", model, id, label, labeller, again}. Return its key. */
+/** Add an operation: {kind: "answer" | "skip" | "undo", model, id, label, labeller, seat, second, again, reason}. Return its key. */
 export function send(operation) {
   last = Math.max(Date.now(), last + 1);
   const key = `${PREFIX}${String(last).padStart(15, "0")}.${Math.random().toString(36).slice(2, 8)}`;
@@ -44,12 +44,12 @@ export function send(operation) {
   return key;
 }
 
-/** Take an operation back; return whether it had not been sent. */
-export function takeBack(key) {
+/** Take an operation back if it was not sent; otherwise the server is asked to undo it, before all that follows. */
+export function takeBack(key, undo) {
+  const undoing = undo && send(undo);
   return exclusively(() => {
-    const there = waiting().some((operation) => operation.key === key);
+    if (undoing && waiting().some((operation) => operation.key === key)) remove(undoing);
     remove(key);
-    return there;
   });
 }
 
@@ -101,13 +101,16 @@ async function sendOldest() {
   outbox.dispatchEvent(new CustomEvent("sent", { detail: operation }));
 }
 
-async function deliver({ kind, model, id, label, labeller, again }) {
-  if (kind === "undo") return request("DELETE", modelPath(model, `/answers/${encodeURIComponent(id)}`));
-  if (kind === "skip") return request("POST", modelPath(model, "/answers"), { id, labeller, skip: true });
+async function deliver({ kind, model, id, label, labeller, seat, second, again, reason }) {
+  if (kind === "undo") {
+    const query = new URLSearchParams({ labeller, seat, second });
+    return request("DELETE", modelPath(model, `/answers/${encodeURIComponent(id)}?${query}`));
+  }
+  if (kind === "skip") return request("POST", modelPath(model, "/answers"), { id, labeller, seat, skip: true, reason });
   try {
-    return await request("POST", modelPath(model, "/answers"), { id, label, labeller });
+    return await request("POST", modelPath(model, "/answers"), { id, label, labeller, seat, second });
   } catch (error) {
-    if (!again || error.kind !== "other-label") throw error;
-    return request("POST", modelPath(model, "/labels"), { id, label, correct: true });
+    if (!again || second || error.kind !== "other-label") throw error;
+    return request("POST", modelPath(model, "/labels"), { id, label, correct: true, labeller });
   }
 }
