@@ -59,6 +59,10 @@ _OPTIONS = [
         "--new-token", metavar="NAME SCOPES", nargs=2,
         help="Make a token with scopes of predict, learn, label, admin, separated by commas, and end.",
     ),
+    click.option(
+        "--models", metavar="NAMES", default="*",
+        help="With --new-token: the models that it is for, separated by commas; team-* are all that begin with team-.",
+    ),
 ]  # fmt: skip
 EXAMPLES = (
     "confidently serve trial --demo",
@@ -82,9 +86,11 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
     chosen = [name for name in OFFLINE if options[name]]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} are mutually exclusive; use one".replace("_", "-"))
+    if options["models"] != "*" and chosen != ["new_token"]:
+        raise click.UsageError("--models says what a token is for; add --new-token NAME SCOPES")
     if chosen == ["new_token"]:
         name, scopes = options["new_token"]
-        _new_token(name, scopes, as_json)
+        _new_token(name, scopes, options["models"], as_json)
         return
     if folder is None:
         raise click.UsageError("Missing argument 'DIR'; name the directory of the log and the models")
@@ -104,11 +110,11 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
         raise click.ClickException(str(error)) from None
 
 
-def _new_token(name: str, scopes: str, as_json: bool) -> None:
+def _new_token(name: str, scopes: str, models: str, as_json: bool) -> None:
     from ...serve.http.tokens import new_token
 
     try:
-        token, line = new_token(name, scopes)
+        token, line = new_token(name, scopes, models)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if as_json:

@@ -215,8 +215,8 @@ class Engine:
         if not self.ready:
             raise Problem("not-ready", "the server replays its log; ask again in a second")
 
-    def find(self, name: str) -> Hosted:
-        """Return a model.
+    def find(self, name: str, sees: Callable[[str], bool] = lambda name: True) -> Hosted:
+        """Return a model. Who asks for one that is missing is told which of those there are that they see.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class Engine:
         found = self.hosted.get(name)
         if found is None:
             self.check_open()
-            known = ", ".join(sorted(self.hosted)[:20]) or "none so far"
+            known = ", ".join(sorted(filter(sees, list(self.hosted)))[:20]) or "none so far"
             raise Problem("unknown-model", f"there is no model {name!r} (there are: {known}); make it with PUT first")
         return found
 

@@ -35,6 +35,8 @@ class Route(NamedTuple):
         Which of body and answer may be NDJSON: "", "both", "answer".
     file : str
         Which of them is a file: "", "body", "answer".
+    some : bool
+        Of what is not about one model: whether a token for some models suffices, and gets the answer about them.
     """
 
     method: str
@@ -47,6 +49,7 @@ class Route(NamedTuple):
     statuses: tuple[int, ...] = (200,)
     lines: str = ""
     file: str = ""
+    some: bool = False
 
     @property
     def name(self) -> str:
@@ -72,7 +75,7 @@ ROUTES = (
     Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT,), lines="both"),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK), lines="both"),
     Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, m.Explained),
-    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models),
+    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, m.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201)),
     Route("DELETE", MODEL, models.delete_model, "admin", statuses=(204,)),
@@ -92,7 +95,7 @@ ROUTES = (
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),
-    Route("GET", "/v1/events", directory.events, "predict"),
+    Route("GET", "/v1/events", directory.events, "predict", some=True),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
 )  # fmt: skip

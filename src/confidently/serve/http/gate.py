@@ -16,7 +16,7 @@ from .api import ROUTES, Route
 from .calls import Call
 from .connections import admit
 from .replies import Sendable, refused
-from .tokens import Guard
+from .tokens import Guard, Token
 
 DIRECT = re.compile(r"/v1/models/([^/]+)/(predict|learn|labels)")
 
@@ -53,8 +53,8 @@ class Gate:
         observed.observe(time.perf_counter() - began)
         return reply
 
-    def _allow(self, headers: dict[str, str]) -> None:
-        self.guard.check(self.route.method, headers, self.route.scope)
+    def _allow(self, headers: dict[str, str], model: str | None) -> Token:
+        return self.guard.check(self.route.method, headers, self.route.scope, model, self.route.some)
 
     def _check(self, call: Call) -> None:
         call.check_allowed()

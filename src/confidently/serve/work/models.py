@@ -98,9 +98,8 @@ def _sync(path: Path) -> None:
             os.close(descriptor)
 
 
-def delete(engine: Engine, name: str) -> Request:
+def delete(engine: Engine, hosted: Hosted) -> Request:
     """Return a request to delete a model with all its rows."""
-    hosted = engine.find(name)
 
     def work(log: EventLog, request: Request) -> None:
         hosted.check_living()
@@ -110,7 +109,7 @@ def delete(engine: Engine, name: str) -> Request:
         request.committed.append(forget)
 
     def forget() -> None:
-        engine.hosted.pop(name, None)
+        engine.hosted.pop(hosted.name, None)
         engine.learner.deleted.append(hosted)
 
     return Request(work)

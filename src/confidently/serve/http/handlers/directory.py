@@ -28,7 +28,7 @@ async def events(call: Call) -> Sendable:
         while not call.engine.stopping and not await call.is_disconnected():
             if isinstance(tried(call.check_allowed), Problem):
                 return
-            summary = [facts_of(hosted) for hosted in list(call.engine.hosted.values())]
+            summary = [facts_of(hosted) for hosted in call.all_hosted]
             data = encoder.encode({"models": summary})
             if data != before:
                 number, before = number + 1, data

@@ -36,7 +36,7 @@ def facts_of(hosted: Hosted) -> dict[str, Any]:
 async def list_models(call: Call) -> Sendable:
     """List the models."""
     call.engine.check_open()
-    return answered({"models": [facts_of(hosted) for hosted in list(call.engine.hosted.values())]})
+    return answered({"models": [facts_of(hosted) for hosted in call.all_hosted]})
 
 
 async def get_model(call: Call) -> Sendable:
@@ -56,7 +56,7 @@ async def put_model(call: Call) -> Sendable:
 
 async def delete_model(call: Call) -> Sendable:
     """Delete a model with all its rows."""
-    await call.log(models.delete(call.engine, call.names["m"]))
+    await call.log(models.delete(call.engine, call.hosted))
     return Response(status_code=204)
 
 
