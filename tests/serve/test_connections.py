@@ -593,10 +593,16 @@ def test_cookies_without_a_proxy(guarded):
         assert "Secure" not in client.post("/session", json={"token": token}).headers["set-cookie"]
 
 
-@pytest.mark.parametrize("url", ["learn.example.org", "ftp://example.org", "https://", "https://a/b", "https://a\n"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "learn.example.org", "ftp://example.org", "https://", "https://a\n", "https://a/b?c", "https://a/../b",
+        "https://a//b", "https://a/v1", "https://a/page/b", "https://a/b\n",
+    ],
+)  # fmt: skip
 def test_public_addresses_that_are_none(tmp_path, url):
     status, told = not_served(tmp_path / "served", "--public-url", url)
-    assert status == 2 and "--public-url: expected https://HOST or https://HOST:PORT" in told
+    assert status == 2 and "--public-url: expected https://HOST, https://HOST:PORT or one" in told
 
 
 def test_the_limits_of_the_documentation_are_those_of_the_server():

@@ -12,7 +12,7 @@ import click
 from ...extras import install
 from ..options.arguments import POSITIVE_INTEGER, json_option
 from ..options.command import Command
-from ..options.files import InputFolder, OneFile, OutputFolder
+from ..options.files import InputFolder, OneFile, OutputFile, OutputFolder
 from ..options.sections import adding
 from ..output.text import say
 
@@ -29,7 +29,13 @@ _OPTIONS = [
     ),
     click.option(
         "--public-url", metavar="URL",
-        help="Browsers find the server here, behind a proxy; with https://, cookies are sent over TLS only.  "
+        help="Browsers find the server here, behind a proxy, perhaps below a path; with https://, cookies are sent "
+        "over TLS only.  "
+        "[default: none]",
+    ),
+    click.option(
+        "--access-log", metavar="FILE", type=OutputFile(),
+        help="Append a line of JSON for each request, - for standard output; SIGHUP opens the file again.  "
         "[default: none]",
     ),
     click.option(
@@ -162,7 +168,8 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
     try:
         server = Server(
             folder, options["host"], options["port"], token_file=options["token_file"],
-            public_url=options["public_url"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+            public_url=options["public_url"],
+            access_log=options["access_log"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
         )  # fmt: skip
     except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None

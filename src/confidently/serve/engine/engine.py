@@ -17,6 +17,7 @@ from pathlib import Path
 import apsw
 
 from ...wording import counted
+from ..log.audit import Audit
 from ..log.event_log import EventLog
 from ..log.events import StoredModel
 from ..log.log_file import damaged
@@ -53,6 +54,8 @@ class Engine:
         Rows that wait for the log or the learner.
     failure : Failure
         Why nothing can be acknowledged any more.
+    audit : Audit
+        Of the thread of the event loop.
 
     Raises
     ------
@@ -68,7 +71,7 @@ class Engine:
     ) -> None:  # fmt: skip
         self.folder, self.limits, self.say = Path(folder), limits or Limits(), say
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.log = EventLog(self.folder, vfs)
+        self.log, self.audit = EventLog(self.folder, vfs), Audit(self.folder, say)
         self.hosted: dict[str, Hosted] = {}
         self.waiting, self.failure = Waiting(self.limits), Failure()
         self.learner = LearnerThread(
@@ -107,6 +110,7 @@ class Engine:
             self.learner.stop()
             for hosted in self.hosted.values():
                 self._record_aside(hosted)
+        self.audit.flush()
         self.log.close()
 
     def _load(self, stored: StoredModel) -> Hosted:

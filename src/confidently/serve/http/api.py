@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
+from ..log.audit import AuditEntry
 from ..model.settings import ModelSettings
 from . import messages as m
 from .calls import Call
@@ -55,6 +56,11 @@ class Route(NamedTuple):
     def name(self) -> str:
         return self.handler.__name__
 
+    @property
+    def changes(self) -> bool:
+        """Whether an answer without a problem means that something was changed, other than rows that were taught."""
+        return self.method != "GET" and self.scope != "predict" and self.lines != "both"
+
 
 WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
 PARK = ("park", {"enum": ["false", "true"], "default": "false"})
@@ -95,6 +101,9 @@ ROUTES = (
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),
+    Route(
+        "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True
+    ),
     Route("GET", "/v1/events", directory.events, "predict", some=True),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),

@@ -102,6 +102,8 @@ class Call:
     guard : callable, optional
         Called with the headers and the name of the model; returns the token, and raises a ``Problem`` unless it allows
         what the call does.
+    note : callable, optional
+        Called with the call and the number of rows that were acknowledged.
 
     Attributes
     ----------
@@ -113,9 +115,11 @@ class Call:
     def __init__(
         self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str],
         guard: Callable[[dict[str, str], str | None], Token] = lambda headers, model: ANYONE,
+        note: Callable[[Call, int], None] = lambda call, rows: None,
     ) -> None:  # fmt: skip
         self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
         self._is_later = False  # the next part of the body
+        self._note = note
         self.token = ANYONE
         self.headers: dict[str, str] = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
@@ -139,6 +143,10 @@ class Call:
     def check_allowed(self) -> None:
         """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts."""
         self.token = self._guard(self.headers, self.names.get("m"))
+
+    def taught(self, rows: int) -> None:
+        """Tell the audit log that rows were acknowledged."""
+        self._note(self, rows)
 
     async def is_disconnected(self) -> bool:
         """Return whether the client has gone; called after the body was read."""

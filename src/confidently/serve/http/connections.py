@@ -15,7 +15,8 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ..problems import Problem, tried
-from .replies import refused
+from .replies import Reply, refused
+from .request_ids import HEADER, new_id, request_id
 
 MAX_HEAD = 64 << 10  # bytes, of the address and the headers of a request, trailers of its body included
 MAX_HEADERS = 100
@@ -25,6 +26,7 @@ UNREAD_SECONDS = 60.0  # for which an answer may stay unread, unless the connect
 MAX_CONNECTIONS = 2048
 SPARE_FILES = 64  # file descriptors for the log, the models and what is written
 ADMITTED = "admitted"  # in a scope's state: raises a Problem once the request may not do what it asks for
+STATE_TOKEN = "token"  # in a scope's state: the name of the token
 
 
 class Connection(HttpToolsProtocol):
@@ -96,7 +98,7 @@ class Connection(HttpToolsProtocol):
         self._begun, self._untold = False, 0
         if len(self.connections) > self.most:
             problem = Problem("overloaded", f"the server has {self.most} connections, the most allowed")
-            self.app = refused(problem, {"connection": "close"})
+            self.app = _closing(problem)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -143,7 +145,7 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer with a problem unless another answer is under way, and close the connection."""
         if self._is_idle and not self.transport.is_closing():
-            reply = refused(problem, {"connection": "close"})
+            reply = _closing(problem)
             lines = [name + b": " + value + b"\r\n" for name, value in reply.headers]
             self.transport.write(b"".join([STATUS_LINE[reply.status_code], *lines, b"\r\n", reply.body]))
         self._close()
@@ -183,9 +185,9 @@ class Connection(HttpToolsProtocol):
             timer.cancel()
 
 
-def admit(scope: Scope, check: Callable[[], None]) -> None:
+def admit(scope: Scope, check: Callable[[], None], token: str | None) -> None:
     """Note that a request may do what it asks for as long as a check raises no ``Problem``: it may take its time."""
-    scope.setdefault("state", {})[ADMITTED] = check
+    scope.setdefault("state", {}).update({ADMITTED: check, STATE_TOKEN: token})
 
 
 def most_connections() -> int:
@@ -203,6 +205,12 @@ def most_connections() -> int:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft) - SPARE_FILES) // 2
+
+
+def _closing(problem: Problem) -> Reply:
+    """Return the answer of a connection, which no application has seen."""
+    request_id.set(new_id())
+    return refused(problem, {"connection": "close", HEADER: request_id.get()})
 
 
 def _too_long() -> Problem:

@@ -27,14 +27,18 @@ LINE = re.compile(r"(\S+)\s+([a-z,]+)\s+(?:(\S+)\s+)?([0-9a-fA-F]{64})")
 MODELS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\*?")
 MODELS_RULE = "names of models separated by commas, the last letters of a name perhaps replaced by *"
 LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\]|::1)(:[0-9]+)?")
-ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE)
+PUBLIC_URL = re.compile(
+    r"(?P<origin>https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?)"
+    r"(?P<base>(?!/(?:v1|page)(?:/|$))(/[a-z0-9_~-][a-z0-9._~-]*)*)/?",
+    re.IGNORECASE,
+)
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Token(NamedTuple):
     """A token of the file, by its hash; without models it is for all of them."""
 
-    name: str
+    name: str | None
     scopes: frozenset[str]
     digest: str
     models: tuple[str, ...] = ()
@@ -46,7 +50,7 @@ class Token(NamedTuple):
         )
 
 
-ANYONE = Token("", frozenset(SCOPES), "")  # where there are no tokens
+ANYONE = Token(None, frozenset(SCOPES), "")  # where there are no tokens
 
 
 class Session(NamedTuple):
@@ -127,24 +131,35 @@ class Guard:
     tokens : list of Token
         Empty: everyone who can reach the server may do everything; it then listens to this machine only.
     public_url : str, optional
-        Where browsers find the server, such as ``"https://learn.example.org"``: the address of a proxy before it.
+        Where browsers find the server, such as ``"https://example.org/learn/"``: the address of a proxy before it.
 
     Attributes
     ----------
+    public_url : str or None
+        Without a slash at its end.
+    base : str
+        The path of it, such as ``"/learn"`` or ``""``.
     is_secure : bool
         Whether cookies are for TLS only.
 
     Raises
     ------
     ValueError
-        If the address is not that of a server alone.
+        If the address has other parts, or its path begins like one of the server's own.
     """
 
     def __init__(self, tokens: list[Token], public_url: str | None = None) -> None:
-        if public_url is not None and ORIGIN.fullmatch(public_url) is None:
-            raise ValueError(f"--public-url: expected https://HOST or https://HOST:PORT, got {public_url!r}")
         self.tokens = tokens
-        self.public_origin = None if public_url is None else _origin(public_url)
+        self.public_url, self.public_origin, self.base = None, None, ""
+        if public_url is not None:
+            parts = PUBLIC_URL.fullmatch(public_url)
+            if parts is None:
+                raise ValueError(
+                    "--public-url: expected https://HOST, https://HOST:PORT or one of them with a PATH that does not "
+                    f"begin with v1 or page, got {public_url!r}"
+                )
+            self.public_url, self.public_origin = public_url.rstrip("/"), _origin(parts["origin"])
+            self.base = parts["base"]
         self.is_secure = self.public_origin is not None and self.public_origin.startswith("https:")
         self._sessions: dict[str, Session] = {}
 

@@ -106,7 +106,7 @@ async def learn(call: Call) -> Sendable:
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
     row = examples.taught(hosted, id, bytes(body.features), class_of(body.label), body.weight)
-    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait)))
+    return _receipt(call, await call.log(examples.learn(call.engine, hosted, [row], wait)))
 
 
 def class_of(label: Any) -> Any:
@@ -119,7 +119,15 @@ async def _learn_lines(call: Call, hosted: Hosted, wait: bool, lines: list[bytes
     rows = [(body.id, bytes(body.features), class_of(body.label), body.weight) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_taught(hosted, rows))
     good = _good(checked)
-    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait)) if good else [])
+    if not good:
+        return checked
+    return _filled(checked, _counted(call, await call.log(examples.learn(call.engine, hosted, good, wait))))
+
+
+def _counted(call: Call, found: list[examples.Receipt | Problem]) -> list[examples.Receipt | Problem]:
+    """Return receipts, after the audit log has been told how many there are."""
+    call.taught(len(_good(found)))
+    return found
 
 
 async def label(call: Call) -> Sendable:
@@ -131,7 +139,7 @@ async def label(call: Call) -> Sendable:
     body = await call.message(m.LabelBody)
     given = examples.LabelOf(body.id, class_of(body.label))
     request = examples.label_rows(call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait)
-    return _receipt(await call.log(request))
+    return _receipt(call, await call.log(request))
 
 
 async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines: list[bytes]) -> list[Any]:
@@ -141,12 +149,13 @@ async def _label_lines(call: Call, hosted: Hosted, park: bool, wait: bool, lines
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait
     )
-    return _filled(bodies, await call.log(request) if good else [])
+    return _filled(bodies, _counted(call, await call.log(request)) if good else [])
 
 
-def _receipt(found: list[examples.Receipt | Problem]) -> Reply:
+def _receipt(call: Call, found: list[examples.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
+    call.taught(1)
     return answered(m.Receipt(*found[0]))
 
 

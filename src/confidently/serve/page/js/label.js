@@ -1,6 +1,6 @@
 // Labelling by keyboard.
 
-import { modelPath } from "./api.js";
+import { absolute, modelPath } from "./api.js";
 import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { count, labelText, number } from "./format.js";
 import { labellerName } from "./labeller.js";
@@ -248,7 +248,7 @@ function emptyCard(name, online) {
     h("p", {}, online
       ? "Rows appear here when they are predicted with an id and have no label yet:"
       : "More rows come when the server is back."),
-    online ? h("pre", {}, `curl ${location.origin}${modelPath(name, "/predict")} \\\n  -d '{"id": "row-1", "features": {"text": "..."}}'`) : null,
+    online ? h("pre", {}, `curl ${absolute(modelPath(name, "/predict"))} \\\n  -d '{"id": "row-1", "features": {"text": "..."}}'`) : null,
   ];
 }
 
