@@ -1,7 +1,7 @@
 """Limits of connections: the size of headers, the time they take, unread answers, and how many there are at once.
 
-uvicorn's protocol on httptools has none of these limits: it stores headers of any length, and its only timer runs
-between an answer and the next byte.
+uvicorn's protocol on httptools has none of these limits: it stores headers of any length, its only timer runs between
+an answer and the next byte, and it takes in any number of requests that a client sends without waiting for answers.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Scope
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ..problems import Problem, tried
@@ -24,9 +25,30 @@ HEAD_SECONDS = 30.0  # for the head of a request, from its first byte; of the fi
 KEEP_SECONDS = 75  # for which a connection is kept between two requests
 UNREAD_SECONDS = 60.0  # for which an answer may stay unread, unless the connection has shown a token
 MAX_CONNECTIONS = 2048
+PARSED = 2048  # bytes that are parsed at once before a token is known, so that few requests in them wait for others
 SPARE_FILES = 64  # file descriptors for the log, the models and what is written
 ADMITTED = "admitted"  # in a scope's state: raises a Problem once the request may not do what it asks for
 STATE_TOKEN = "token"  # in a scope's state: the name of the token
+
+
+class Flow(FlowControl):
+    """What uvicorn reads of a connection: nothing more while requests that have come wait for others.
+
+    Parameters
+    ----------
+    transport
+        As asyncio has it.
+    is_full : callable
+        Whether they do.
+    """
+
+    def __init__(self, transport: asyncio.Transport, is_full: Callable[[], bool]) -> None:
+        super().__init__(transport)
+        self._is_full = is_full
+
+    def resume_reading(self) -> None:
+        if not self._is_full():
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
@@ -45,16 +67,34 @@ class Connection(HttpToolsProtocol):
         self._idle_since = self.loop.time()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._is_lost = False  # an answer may still be made for it
+        self._held = b""  # received, but not parsed as long as requests wait for others
 
     # --- what asyncio tells ------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = Flow(transport, lambda: bool(self.pipeline or self._held))
         if len(self.connections) > self.most:
             self._make_room()
         self._begin("head", HEAD_SECONDS, self._close)
 
     def data_received(self, data: bytes) -> None:
+        size = PARSED if len(data) > PARSED and not self._is_admitted else len(data)
+        for begin in range(0, len(data), size):
+            if self.pipeline or self._held:
+                self._held += data[begin:]
+                break
+            self._parse(data[begin : begin + size])
+
+    def _parse_held(self) -> None:
+        held, self._held = self._held, b""
+        if not self.transport.is_closing():
+            self.data_received(held)
+            self.flow.resume_reading()
+
+    def _parse(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         self._untold += len(data)
         super().data_received(data)
         if self._untold > MAX_HEAD:
@@ -124,6 +164,10 @@ class Connection(HttpToolsProtocol):
         self._idle_since = self.loop.time()
         if self.cycle.response_complete:
             self.cycle.body = bytearray()  # of which the rest was not read
+        if self._held and not self.pipeline:
+            self.loop.call_soon(self._parse_held)
+        else:
+            self.flow.resume_reading()
         if self.transport.is_closing():
             self._close()
 
