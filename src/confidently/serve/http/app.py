@@ -25,6 +25,7 @@ from ..problems import Problem
 from .calls import Call, decoded
 from .entrance import AccessLog, Entrance
 from .gate import Gate, Gates, refused_fault
+from .health import watch_health
 from .openapi import document
 from .replies import JSON, Reply, Sendable, answered, encoder, refused
 from .tokens import COOKIE, SESSION_SECONDS, Guard
@@ -64,6 +65,7 @@ def make_app(engine: Engine, guard: Guard | None = None, access: AccessLog | Non
     watch = guard or Guard([])
     registry = CollectorRegistry()
     registry.register(EngineMetrics(engine))
+    watch_health(engine, registry)
     gates = Gates(engine, watch, registry)
     openapi = document(watch.public_url)
 
