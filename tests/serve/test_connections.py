@@ -551,6 +551,26 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
+def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
+    server, token = guarded()
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+        rows = [{"features": {f"{k}-{j}": 1 for j in range(200)}, "label": "ab"[k % 2]} for k in range(1500)]
+        lines = "".join(json.dumps(one) + "\n" for one in rows)
+        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"})
+        size = int(client.get(f"{FIRST}/file").headers["content-length"])
+    head = f"GET {FIRST}/file HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    with unread(server, head) as later:
+        wait_until(lambda: list((tmp_path / "served").glob(".passing-*")))
+        time.sleep(0.5)
+        revoke(server, tmp_path)
+        later.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        assert len(received(later)) < size
+    wait_until(lambda: not list((tmp_path / "served").glob(".passing-*")))
+    assert server.stop() == 0
+    assert not any("Traceback" in line for line in server.told), server.told
+
+
 @linux
 def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
     server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
