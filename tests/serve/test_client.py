@@ -162,9 +162,10 @@ def use_everything(spam, folder):
     assert spam.example("p-1")["label"] == "spam"
     assert len(list(spam.examples(after=3, limit=5))) == 5 and not list(spam.set_aside(after=1, limit=2))
     spam.predict_many([{"id": "a/../ü?", "features": {"word": "x"}}, {"id": "..", "features": {"word": "y"}}])
-    assert {row["id"] for row in spam.queue(5, "ann", hold=["..", "a/../ü?"])["rows"]} == {"..", "a/../ü?"}
-    assert spam.answer("..", "ham", "ann")["id"] == ".." and spam.undo("..")["id"] == ".."
-    assert spam.skip("a/../ü?", "ann")["seq"] > 0
+    assert {row["id"] for row in spam.queue(5, "ann", seat="", hold=["..", "a/../ü?"])["rows"]} == {"..", "a/../ü?"}
+    assert spam.answer("..", "ham", "ann")["id"] == ".." and spam.undo("..", "ann", seat="", second=False)["id"] == ".."
+    assert spam.skip("a/../ü?", "ann", reason="unclear")["seq"] > 0
+    assert len(list(spam.audit(after=0, limit=1))) == 1
     assert spam.example("a/../ü?")["features"] == {"word": "x"} and spam.erase("..")["id"] == ".."
     assert spam.metrics()["rows"] == spam.info()["rows"]
     assert len(spam.label_studio_tasks("waiting", control="kind", target="body")) == 1

@@ -39,13 +39,14 @@ def annotation(label, control="kind", **more):
 
 
 def learned(model):
-    return [(row["id"], row["features"], row["label"], row["by"]) for row in model.examples()]
+    return [(row["id"], row["features"], row["label"], row.get("by")) for row in model.examples()]
 
 
 def shown(model):
     """What is learned, but for events and times."""
     return sorted(
-        json.dumps([row["id"], row["features"], row["label"], row["by"]], sort_keys=True) for row in model.examples()
+        json.dumps([row["id"], row["features"], row["label"], row.get("by")], sort_keys=True)
+        for row in model.examples()
     )
 
 
@@ -163,6 +164,16 @@ def test_label_sets_go_there_and_back(model):
         model.create(multilabel=True, reading={"text": ["text"]})
         assert put(given)["failed"] == 0
         assert shown(model) == before
+
+
+@pytest.mark.parametrize("model", [{"task": "numbers"}], indirect=True)
+def test_numbers_are_no_choices(model):
+    for call in (
+        model.label_studio_tasks, model.prodigy_records, lambda: model.import_label_studio([task("x")]),
+        lambda: model.import_prodigy([{"text": "x"}]),
+    ):  # fmt: skip
+        with pytest.raises(ServerError, match="predicts numbers; choices are classes"):
+            call()
 
 
 def test_a_body_may_be_one_array(served, model):

@@ -27,10 +27,9 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 # Routes that no view asks by a request or a link: those for programs, and list_models, events, predict and learn, which
 # the page reaches by a stream of events and by uploads.
 ELSEWHERE = {
-    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup", "get_versions",
-    "promote_version", "delete_version", "rollback", "get_batches", "delete_batch", "get_edits", "post_edit",
-    "delete_edit", "get_prodigy", "post_prodigy", "post_label_studio", "backend_health",
-    "backend_setup", "backend_predict", "backend_webhook",
+    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup", "get_audit",
+    "get_prodigy", "post_prodigy", "post_label_studio", "backend_health", "backend_setup", "backend_predict",
+    "backend_webhook",
 }  # fmt: skip
 
 

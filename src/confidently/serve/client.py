@@ -151,8 +151,9 @@ class Client:
         return self._ask("POST", "/learn", body, query=self._teaching(wait))
 
     def label(
-        self, id: str, label: Any, correct: bool = False, *, park: bool = False, wait: bool = False
-    ) -> dict[str, Any]:
+        self, id: str, label: Any, correct: bool = False, *, park: bool = False, wait: bool = False,
+        labeller: str | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """Send the label of a row that was predicted with this id.
 
         Parameters
@@ -165,8 +166,10 @@ class Client:
             Whether the server keeps it until the row comes, if there is none yet.
         wait : bool
             Whether to return only once it is learned.
+        labeller : str, optional
+            Who gives it.
         """
-        body = {"id": id, "label": _label(label), "correct": correct}
+        body = {"id": id, "label": _label(label), "correct": correct, "labeller": labeller}
         return self._ask("POST", "/labels", body, query=self._teaching(wait) | {"park": park})
 
     def learn_many(
@@ -218,11 +221,11 @@ class Client:
 
     def examples(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """Return the learned rows in the order of learning, from those after an event on."""
-        return self._pages("/examples", after, limit)
+        return self._pages(f"{self._path}/examples", after, limit)
 
     def set_aside(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """Return the rows that the model could not learn, with the reasons."""
-        return self._pages("/set-aside", after, limit)
+        return self._pages(f"{self._path}/set-aside", after, limit)
 
     def example(self, id: str) -> dict[str, Any]:
         """Return a stored row, with its label and its prediction."""
@@ -286,21 +289,32 @@ class Client:
 
     # --- labelling ---------------------------------------------------------------------------------------------------
 
-    def queue(self, n: int = 5, labeller: str = "somebody", hold: Sequence[str] = ()) -> dict[str, Any]:
-        """Lease rows to label to somebody; those to ``hold`` are kept."""
-        return self._ask("GET", "/queue", query={"n": n, "labeller": labeller, "hold": list(hold) or None})
+    def queue(
+        self, n: int = 5, labeller: str = "somebody", hold: Sequence[str] = (), *, seat: str = ""
+    ) -> dict[str, Any]:
+        """Lease rows to label to somebody; those to ``hold`` are kept.
 
-    def answer(self, id: str, label: Any, labeller: str = "somebody") -> dict[str, Any]:
-        """Send a labeller's answer, which is learned a few seconds later."""
-        return self._ask("POST", "/answers", {"id": id, "label": _label(label), "labeller": labeller})
+        ``seat`` is one of several places where a person labels at the same time, each with rows of its own.
+        """
+        query = {"n": n, "labeller": labeller, "seat": seat, "hold": list(hold) or None}
+        return self._ask("GET", "/queue", query=query)
 
-    def skip(self, id: str, labeller: str = "somebody") -> dict[str, Any]:
+    def answer(
+        self, id: str, label: Any, labeller: str = "somebody", *, seat: str = "", second: bool = False
+    ) -> dict[str, Any]:
+        """Send a labeller's answer, which is learned a few seconds later; a second one is only compared with that."""
+        who = {"labeller": labeller, "seat": seat, "second": second}
+        return self._ask("POST", "/answers", {"id": id, "label": _label(label)} | who)
+
+    def skip(self, id: str, labeller: str = "somebody", *, seat: str = "", reason: str | None = None) -> dict[str, Any]:
         """Do not ask a labeller about a row again."""
-        return self._ask("POST", "/answers", {"id": id, "skip": True, "labeller": labeller})
+        who = {"labeller": labeller, "seat": seat, "reason": reason}
+        return self._ask("POST", "/answers", {"id": id, "skip": True} | who)
 
-    def undo(self, id: str) -> dict[str, Any]:
-        """Undo an answer that was not learned yet."""
-        return self._ask("DELETE", f"/answers/{_quoted(id)}", again=False)
+    def undo(self, id: str, labeller: str = "somebody", *, seat: str = "", second: bool = False) -> dict[str, Any]:
+        """Undo an answer that was not learned yet, or a second one."""
+        query = {"labeller": labeller, "seat": seat, "second": second}
+        return self._ask("DELETE", f"/answers/{_quoted(id)}", query=query, again=False)
 
     # --- the life of the model ---------------------------------------------------------------------------------------
 
@@ -366,6 +380,10 @@ class Client:
             if line.startswith("data: ")
         )
 
+    def audit(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
+        """Return who taught, changed or deleted what on the server, the oldest first."""
+        return self._pages("/v1/audit", after, limit, "n")
+
     def snapshot(self) -> dict[str, int]:
         """Write a snapshot of every model of the server; return the event up to which each goes."""
         found: dict[str, int] = self._server.json("POST", "/v1/snapshot", slow=True)["snapshots"]
@@ -409,7 +427,7 @@ class Client:
             done["batch"] = found["batch"]
         return done
 
-    def _pages(self, path: str, after: int, limit: int | None) -> Iterator[dict[str, Any]]:
+    def _pages(self, path: str, after: int, limit: int | None, number: str = "seq") -> Iterator[dict[str, Any]]:
         """Return rows, of which some are asked for at once and the others when they are needed."""
         first = self._page(path, after, limit)
 
@@ -418,13 +436,13 @@ class Client:
             while page:
                 yield from page
                 left = None if left is None else left - len(page)
-                page = self._page(path, page[-1]["seq"], left) if left is None or left > 0 else []
+                page = self._page(path, page[-1][number], left) if left is None or left > 0 else []
 
         return following()
 
     def _page(self, path: str, after: int, limit: int | None) -> list[dict[str, Any]]:
         query = {"after": after, "limit": ROWS_PER_PAGE if limit is None else min(limit, ROWS_PER_PAGE)}
-        answer = self._server.send("GET", self._path + path, query=query)
+        answer = self._server.send("GET", path, query=query)
         return [msgspec.json.decode(line) for line in answer.content.splitlines()]
 
 

@@ -13,10 +13,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from ...wording import counted
+from ..log.audit import Audit
 from ..log.event_log import EventLog
 from ..log.events import StoredModel
 from ..log.log_file import damaged
@@ -55,6 +57,8 @@ class Engine:
         Rows that wait for the log or the learner.
     failure : Failure
         Why nothing can be acknowledged any more.
+    audit : Audit
+        Of the thread of the event loop.
 
     Raises
     ------
@@ -70,7 +74,7 @@ class Engine:
     ) -> None:  # fmt: skip
         self.folder, self.limits, self.say = Path(folder), limits or Limits(), say
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.log = EventLog(self.folder, vfs)
+        self.log, self.audit = EventLog(self.folder, vfs), Audit(self.folder, say)
         self.hosted: dict[str, Hosted] = {}
         self.waiting, self.failure = Waiting(self.limits), Failure()
         self.learner = LearnerThread(
@@ -78,6 +82,7 @@ class Engine:
         )
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
         self.trainer = Trainer(self.writer, self.learner, self.hosted, self.limits, say)
+        self.backups: Any = None  # those on a schedule, if there are any
         self.ready = self.stopping = False
         self._begun = False
         self._run = secrets.token_hex(4)
@@ -112,6 +117,7 @@ class Engine:
             self.learner.stop()
             for hosted in self.hosted.values():
                 self._record_aside(hosted)
+        self.audit.flush()
         self.log.close()
 
     def _load(self, stored: StoredModel) -> Hosted:
@@ -162,7 +168,7 @@ class Engine:
             self.say(f"{hosted.name}: {counted(len(erased), 'erased row')} could not be overwritten ({error})")
 
     def _clean(self) -> None:
-        """Remove what an earlier run could not: files of requests, and folders of models that no longer exist."""
+        """Remove what an earlier run could not: files of requests, and what models that no longer exist have left."""
         living = {str(stored.number) for stored in self.log.models()}
         for number in living:
             move_old(self.folder / MODELS / number)
@@ -171,6 +177,8 @@ class Engine:
                 shutil.rmtree(folder, ignore_errors=True)
         for path in self.folder.glob(f"{PASSING}*"):
             path.unlink(missing_ok=True)
+        for _ in self.log.shrink():
+            pass
 
     def folder_of(self, number: int) -> Path:
         """Return the folder of a model's snapshots."""
@@ -225,8 +233,8 @@ class Engine:
         if not self.ready:
             raise Problem("not-ready", "the server replays its log; ask again in a second")
 
-    def find(self, name: str) -> Hosted:
-        """Return a model.
+    def find(self, name: str, sees: Callable[[str], bool] = lambda name: True) -> Hosted:
+        """Return a model. Who asks for one that is missing is told which of those there are that they see.
 
         Raises
         ------
@@ -236,7 +244,7 @@ class Engine:
         found = self.hosted.get(name)
         if found is None:
             self.check_open()
-            known = ", ".join(sorted(self.hosted)[:20]) or "none so far"
+            known = ", ".join(sorted(filter(sees, list(self.hosted)))[:20]) or "none so far"
             raise Problem("unknown-model", f"there is no model {name!r} (there are: {known}); make it with PUT first")
         return found
 

@@ -56,6 +56,16 @@ class LearnerThread:
         """Begin."""
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    @property
+    def age(self) -> float:
+        """Seconds for which the oldest question has waited."""
+        return self._queue.age
+
     def ask(self, question: Request) -> None:
         """Queue a question; raise a ``Problem`` if too many wait already, or the thread ends."""
         self._queue.put(question)
@@ -73,6 +83,12 @@ class LearnerThread:
                     size += len(example.line)
                 rows += len(request.examples)
             self.waiting.add(rows, size)
+            self._queue.changed.notify()
+
+    def forget(self, hosted: Hosted) -> None:
+        """Have a deleted model forgotten: its rows that wait, its memory and its files."""
+        with self._queue.changed:
+            self.deleted.append(hosted)
             self._queue.changed.notify()
 
     def stop(self) -> None:
@@ -216,6 +232,7 @@ class LearnerThread:
         rows, hosted.live.waiting = list(hosted.waiting), deque()
         self._drop(rows, Problem("unknown-model", f"the model {hosted.name!r} was deleted"))
         shutil.rmtree(hosted.folder, ignore_errors=True)
+        hosted.release()
 
     def replace(self, hosted: Hosted, version: Version, examples: list[Example]) -> None:
         """Let another version of a model answer, which has still to learn some rows; called in the log thread.

@@ -12,12 +12,14 @@ from ..model.settings import ModelSettings
 
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
+Seat = Annotated[str, Meta(max_length=64, description="one of several places where a person labels")]
 Text = Annotated[str, Meta(min_length=1, max_length=256)]
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = Annotated[
-    Number | bool | Text | list[Number | Text],
-    Meta(description="a class; where rows have several labels, a list of them"),
+    Number | float | bool | Text | list[Number | Text],
+    Meta(description="a class; where rows have several labels, a list of them; where numbers are predicted, a number"),
 ]
+Guess = int | float | str | list[int | str]
 Features = Annotated[
     msgspec.Raw,
     Meta(
@@ -61,9 +63,29 @@ class Prediction(Struct):
     novelty: float | UnsetType = UNSET
 
 
+class NumberPrediction(Struct):
+    """What a model of numbers says of a row: the number expected, and limits that it is between.
+
+    The limits are those of 90 % of rows, or of the fraction ``?set=``. ``variance`` is that of the number around
+    ``label``. ``ask``: about a tenth of recent rows were as uncertain. ``novelty`` is as for classes.
+    """
+
+    id: str | None
+    label: float | None
+    interval: tuple[float, float] | None
+    variance: float | None
+    ask: bool
+    novelty: float | UnsetType = UNSET
+
+
 SCHEMAS = "#/components/schemas/"
 PredictionOrProblem = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"$ref": f"{SCHEMAS}Prediction"}, {"$ref": f"{SCHEMAS}Problem"}]})
+    Any,
+    Meta(
+        extra_json_schema={
+            "anyOf": [{"$ref": f"{SCHEMAS}{name}"} for name in ("Prediction", "NumberPrediction", "Problem")]
+        }
+    ),
 ]
 
 
@@ -88,6 +110,7 @@ class LabelBody(Struct, forbid_unknown_fields=True):
     id: Id
     label: Label
     correct: bool = False
+    labeller: Labeller | None = None
 
 
 class Receipt(Struct):
@@ -99,22 +122,42 @@ class Receipt(Struct):
 
 
 class AnswerBody(Struct, forbid_unknown_fields=True):
-    """A labeller's answer about a row, or that the row is skipped."""
+    """A labeller's answer about a row, or that the row is skipped, with a reason or without.
+
+    With ``second`` it is a second answer to a row that has one; it is compared with the first and never learned.
+    ``seat`` is one of several places where a person labels at the same time, each with rows of its own.
+    """
 
     id: Id
     label: Label | None = None
     labeller: Labeller = "somebody"
+    seat: Seat = ""
+    second: bool = False
     skip: bool = False
+    reason: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class Chance(Struct):
+    """A class, and its probability according to the model."""
+
+    label: str
+    probability: float
 
 
 class ToLabel(Struct):
-    """A row to label. ``guess`` is what the model thinks, ``random`` whether the row was drawn at random."""
+    """A row to label.
+
+    ``guess`` is what the model thinks now, ``top`` the most probable classes, ``random`` whether the row was drawn at
+    random, ``second`` whether it has an answer already and is asked about a second time.
+    """
 
     id: str
     features: dict[str, Any]
-    guess: int | str | list[int | str] | None
+    guess: Guess | None
+    top: list[Chance]
     certainty: float
     random: bool
+    second: bool
 
 
 class Queue(Struct):
@@ -131,6 +174,9 @@ class ModelFacts(Struct):
 
     ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
     aside; ``failed``: why it has stopped, if it has.
+
+    Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
+    was predicted before it was learned.
     """
 
     name: str
@@ -150,9 +196,11 @@ class ModelFacts(Struct):
     others: int
     refused: int
     failed: str | None
-    error: float | None
-    log_loss: float | None
     to_label: int
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET
 
 
 class Models(Struct):
@@ -165,7 +213,7 @@ class Version(Struct):
     """A version of a model: settings, and the log as it has learned it.
 
     ``state``: live (it answers), shadow, promoting or next (it will answer), retired. ``progress``: of the rows that
-    the model has learned. ``error`` and the other metrics are progressive, of all rows that it has learned.
+    the model has learned. ``error``, ``mae`` and the other metrics are progressive, of all rows that it has learned.
     """
 
     version: int
@@ -177,11 +225,13 @@ class Version(Struct):
     progress: float
     failed: str | None
     rows: int
-    error: float | None
-    log_loss: float | None
     recent: dict[str, Any]
     refused: int
     curve: list[dict[str, Any]]
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET
 
 
 class Versions(Struct):
@@ -309,15 +359,15 @@ class Edits(Struct):
 
 
 class ExampleOut(Struct):
-    """A learned row; ``time`` in seconds since 1970, ``by``: who labelled it, if that is known."""
+    """A learned row; ``time`` in seconds since 1970, ``by`` who labelled it, if that is known."""
 
     seq: int
     id: str | None
     features: dict[str, Any]
-    label: int | str | list[int | str]
+    label: Guess
     weight: float
     time: float
-    by: str | None
+    by: str | UnsetType = UNSET
 
 
 class SetAsideOut(Struct):
@@ -327,20 +377,24 @@ class SetAsideOut(Struct):
     event: int
     id: str | None
     features: dict[str, Any] | None
-    label: int | str | list[int | str] | None
+    label: Guess | None
     weight: float
     time: float
     reason: str
 
 
 class StoredRow(Struct):
-    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted."""
+    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted.
+
+    ``history`` has everything that happened to it: what and when, the label, who gave it, and why it was skipped.
+    """
 
     id: str
     seq: int
     features: dict[str, Any]
-    label: int | str | list[int | str] | None
+    label: Guess | None
     prediction: dict[str, Any] | None
+    history: list[dict[str, Any]]
 
 
 class ExplainBody(Struct, forbid_unknown_fields=True):
@@ -359,6 +413,20 @@ class Explained(Struct):
     mean: float
     variance: float
     classes: list[dict[str, Any]]
+    contributions: list[dict[str, Any]]
+    members: list[dict[str, Any]]
+
+
+class NumberExplained(Struct):
+    """What each feature adds to a number, the largest first; of a stack, each member too.
+
+    ``predicted`` is ``offset`` and the ``mean`` of all contributions; with the rule "poisson" the exponential of that
+    and half of their variances. ``std`` is the standard deviation of the number around it.
+    """
+
+    predicted: float
+    std: float
+    offset: float
     contributions: list[dict[str, Any]]
     members: list[dict[str, Any]]
 

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 
+from ...memory import give_back
 from ...models.file import ModelFileError
 from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
 from ..problems import Problem
-from .labelling import POOL, Labelling, candidate
+from .candidates import candidate
+from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
 from .rows import RowCheck
@@ -92,11 +94,9 @@ class Hosted:
     def take_check(self, edits: Edits = NO_EDITS) -> None:
         """Check rows as the version that answers reads them; given classes are those after edits."""
         model = self.model
-        table = model.stream.classes
-        closed = [str(name) for name in table.names if name is not None] if table.closed else []
-        self.closed = edits.classes(closed)
-        self.label_key, self.multilabel = self.live.label_key, bool(table.multilabel)
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+        self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
+        self.label_key = self.live.label_key
+        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
 
     # --- failure -----------------------------------------------------------------------------------------------------
 
@@ -111,19 +111,26 @@ class Hosted:
         if self.failed is not None:
             raise self.live.failure()
 
+    def release(self) -> None:
+        """Give the memory of a deleted model back to the system."""
+        for version in (self.live, *self.others.values()):
+            version.release()
+        self.labelling = Labelling()
+        give_back()
+
     # --- rows to label -----------------------------------------------------------------------------------------------
 
     def restore_labelling(self, log: EventLog) -> None:
         """Find the rows without labels, and the answers, of earlier runs."""
-        for label, note in log.answer_notes(self.number):
-            self.labelling.counted(label, note)
+        self.labelling.restore_answers(log, self.number)
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.skips(self.number):
-            self.labelling.skip(id, msgspec.json.decode(note)["by"])
-        for seq, example, id, label in log.waiting_answers(self.number):
-            self.labelling.restore(seq, example, id, label)
+            told = msgspec.json.decode(note)
+            self.labelling.skip(id, Labeller(told["by"]), told.get("reason"))
+        for answer in log.waiting_answers(self.number):
+            self.labelling.restore(*answer)
 
 
 def restored(log: EventLog, stored: StoredModel, folder: Path, broken: Exception | None = None) -> Hosted:

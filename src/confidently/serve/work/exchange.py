@@ -30,8 +30,7 @@ def labelled_row(hosted: Hosted, row: Labelled) -> Taught:
     Problem
         If it cannot be read, or its label is unknown.
     """
-    found = taught(hosted, row.id, row.features, row.label, 1.0)
-    return found if row.by is None else found._replace(note=msgspec.json.encode({"by": row.by}))
+    return taught(hosted, row.id, row.features, row.label, 1.0)._replace(by=row.by)
 
 
 def learn_labelled(
@@ -79,7 +78,7 @@ def _teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
         return teach(engine, hosted, log, request, row)
     if stored.features is not None and not same_json(stored.features, row.features):
         raise refuse_other_content(row.id)
-    given = LabelOf(row.id, msgspec.json.decode(row.label), row.note)
+    given = LabelOf(row.id, msgspec.json.decode(row.label), row.by)
     return label_row(engine, hosted, log, request, given, correct=True, park=False)
 
 
@@ -96,6 +95,7 @@ def waiting(hosted: Hosted) -> Request:
 def _guessed(id: str | None, features: bytes | None, note: bytes | None) -> dict[str, Any]:
     assert features is not None and note is not None
     answer = Answer.of(note)
+    assert isinstance(answer, Answer)  # models of numbers exchange nothing
     label = answer.label if isinstance(answer.label, list) else [answer.label]
     score = min((answer.probability.get(str(one), 0.0) for one in label), default=0.0)
     return {"id": id, "features": msgspec.json.decode(features), "guess": answer.label, "score": score}

@@ -17,7 +17,7 @@ from ...work.erasing import erase
 from .. import messages as m
 from ..calls import Call
 from ..replies import Sendable, answered
-from .exchange import version_of
+from .exchange import of_classes, version_of
 
 BATCH = "label-studio"  # of the rows that a webhook teaches
 UPDATED = "ANNOTATION_UPDATED"
@@ -41,14 +41,14 @@ async def backend_setup(call: Call) -> Sendable:
         reading = Reading(text=list(config.columns))
         settings = ModelSettings(classes=[*classes], multilabel=config.multiple, reading=reading)
         await call.log(models.create(call.engine, name, settings))
-    hosted = call.hosted
+    hosted = of_classes(call)
     _check_fits(hosted, config)
     return answered(m.BackendVersion(version_of(hosted)))
 
 
 async def backend_predict(call: Call) -> Sendable:
     """Predict tasks of Label Studio."""
-    hosted, body = call.hosted, await call.message(m.BackendQuestion)
+    hosted, body = of_classes(call), await call.message(m.BackendQuestion)
     config, version = _config(body.label_config, "/label_config"), version_of(hosted)
     rows = [_question(hosted, task, config, f"/tasks/{k}") for k, task in enumerate(body.tasks)]
     if hosted.model.stream.learner.updates == 0:  # a guess at random would only mislead who labels
@@ -64,7 +64,7 @@ async def backend_predict(call: Call) -> Sendable:
 
 async def backend_webhook(call: Call) -> Sendable:
     """Learn annotations that were made or changed, erase those that were deleted; other events change nothing."""
-    hosted, body = call.hosted, await call.message(m.BackendEvent)
+    hosted, body = of_classes(call), await call.message(m.BackendEvent)
     if body.action == DELETED:
         ids = [ls.annotation_id(body.project.id, one.id) for one in body.annotations if one.id is not None]
         return answered(m.BackendDone(0, await _erased(call, hosted, ids)))
@@ -100,8 +100,8 @@ def _config(text: str, pointer: str) -> ls.Config:
 def _check_fits(hosted: Hosted, config: ls.Config) -> None:
     """Raise a ``Problem`` unless a model can answer what a labeling config asks."""
     settings = hosted.settings
-    if hosted.multilabel != config.multiple:
-        ours, theirs = ("several labels", "one") if hosted.multilabel else ("one label", "several")
+    if hosted.model.task.multilabel != config.multiple:
+        ours, theirs = ("several labels", "one") if hosted.model.task.multilabel else ("one label", "several")
         raise Problem("invalid-body", f"the model has {ours} per row, <Choices> asks for {theirs}", "/schema")
     known = {str(name) for name in settings.classes}
     if known and (others := [name for name in config.classes if name not in known]):
@@ -137,7 +137,7 @@ def _pairs(body: m.BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
 def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> examples.Taught | None:
     """Return the row of a task with one annotation; None if that says nothing."""
     try:
-        [row] = ls.labelled(task, hosted.multilabel, config.columns, config.control)
+        [row] = ls.labelled(task, hosted.model.task.multilabel, config.columns, config.control)
     except ValueError as error:
         raise Problem("invalid-body", str(error), "/annotation") from None
     return None if row is None else exchange.labelled_row(hosted, row)

@@ -27,7 +27,7 @@ Rows = Iterable[Labelled | None]
 
 async def get_label_studio(call: Call) -> Sendable:
     """Export learned rows as tasks of Label Studio with annotations, or waiting rows with predictions."""
-    hosted, control, target = call.hosted, call.text("control", 200) or "label", call.text("target", 200) or "text"
+    hosted, control, target = of_classes(call), call.text("control", 200) or "label", call.text("target", 200) or "text"
     guesses = call.choice("rows", ("learned", "waiting")) == "waiting"
     version = version_of(hosted) if guesses else None
 
@@ -44,18 +44,18 @@ async def get_label_studio(call: Call) -> Sendable:
 
 async def post_label_studio(call: Call) -> Sendable:
     """Learn the annotations of tasks of Label Studio; those that changed correct what was learned of them."""
-    hosted, control = call.hosted, call.text("control", 200)
+    hosted, control = of_classes(call), call.text("control", 200)
     columns = call.query.getlist("column")[:100]
 
     def rows_of(task: label_studio.Task) -> Rows:
-        return label_studio.labelled(task, hosted.multilabel, columns, control)
+        return label_studio.labelled(task, hosted.model.task.multilabel, columns, control)
 
     return await _import(call, hosted, label_studio.TOOL, label_studio.Task, rows_of)
 
 
 async def get_prodigy(call: Call) -> Sendable:
     """Export learned rows, or waiting ones, as lines of Prodigy."""
-    hosted, column = call.hosted, _text_column(call)
+    hosted, column = of_classes(call), _text_column(call)
     waiting = call.choice("rows", ("learned", "waiting")) == "waiting"
     classes = [str(name) for name in hosted.model.classes]
     pages = _pages(call, hosted, waiting)
@@ -71,13 +71,27 @@ async def get_prodigy(call: Call) -> Sendable:
 
 async def post_prodigy(call: Call) -> Sendable:
     """Learn records of Prodigy that have an answer."""
-    hosted, column = call.hosted, _text_column(call)
+    hosted, column = of_classes(call), _text_column(call)
     classes = [str(name) for name in hosted.settings.classes]
 
     def rows_of(record: prodigy.Record) -> Rows:
-        return [prodigy.labelled(record, column, hosted.multilabel, classes)]
+        return [prodigy.labelled(record, column, hosted.model.task.multilabel, classes)]
 
     return await _import(call, hosted, prodigy.TOOL, prodigy.Record, rows_of)
+
+
+def of_classes(call: Call) -> Hosted:
+    """Return the model of a call.
+
+    Raises
+    ------
+    Problem
+        If it predicts numbers, which are no choices.
+    """
+    hosted = call.hosted
+    if hosted.model.task.regression:
+        raise Problem("invalid-parameter", f"the model {hosted.name!r} predicts numbers; choices are classes")
+    return hosted
 
 
 def version_of(hosted: Hosted) -> str:

@@ -7,6 +7,7 @@ import { outbox, startOutbox } from "./outbox.js";
 import { addView } from "./add.js";
 import { explainView } from "./explain.js";
 import { labelView } from "./label.js";
+import { lifeView } from "./life.js";
 import { modelView } from "./model.js";
 import { overview } from "./overview.js";
 
@@ -15,8 +16,13 @@ const ROUTES = [
   [/^#\/add$/, addView, "add", () => "Add a model"],
   [/^#\/m\/([^/]+)$/, modelView, "overview", (name) => name],
   [/^#\/m\/([^/]+)\/label$/, labelView, "overview", (name) => `Label – ${name}`],
+  [/^#\/m\/([^/]+)\/versions$/, lifeView, "overview", (name) => `Versions – ${name}`],
   [/^#\/m\/([^/]+)\/explain$/, explainView, "overview", (name) => `Explain – ${name}`],
 ];
+const REFUSALS = { // in words that name no id
+  "other-label": "the row has another label already", leased: "somebody else has the row",
+  expired: "the row is no longer stored", "unknown-id": "the row, or its answer, is no longer there",
+};
 const main = document.getElementById("main");
 const dialog = document.getElementById("login");
 let leave = null;
@@ -71,11 +77,11 @@ dialog.addEventListener("cancel", (event) => event.preventDefault());
 addEventListener("login-needed", askForToken);
 outbox.addEventListener("refused", (event) => {
   const { operation, problem } = event.detail;
-  const what = operation.kind === "undo" ? "The undo of the answer" : "The answer";
+  const what = operation.kind === "undo" ? "The undo of an answer" : operation.kind === "skip" ? "The skip of a row" : "An answer";
   const learned = operation.kind === "undo" && problem.kind === "other-label";
   notify(learned
-    ? `The answer to ${operation.id} was already learned. Your next answer to it will be a correction.`
-    : `${what} to ${operation.id} was rejected: ${problem.message}.`, learned ? "info" : "bad", 15);
+    ? "The answer was already learned. Your next answer to the row will be a correction."
+    : `${what} was rejected: ${REFUSALS[problem.kind] ?? problem.message}.`, learned ? "info" : "bad", 15);
 });
 addEventListener("hashchange", show);
 
