@@ -103,11 +103,15 @@ class LearnBody(Struct, forbid_unknown_fields=True):
 
 
 class LabelBody(Struct, forbid_unknown_fields=True):
-    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one."""
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one.
+
+    ``labeller`` is who says so, for the history of the row.
+    """
 
     id: Id
     label: Label
     correct: bool = False
+    labeller: Labeller | None = None
 
 
 class Receipt(Struct):
@@ -286,6 +290,62 @@ class SetAsideOut(Struct):
     weight: float
     time: float
     reason: str
+
+
+class BrowsedRow(Struct):
+    """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
+    whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    """
+
+    seq: int
+    id: str
+    time: float
+    weight: float
+    features: dict[str, Any] | None
+    state: str
+    label: Guess | None
+    predicted: Guess | None
+    probability: float | None
+    outcome: str | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRows(Struct):
+    """Stored rows, the newest first; ``before``: where the next page begins, null after the last one."""
+
+    rows: list[BrowsedRow]
+    before: int | None
+
+
+class FacetCounts(Struct):
+    """How many rows have each value; of those since an event only, if ``since`` is not null."""
+
+    rows: int
+    since: int | None
+    state: dict[str, int]
+    label: dict[str, int]
+    predicted: dict[str, int]
+    outcome: dict[str, int]
+    by: dict[str, int]
+
+
+class Moment(Struct):
+    """An event of a row: its arrival, a label, an answer of a person, an undo, an erasure."""
+
+    seq: int
+    time: float
+    kind: str
+    label: Guess | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRowHistory(BrowsedRow):
+    """A stored row with the whole prediction, and its events in order."""
+
+    prediction: dict[str, Any] | None
+    history: list[Moment]
 
 
 class StoredRow(Struct):

@@ -43,10 +43,11 @@ class Question(NamedTuple):
 
 
 class LabelOf(NamedTuple):
-    """The label of a prediction, by its id."""
+    """The label of a prediction, by its id, and who gave it."""
 
     id: str
     label: Any
+    by: str | None = None
 
 
 class Receipt(NamedTuple):
@@ -279,14 +280,16 @@ def _label(
     if before is not None and not same and not correct:
         raise _other_label(given.id, before[1])
     kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
-    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind), status)
+    note = None if given.by is None else msgspec.json.encode({"by": given.by})
+    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind, note), status)
 
 
 def _add_label(
-    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL
-) -> int:
+    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL,
+    note: bytes | None = None,
+) -> int:  # fmt: skip
     assert stored.features is not None
-    seq = log.add(hosted.number, kind, example=stored.seq, label=label, batch=request.batch)
+    seq = log.add(hosted.number, kind, example=stored.seq, label=label, note=note, batch=request.batch)
     request.examples.append(
         (hosted, _example(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
     )

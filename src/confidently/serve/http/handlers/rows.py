@@ -130,7 +130,7 @@ async def label(call: Call) -> Sendable:
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
     body = await call.message(m.LabelBody)
-    given = examples.LabelOf(body.id, label_of(body.label))
+    given = examples.LabelOf(body.id, label_of(body.label), body.labeller)
     request = examples.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
@@ -142,7 +142,7 @@ async def _label_lines(
 ) -> list[Any]:
     bodies = decoded_lines(lines, m.LabelBody)
     good = _good(bodies)
-    labels = [examples.LabelOf(body.id, label_of(body.label)) for body in good]
+    labels = [examples.LabelOf(body.id, label_of(body.label), body.labeller) for body in good]
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
     )
