@@ -2,9 +2,10 @@
 
 import { may, modelPath, request } from "./api.js";
 import { fill, h, setText } from "./dom.js";
-import { labelText, number, percent, shown } from "./format.js";
+import { counted, labelText, number, percent, shown } from "./format.js";
 
 const SHOWN = 30; // features
+const CLASSES = 10; // the most probable ones
 const RECENT = 8; // rows
 
 /** Show the explanation of a row; return a function that ends it. */
@@ -93,23 +94,36 @@ function preview(features) {
   return Object.values(features).map(shown).sort((a, b) => b.length - a.length).join(" · ").slice(0, 120);
 }
 
-function explanation(found) {
+/** Return the elements of an explanation. */
+export function explanation(given, title = "Predicted: ") {
+  const found = given.predicted !== null && given.rival === given.predicted ? turned(given) : given;
   const deviation = Math.sqrt(found.variance);
-  const probabilities = found.classes.map((one) => h("tr", { class: String(one.name) === labelText(found.predicted) ? "chosen" : null },
+  const classes = [...found.classes].sort((a, b) => b.probability - a.probability), others = classes.slice(CLASSES);
+  const rest = others.reduce((sum, one) => sum + one.probability, 0);
+  const probabilities = classes.slice(0, CLASSES).map((one) => h("tr", { class: String(one.name) === labelText(found.predicted) ? "chosen" : null },
     h("th", { scope: "row" }, labelText(one.name)), h("td", { class: "number" }, percent(one.probability)),
     h("td", { class: "bar-cell" }, bar(0, one.probability, "first"))));
   const against = found.rival === null ? "its absence" : labelText(found.rival);
   return [
-    h("h2", {}, "Predicted: ", h("span", { class: "answer" }, labelText(found.predicted))),
+    h("h2", {}, title, h("span", { class: "answer" }, labelText(found.predicted))),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Probabilities" },
       h("table", { class: "table bars" }, h("caption", { class: "visually-hidden" }, "Probabilities of the classes"),
         h("thead", { class: "visually-hidden" }, h("tr", {}, ["Class", "Probability", "Bar"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, probabilities))),
+    others.length ? h("p", { class: "muted small" }, `${counted(others.length, "other class").replace("classs", "classes")}: ${percent(rest)} together`) : null,
     h("p", {}, "Margin of ", h("b", {}, labelText(found.supported)), " over ", h("b", {}, against), `: ${signed(found.mean)} ± ${number(deviation)}, `,
       `${number(Math.abs(found.mean) / (deviation || 1))} standard deviations from zero.`),
     parts("What each feature adds to the margin", "Feature", found.contributions.map((one) => ({ ...one, name: one.feature })), found),
     found.members.length ? parts("What each learner adds", "Learner", found.members, found) : null,
   ];
+}
+
+/** Return an explanation of the margin of the other one of two classes, which is the negative of it. */
+function turned(found) {
+  const negative = (parts) => parts.map((one) => ({ ...one, mean: -one.mean, ...(one.weight === undefined ? {} : { weight: -one.weight }) }));
+  return {
+    ...found, supported: found.rival, rival: found.supported, mean: -found.mean, contributions: negative(found.contributions), members: negative(found.members),
+  };
 }
 
 function parts(title, head, rows, found) {
@@ -119,7 +133,7 @@ function parts(title, head, rows, found) {
   const columns = [head, ...(valued ? ["Value", "Weight"] : []), "Adds", `${labelText(found.rival ?? "none")} ← → ${labelText(found.supported)}`];
   const line = (one) => h("tr", {},
     h("th", { scope: "row" }, one.name, one.known === false ? h("span", { class: "tag" }, "unknown") : null),
-    valued ? [h("td", { class: "number" }, number(one.value)), h("td", { class: "number" }, number(one.weight))] : null,
+    valued ? [h("td", { class: "number" }, minus(one.value)), h("td", { class: "number" }, minus(one.weight))] : null,
     h("td", { class: "number" }, signed(one.mean)),
     h("td", { class: "bar-cell" }, bar(Math.min(one.mean / most, 0), Math.max(one.mean / most, 0), one.mean < 0 ? "second" : "first", true)));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
@@ -129,6 +143,7 @@ function parts(title, head, rows, found) {
         rest.length ? line({ name: `${rest.length} others`, value: null, weight: null, mean: rest.reduce((sum, one) => sum + one.mean, 0) }) : null)));
 }
 
+const minus = (x) => number(x).replace(/^-/, "−");
 const signed = (x) => (x < 0 ? `−${number(-x)}` : `+${number(x)}`);
 
 /** Return a bar from low to high; of 0 to 1, or of -1 to 1. */

@@ -20,6 +20,7 @@ export function modelView(page, name) {
     h("div", { class: "heading" }, h("h1", {}, name), kind,
       h("div", { class: "actions" },
         may("label") ? h("a", { class: "button", href: `${path}/label` }, "Label rows") : null,
+        may("admin") ? h("a", { class: "button quiet", href: `${path}/rows` }, "Rows") : null,
         h("a", { class: "button quiet", href: `${path}/versions` }, "Versions"),
         h("a", { class: "button quiet", href: `${path}/explain` }, "Explain a row"))),
     body);
