@@ -9,7 +9,7 @@ from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
 from . import messages as m
 from .calls import Call
-from .handlers import browse, directory, labelling, models, rows, stored, versions
+from .handlers import browse, directory, labelling, models, rows, samples, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -117,6 +117,7 @@ ROUTES = (
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),
     Route("GET", "/v1/events", directory.events, "predict"),
+    Route("POST", "/v1/samples", samples.post_sample, "admin", m.SampleBody, m.ModelFacts, statuses=(201,)),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
 )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -153,8 +153,8 @@ class Queue(Struct):
 class ModelFacts(Struct):
     """A model.
 
-    ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
-    aside; ``failed``: why it has stopped, if it has.
+    ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
+    trained meanwhile; ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has.
 
     Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
     was predicted before it was learned.
@@ -177,6 +177,7 @@ class ModelFacts(Struct):
     others: int
     refused: int
     failed: str | None
+    recent: dict[str, float | None]
     to_label: int
     error: float | UnsetType | None = UNSET
     log_loss: float | UnsetType | None = UNSET
@@ -396,6 +397,12 @@ class Saved(Struct):
     """The event up to which the snapshot of every model goes."""
 
     snapshots: dict[str, int]
+
+
+class SampleBody(Struct, forbid_unknown_fields=True):
+    """Which made-up rows a new model of that name is to learn."""
+
+    sample: Literal["messages", "tickets", "clicks"]
 
 
 class BackupBody(Struct, forbid_unknown_fields=True):

@@ -27,7 +27,7 @@ ROWS = f"({Event.PREDICTION}, {Event.LEARN})"  # events that are rows
 OF_ROW = "FROM events x WHERE x.example = e.seq AND x.kind"
 LABEL = f"coalesce((SELECT x.label {OF_ROW} IN {LABELS} ORDER BY x.seq DESC LIMIT 1), e.label)"
 REASON = (
-    f"(SELECT s.note FROM events s WHERE s.kind = {Event.SET_ASIDE} "
+    f"(SELECT s.note FROM events s WHERE s.kind = {Event.SET_ASIDE} AND s.version = :version "
     f"AND s.example IN (SELECT e.seq UNION ALL SELECT x.seq {OF_ROW} IN {LABELS}) LIMIT 1)"
 )
 ERASED = f"EXISTS (SELECT 1 {OF_ROW} = {Event.ERASURE})"
@@ -138,6 +138,8 @@ class Moment(NamedTuple):
 class RowLog:
     """The rows of models, as people look at them; of the thread that has the connection.
 
+    What is set aside is so for a version.
+
     Parameters
     ----------
     db : apsw.Connection
@@ -146,9 +148,9 @@ class RowLog:
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
 
-    def page(self, model: int, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
+    def page(self, model: int, version: int, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
         """Yield the rows found so far, until there are enough or ``most`` events were looked at."""
-        where, values = _conditions(model, filters)
+        where, values = _conditions(model, version, filters)
         where += "" if filters.state else f" AND e.features IS NOT NULL AND NOT {ERASED}"
         statement = f"SELECT {COLUMNS} FROM events e NOT INDEXED WHERE {where} ORDER BY e.seq DESC"
         found, size = list[Found](), 0
@@ -162,12 +164,12 @@ class RowLog:
                     return
             yield Page(found, low if low > 1 else None)
 
-    def facets(self, model: int, filters: Filters, most: int, classes: bool = True) -> Iterator[Facets]:
+    def facets(self, model: int, version: int, filters: Filters, most: int, classes: bool = True) -> Iterator[Facets]:
         """Yield the counts so far, until all events were looked at, or ``most`` of them.
 
         Without ``classes``, labels are numbers, of which each is another one.
         """
-        where, values = _conditions(model, filters)
+        where, values = _conditions(model, version, filters)
         columns = f"{STATE}, {GIVEN}, {PREDICTED}, {BY}" if classes else f"{STATE}, NULL, NULL, {BY}"
         statement = f"SELECT {columns}, count(*) FROM events e NOT INDEXED WHERE {where} GROUP BY 1, 2, 3, 4"
         counts = {name: Counter[str]() for name in ("state", "label", "predicted", "outcome", "by")}
@@ -187,10 +189,10 @@ class RowLog:
                     counts["outcome"]["right" if sorted(given) == sorted(guessed) else "wrong"] += n
             yield Facets(rows, low if low > 1 else None, counts)
 
-    def row(self, model: int, id: str) -> Found | None:
+    def row(self, model: int, version: int, id: str) -> Found | None:
         """Return the row that has an id."""
-        statement = f"SELECT {COLUMNS} FROM events e WHERE e.model = ? AND e.id = ? AND e.kind IN {ROWS}"
-        row = self._db.execute(statement, (model, id)).fetchone()
+        statement = f"SELECT {COLUMNS} FROM events e WHERE e.model = :model AND e.id = :id AND e.kind IN {ROWS}"
+        row = self._db.execute(statement, {"model": model, "version": version, "id": id}).fetchone()
         return None if row is None else _found(row)
 
     def history(self, example: int) -> list[Moment]:
@@ -233,13 +235,13 @@ def _classes(label: str | None) -> list[str] | None:
     return None if found is None else [str(one) for one in (found if isinstance(found, list) else [found])]
 
 
-def _conditions(model: int, filters: Filters) -> tuple[str, dict[str, Any]]:
+def _conditions(model: int, version: int, filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return the condition of the rows looked for in a range, and its values."""
     tests = {
         "label": _has(GIVEN, ":label"), "predicted": _has(PREDICTED, ":predicted"), "outcome": f"{OUTCOME} = :outcome",
         "state": f"{STATE} = :state", "by": f"{BY} = :by", "since": "e.time >= :since", "until": "e.time < :until",
     }  # fmt: skip
-    values: dict[str, Any] = {"model": model}
+    values: dict[str, Any] = {"model": model, "version": version}
     where = f"e.model = :model AND e.seq >= :low AND e.seq < :high AND e.kind IN {ROWS} AND e.id IS NOT NULL"
     for name, test in tests.items():
         if (value := getattr(filters, name)) is not None:

@@ -22,14 +22,14 @@ MOST_VALUES = 200  # of which the counts are told
 
 def page(hosted: Hosted, filters: Filters, before: int, limit: int) -> Request:
     """Return a request for a page of rows, the newest first, answered with what is shown of it."""
-    return _in_steps(hosted, lambda log: map(_page, log.rows.page(hosted.number, filters, before, limit, MAX_LOOK)))
+    return _in_steps(hosted, lambda log: map(_page, log.rows.page(*_of(hosted), filters, before, limit, MAX_LOOK)))
 
 
 def facets(hosted: Hosted, filters: Filters) -> Request:
     """Return a request for the number of rows with each value, answered with what is shown of it."""
 
     def steps(log: EventLog) -> Iterator[dict[str, Any]]:
-        return map(_facets, log.rows.facets(hosted.number, filters, MAX_COUNT, has_classes(hosted)))
+        return map(_facets, log.rows.facets(*_of(hosted), filters, MAX_COUNT, has_classes(hosted)))
 
     return _in_steps(hosted, steps)
 
@@ -39,7 +39,7 @@ def row(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> dict[str, Any]:
         hosted.check_living()
-        found = log.rows.row(hosted.number, id)
+        found = log.rows.row(*_of(hosted), id)
         if found is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
         history = [_moment(one, found) for one in log.rows.history(found.seq)]
@@ -48,9 +48,14 @@ def row(hosted: Hosted, id: str) -> Request:
     return Request(work)
 
 
+def _of(hosted: Hosted) -> tuple[int, int]:
+    """Return the model and the version that answers."""
+    return hosted.number, hosted.live.number
+
+
 def has_classes(hosted: Hosted) -> bool:
     """Return whether labels are classes rather than numbers."""
-    return bool(hosted.model.stream.learner.task.name != "numbers")
+    return not hosted.model.stream.learner.task.regression
 
 
 def _in_steps(hosted: Hosted, steps: Callable[[EventLog], Iterator[Any]]) -> Request:

@@ -28,7 +28,7 @@ MAX_FILE = 8 << 30  # bytes, of a model file
 def facts_of(hosted: Hosted) -> dict[str, Any]:
     shown = hosted.metrics.shown()
     means = {name: shown[name] for name in hosted.metrics.measures.names}
-    return models.facts(hosted) | means | {"to_label": len(hosted.labelling)}
+    return models.facts(hosted) | means | {"recent": shown["recent"], "to_label": len(hosted.labelling)}
 
 
 async def list_models(call: Call) -> Sendable:

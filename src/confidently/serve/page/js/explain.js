@@ -110,7 +110,7 @@ export function explanation(given, title = "Predicted: ") {
       h("table", { class: "table bars" }, h("caption", { class: "visually-hidden" }, "Probabilities of the classes"),
         h("thead", { class: "visually-hidden" }, h("tr", {}, ["Class", "Probability", "Bar"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, probabilities))),
-    others.length ? h("p", { class: "muted small" }, `${counted(others.length, "other class").replace("classs", "classes")}: ${percent(rest)} together`) : null,
+    others.length ? h("p", { class: "muted small" }, `${counted(others.length, "other class", "other classes")}: ${percent(rest)} together`) : null,
     h("p", {}, "Margin of ", h("b", {}, labelText(found.supported)), " over ", h("b", {}, against), `: ${signed(found.mean)} ± ${number(deviation)}, `,
       `${number(Math.abs(found.mean) / (deviation || 1))} standard deviations from zero.`),
     parts("What each feature adds to the margin", "Feature", found.contributions.map((one) => ({ ...one, name: one.feature })), found),

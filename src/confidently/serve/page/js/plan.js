@@ -43,9 +43,9 @@ export function planOf(found, name, model, label, numbers) {
       waiting ? [h("b", {}, counted(waiting, "row")), " without a label wait for labels"] : "", "."),
   ];
   if (labelled && !numbers) {
-    lines.push(h("p", {}, `${counted(classes.length, "class").replace(/classs$/, "classes")} in ${label}: `, named(classes)));
+    lines.push(h("p", {}, `${counted(classes.length, "class", "classes")} in ${label}: `, named(classes)));
     if (added.length) {
-      lines.push(h("p", { class: model.open ? "warn" : "error" }, `${counted(added.length, "new class").replace(/classs$/, "classes")}${model.open ? "" : ", which the model rejects"}: `, named(added)));
+      lines.push(h("p", { class: model.open ? "warn" : "error" }, `${counted(added.length, "new class", "new classes")}${model.open ? "" : ", which the model rejects"}: `, named(added)));
     }
     if (labelled >= CHECKED && classes.length > MANY * labelled) {
       lines.push(h("p", { class: "warn" }, `${count(classes.length)} different labels in ${counted(labelled, "row")}: is ${label} really the label?`));
