@@ -63,8 +63,8 @@ class RowView {
     if (this.listeners.signal.aborted) return;
     const why = h("section", { "aria-label": "Explanation", "aria-live": "polite" });
     fill(this.body, h("div", { class: "row-layout" },
-      h("div", {}, content(row, textColumns(this.name)), why),
-      h("div", { class: "row-side" }, this.labelCard(row, model), history(row), this.eraser(row))));
+      content(row, textColumns(this.name)),
+      h("div", { class: "row-side" }, this.labelCard(row, model), history(row), this.eraser(row)), why));
     if (row.features !== null) this.explain(row, why);
   }
 

@@ -55,7 +55,8 @@ class Rows {
     this.fresh = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.go({}) }, "Show new rows");
     this.error = h("p", { class: "error", role: "alert" });
     this.table = h("div");
-    this.facets = h("aside", { class: "facets-of-rows", "aria-label": "Counts" });
+    this.facets = h("div");
+    const counts = h("details", { open: matchMedia("(min-width: 56rem)").matches }, h("summary", { class: "filters" }, "Filters"), this.facets);
     const form = h("form", { class: "search", role: "search" }, h("label", { for: "search", class: "visually-hidden" }, "Search rows"), this.search, h("kbd", { "aria-hidden": "true" }, "/"));
     fill(this.page,
       h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Models"), " / ", h("a", { href: path }, this.name), " / rows"),
@@ -64,7 +65,7 @@ class Rows {
       this.page.append(h("p", { class: "notice bad" }, "Looking through rows needs a token with the scope admin, as exporting them does."));
       return;
     }
-    this.page.append(h("div", { class: "rows-layout" }, this.facets,
+    this.page.append(h("div", { class: "rows-layout" }, h("aside", { class: "facets-of-rows", "aria-label": "Counts" }, counts),
       h("div", {}, form, this.chips, this.error, h("div", { class: "told" }, this.told, this.fresh), this.table)));
     const signal = this.listeners.signal;
     form.addEventListener("submit", (event) => { event.preventDefault(); this.typed(); });
@@ -250,7 +251,7 @@ function labelCell(row) {
 function guessCell(row) {
   if (row.predicted === null) return null;
   const text = typeof row.predicted === "number" ? number(row.predicted) : labelText(row.predicted);
-  return [h("span", { dir: "auto" }, text), row.probability === null ? null : h("span", { class: "muted" }, ` ${percent(row.probability, 0)}`),
+  return [h("span", { dir: "auto" }, text), row.probability === null ? null : [" ", h("span", { class: "muted share" }, percent(row.probability, 0))],
     row.outcome === "wrong" ? [" ", h("span", { class: "tag bad-tag" }, "wrong")] : null];
 }
 
