@@ -49,7 +49,7 @@ def tickets(n_rows: int = 2000, seed: int = 0) -> Iterator[dict[str, str | int]]
     Examples
     --------
     >>> next(tickets())["team"]
-    'calendar'
+    'invoice'
     """
     return (_row(generator) for _, generator in numbered(n_rows, seed))
 

@@ -33,6 +33,28 @@ def test_the_first_visit_offers_samples_and_one_click_makes_a_model(empty, visit
     assert page.get_by_role("button", name="Try the sample Tickets").count() == 0
 
 
+def test_a_model_of_numbers_has_views_without_classes(empty, visit):
+    page = visit(empty.url).open()
+    page.get_by_role("button", name="Try the sample Rents").click()
+    page.get_by_role("heading", name="rents").wait_for()
+    page.get_by_role("heading", name="Recent mean absolute error").wait_for()
+    assert page.get_by_text("Classes").count() == 0
+    page.get_by_role("link", name="Rows", exact=True).click()
+    page.get_by_text("1,700 rows").wait_for()
+    facets = page.locator(".facets-of-rows").inner_text()
+    assert "unlabelled" in facets and "Predict" not in facets  # each label is another number
+    page.locator(".row-link").first.click()
+    page.get_by_role("table", name="What each feature adds").wait_for()
+    page.get_by_label("Label it").fill("812.5")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("region", name="History").get_by_text("Labelled 812.5").wait_for()
+    page.goto(f"{empty.url}/#/m/rents/explain")
+    page.get_by_role("table", name="What each feature adds").wait_for()
+    assert page.get_by_label("Class").count() == 0 or not page.get_by_label("Class").is_visible()
+    page.goto(f"{empty.url}/#/")
+    page.get_by_text("recent mean absolute error").wait_for()
+
+
 def test_each_model_has_a_line_and_those_in_need_come_first(server, visit):
     for name in ("b-second", "a-first", "z-last"):
         teach(server, name, n=8)

@@ -402,7 +402,7 @@ class Saved(Struct):
 class SampleBody(Struct, forbid_unknown_fields=True):
     """Which made-up rows a new model of that name is to learn."""
 
-    sample: Literal["messages", "tickets", "clicks"]
+    sample: Literal["messages", "tickets", "rents"]
 
 
 class BackupBody(Struct, forbid_unknown_fields=True):

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...samples import clicks, messages
+from ...samples import messages
+from ...samples.rents import rents
 from ...samples.tickets import tickets
 from ..engine.engine import Engine
 from ..engine.requests import Request
@@ -35,7 +36,7 @@ SAMPLES = {
         messages, "label", ("kind",), ModelSettings(classes=["ham", "spam"], reading=Reading(text=["text"]))
     ),
     "tickets": Sample(tickets, "team", (), ModelSettings(reading=Reading(text=["text"]))),
-    "clicks": Sample(clicks, "click", (), ModelSettings(classes=[0, 1])),
+    "rents": Sample(rents, "rent", (), ModelSettings(task="numbers")),
 }
 
 

@@ -16,9 +16,10 @@ export function explainView(page, name) {
   const error = h("p", { class: "error", role: "alert" });
   const result = h("section", { "aria-live": "polite", "aria-label": "Explanation" });
   const recent = h("div", { class: "recent" });
+  const aboutField = h("span", { class: "inline" }, h("label", { for: "about" }, "Class"), about);
   const explainForm = h("form", {},
     h("div", { class: "field" }, h("label", { for: "features" }, "Row, a JSON object"), text),
-    h("div", { class: "inline" }, h("label", { for: "about" }, "Class"), about, h("button", { class: "primary" }, "Explain")));
+    h("div", { class: "inline" }, aboutField, h("button", { class: "primary" }, "Explain")));
   const findForm = h("form", { class: "inline" }, h("label", { for: "row-id" }, "Id of a stored row"), id, h("button", { class: "quiet" }, "Look up"));
   fill(page,
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Models"), " / ", h("a", { href: `#/m/${encodeURIComponent(name)}` }, name), " / explain"),
@@ -39,7 +40,8 @@ export function explainView(page, name) {
       const found = await request("POST", modelPath(name, "/explain"), body);
       fill(result, explanation(found));
       const chosen = about.value;
-      fill(about, h("option", { value: "" }, "the usual one"), found.classes.map((one) => h("option", { value: String(one.name) }, labelText(one.name))));
+      aboutField.hidden = found.classes === undefined;
+      fill(about, h("option", { value: "" }, "the usual one"), (found.classes ?? []).map((one) => h("option", { value: String(one.name) }, labelText(one.name))));
       about.value = chosen;
     } catch (problem) {
       setText(error, problem.message);
@@ -96,6 +98,7 @@ function preview(features) {
 
 /** Return the elements of an explanation. */
 export function explanation(given, title = "Predicted: ") {
+  if (given.classes === undefined) return ofNumber(given, title);
   const found = given.predicted !== null && given.rival === given.predicted ? turned(given) : given;
   const deviation = Math.sqrt(found.variance);
   const classes = [...found.classes].sort((a, b) => b.probability - a.probability), others = classes.slice(CLASSES);
@@ -113,10 +116,23 @@ export function explanation(given, title = "Predicted: ") {
     others.length ? h("p", { class: "muted small" }, `${counted(others.length, "other class", "other classes")}: ${percent(rest)} together`) : null,
     h("p", {}, "Margin of ", h("b", {}, labelText(found.supported)), " over ", h("b", {}, against), `: ${signed(found.mean)} ± ${number(deviation)}, `,
       `${number(Math.abs(found.mean) / (deviation || 1))} standard deviations from zero.`),
-    parts("What each feature adds to the margin", "Feature", found.contributions.map((one) => ({ ...one, name: one.feature })), found),
-    found.members.length ? parts("What each learner adds", "Learner", found.members, found) : null,
+    parts("What each feature adds to the margin", "Feature", features(found), sidesOf(found)),
+    found.members.length ? parts("What each learner adds", "Learner", found.members, sidesOf(found)) : null,
   ];
 }
+
+/** Return the elements of an explanation of a number. */
+function ofNumber(found, title) {
+  return [
+    h("h2", {}, title, h("span", { class: "answer" }, number(found.predicted)), ` ± ${number(found.std)}`),
+    h("p", {}, `${number(found.offset)} for every row, and what the features of this one add.`),
+    parts("What each feature adds", "Feature", features(found), "lower ← → higher"),
+    found.members.length ? parts("What each learner adds", "Learner", found.members, "lower ← → higher") : null,
+  ];
+}
+
+const features = (found) => found.contributions.map((one) => ({ ...one, name: one.feature }));
+const sidesOf = (found) => `${labelText(found.rival ?? "none")} ← → ${labelText(found.supported)}`;
 
 /** Return an explanation of the margin of the other one of two classes, which is the negative of it. */
 function turned(found) {
@@ -126,11 +142,13 @@ function turned(found) {
   };
 }
 
-function parts(title, head, rows, found) {
+/** Return a table of what each part adds, the largest first. */
+function parts(title, head, given, sides) {
+  const rows = [...given].sort((a, b) => Math.abs(b.mean) - Math.abs(a.mean));
   const most = Math.max(...rows.map((one) => Math.abs(one.mean)), 1e-12);
   const rest = rows.slice(SHOWN);
   const valued = rows.some((one) => one.value !== undefined);
-  const columns = [head, ...(valued ? ["Value", "Weight"] : []), "Adds", `${labelText(found.rival ?? "none")} ← → ${labelText(found.supported)}`];
+  const columns = [head, ...(valued ? ["Value", "Weight"] : []), "Adds", sides];
   const line = (one) => h("tr", {},
     h("th", { scope: "row" }, one.name, one.known === false ? h("span", { class: "tag" }, "unknown") : null),
     valued ? [h("td", { class: "number" }, minus(one.value)), h("td", { class: "number" }, minus(one.weight))] : null,

@@ -6,7 +6,7 @@ import { h, setText } from "./dom.js";
 const SAMPLES = [
   ["messages", "Messages", "Short mails with the labels ham and spam: a filter that learns."],
   ["tickets", "Tickets", "Requests to a help desk, for one of twenty teams: many classes."],
-  ["clicks", "Clicks", "A table of advertisements, categories and prices, with whether each was clicked."],
+  ["rents", "Rents", "A table of flats with their rents: numbers to predict, with intervals."],
 ];
 
 /** Return the samples to begin with. */
