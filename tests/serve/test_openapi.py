@@ -27,7 +27,7 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 # Routes that no view asks by a request about a model or a link: those for programs, and list_models, events, predict,
 # learn and post_sample, which the page reaches by a stream of events, by uploads and by a request about no model.
 ELSEWHERE = {
-    "list_models", "events", "predict", "learn", "post_sample", "rebuild", "snapshot", "backup",
+    "list_models", "events", "predict", "learn", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
 }  # fmt: skip
 
 

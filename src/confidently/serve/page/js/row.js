@@ -4,12 +4,13 @@ import { may, modelPath, request } from "./api.js";
 import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
+import { NOBODY, personName } from "./labeller.js";
 import { neighbours, rowPath, rowsPath, textColumns } from "./rows.js";
 
 const KINDS = {
   prediction: "The row came without a label", learn: "The row came with the label", label: "Labelled", correction: "Corrected to",
   answer: "Answered", undo: "The answer was undone", skip: "Skipped", "set-aside": "Set aside: the model could not learn it",
-  erasure: "Erased", parked: "The label came before the row",
+  erasure: "Erased", opinion: "Answered again, for comparison", parked: "The label came before the row",
 };
 
 /** Show a row; return a function that ends it. */
@@ -118,9 +119,9 @@ class RowView {
   }
 
   async save(label, error) {
-    const by = personName();
+    const by = personName() ?? NOBODY;
     try {
-      await request("POST", modelPath(this.name, "/labels?wait=learned"), { id: this.id, label, correct: true, ...(by ? { labeller: by } : {}) });
+      await request("POST", modelPath(this.name, "/labels?wait=learned"), { id: this.id, label, correct: true, ...(by === NOBODY ? {} : { labeller: by }) });
       notify(`The label is now ${labelText(label)}; the model has learned it.`, "good");
       await this.load();
       this.page.querySelector("h1").closest("main")?.focus({ preventScroll: true });
@@ -168,9 +169,4 @@ function history(row) {
 function predicted(row) {
   const text = typeof row.predicted === "number" ? number(row.predicted) : labelText(row.predicted);
   return row.probability === null ? text : `${text}, ${percent(row.probability, 0)}`;
-}
-
-/** Return the name that this browser keeps for answers, if there is one. */
-function personName() {
-  try { return localStorage.getItem("confidently.name"); } catch { return null; }
 }
