@@ -6,7 +6,7 @@ import re
 import zlib
 from typing import Any, NamedTuple
 
-from .predicted import Answer
+from .predicted import AnyAnswer
 
 RANDOM_SHARE = 0.15
 WORD = re.compile(r"\w+")
@@ -41,7 +41,7 @@ class Candidate(NamedTuple):
     likeness: int
 
 
-def candidate(id: str, seq: int, features: bytes, answer: Answer) -> Candidate:
+def candidate(id: str, seq: int, features: bytes, answer: AnyAnswer) -> Candidate:
     """Return a row that was just predicted as one that may be asked about."""
     return Candidate(id, seq, features, answer.label, answer.certainty, is_random(seq), likeness(features))
 

@@ -17,10 +17,11 @@ import msgspec
 
 from ..log.event_log import EventLog
 from .candidates import RANDOM_SHARE, Candidate, candidate, likeness
+from .measures import ratio
 from .metrics import wilson
 from .opinions import Opinions, is_second
-from .predicted import Answer
-from .rows import same_label
+from .predicted import Answer, AnyAnswer
+from .rows import distance, same_label
 
 LEASE_SECONDS = 180.0
 REFRESH_SECONDS = 5.0  # at least between two times that the model is asked again about all waiting rows
@@ -50,23 +51,31 @@ class Pending(NamedTuple):
 class Labelling:
     """The rows of one model that wait for people, in the log thread.
 
+    Parameters
+    ----------
+    twice : bool
+        Whether some rows are asked about twice.
+
     Attributes
     ----------
     answers, random_answers, random_hits : int
         Answers, those about the random share, and those of them with the label that the model had guessed.
+    random_error : float
+        Of numbers, the sum of absolute differences between the answers about the random share and the guesses.
     skips : Counter
         Rows that people did not want to label, by their reasons.
     opinions : Opinions
         Of rows with an answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, twice: bool = True) -> None:
         self.answers = self.random_answers = self.random_hits = 0
+        self.random_error = 0.0
         self._handed_out = 0  # rows; leased ahead, so that counting answers would miss the positions of random ones
         self._pool: OrderedDict[str, Candidate] = OrderedDict()
         self._asked: set[int] = set()  # likenesses
         self.skips: Counter[str] = Counter()
-        self.opinions = Opinions()
+        self.opinions = Opinions(twice)
         self._leases: dict[str, tuple[Labeller, float]] = {}
         self._skipped: set[tuple[str, str]] = set()
         self._pending: OrderedDict[int, Pending] = OrderedDict()
@@ -109,7 +118,7 @@ class Labelling:
         self._refreshing, self._refreshed_at, self._refreshed_for = bool(self._pool), now, state
         return sorted(self._pool.values(), key=lambda row: row.certainty)
 
-    def refreshed(self, rows: Sequence[Candidate], answers: Sequence[Answer]) -> None:
+    def refreshed(self, rows: Sequence[Candidate], answers: Sequence[AnyAnswer]) -> None:
         """Take over what the model says of rows now, of those that still wait."""
         for row, answer in zip(rows, answers, strict=True):
             if row.id in self._pool:
@@ -260,6 +269,7 @@ class Labelling:
         if random and guess is not None:
             self.random_answers += n
             self.random_hits += n * same_label(label, msgspec.json.encode(guess))
+            self.random_error += n * distance(label, guess)
 
     def due(self) -> list[Pending]:
         """Return the answers that can no longer be undone."""
@@ -283,8 +293,9 @@ class Labelling:
             "answers": self.answers,
             "random": {
                 "answers": self.random_answers,
-                "accuracy": self.random_hits / self.random_answers if self.random_answers else None,
+                "accuracy": ratio(self.random_hits, self.random_answers),
                 "interval": [low, high],
+                "mae": ratio(self.random_error, self.random_answers),
             },
             "people": people,
             "agreement": self.opinions.shown(),

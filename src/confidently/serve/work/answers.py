@@ -15,7 +15,7 @@ from ..log.events import Event, Stored
 from ..model.candidates import Candidate
 from ..model.hosted import Hosted
 from ..model.labelling import UNDO_SECONDS, Labeller
-from ..model.predicted import Answer
+from ..model.predicted import AnyAnswer
 from ..model.rows import same_label
 from ..problems import Problem
 from .refresh import refresh
@@ -38,7 +38,7 @@ def next_rows(engine: Engine, hosted: Hosted, n: int, labeller: Labeller, hold: 
 def answers_now(hosted: Hosted, rows: Sequence[Candidate]) -> Request:
     """Return a question about rows to label, answered with an ``Answer`` for each; none if the model has stopped."""
 
-    def work(log: EventLog, request: Request) -> list[Answer]:
+    def work(log: EventLog, request: Request) -> list[AnyAnswer]:
         if hosted.failed is not None or not rows:
             return []
         return hosted.model.answers([row.features for row in rows])

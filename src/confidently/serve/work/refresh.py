@@ -11,7 +11,7 @@ from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..model.candidates import Candidate
 from ..model.hosted import Hosted
-from ..model.predicted import Answer
+from ..model.predicted import AnyAnswer
 from ..problems import Problem
 
 STEP_SECONDS = 1e-3  # of the learner thread, so that questions of others hardly wait
@@ -44,7 +44,7 @@ class Refresh:
     def _answer(self, log: EventLog, request: Request) -> None:
         """Answer in the learner thread."""
         rows, began = self.rows[self._done : self._done + self._n], time.perf_counter()
-        answers: list[Answer] | None = None
+        answers: list[AnyAnswer] | None = None
         with suppress(Exception):  # the model was deleted or has stopped, as who asks it finds out
             self.hosted.check_working()
             answers = self.hosted.model.answers([row.features for row in rows])
@@ -75,4 +75,4 @@ def refresh(engine: Engine, hosted: Hosted) -> None:
 
 def _state(hosted: Hosted) -> Any:
     """Return what differs whenever the model does."""
-    return hosted.metrics.rows, hosted.metrics.log_loss
+    return hosted.metrics.rows, hosted.metrics.sums

@@ -8,14 +8,14 @@ from typing import Any
 
 from ...model.candidates import Candidate
 from ...model.labelling import LEASE_SECONDS, Labeller
-from ...model.predicted import Answer
+from ...model.predicted import Answer, AnyAnswer
+from ...model.rows import label_of
 from ...problems import Problem
 from ...work import answers, listing
 from .. import messages as m
 from ..calls import Call, decoded
 from ..replies import Sendable, answered, encoder
 from .models import labelling_of
-from .rows import class_of
 
 TOP = 5  # classes, the most probable ones
 
@@ -39,15 +39,16 @@ def _labeller(name: str, seat: str) -> Labeller:
     return Labeller(checked, decoded(encoder.encode(seat), m.Seat))
 
 
-def _shown(rows: Sequence[tuple[Candidate, bool]], now: Sequence[Answer]) -> list[dict[str, Any]]:
+def _shown(rows: Sequence[tuple[Candidate, bool]], now: Sequence[AnyAnswer]) -> list[dict[str, Any]]:
     """Return rows with what the model says of them now; a model that has stopped said it when they came."""
     found = []
     for k, (row, second) in enumerate(rows):
         guess, top = row.guess, []
-        if now:
-            guess = now[k].label
-        if now and isinstance(now[k], Answer):
-            best = nlargest(TOP, now[k].probability.items(), key=lambda one: one[1])
+        answer = now[k] if now else None
+        if answer is not None:
+            guess = answer.label
+        if isinstance(answer, Answer):
+            best = nlargest(TOP, answer.probability.items(), key=lambda one: one[1])
             top = [m.Chance(label, probability) for label, probability in best]
         found.append({
             "id": row.id, "features": listing.shown(row.features), "guess": guess, "top": top,
@@ -67,7 +68,7 @@ async def post_answer(call: Call) -> Sendable:
     if body.label is None:
         raise Problem("invalid-body", 'expected "label", or "skip": true', "/label")
     store = answers.second_answer if body.second else answers.answer
-    return answered(m.Done(body.id, await call.log(store(hosted, body.id, class_of(body.label), labeller))))
+    return answered(m.Done(body.id, await call.log(store(hosted, body.id, label_of(body.label), labeller))))
 
 
 async def delete_answer(call: Call) -> Sendable:
