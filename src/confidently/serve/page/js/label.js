@@ -135,7 +135,7 @@ class Labelling {
     const model = state.models?.find((one) => one.name === this.name);
     if (!model) return;
     this.reading = model.settings.reading ?? {};
-    const numbers = model.task === "numbers" || model.settings.task === "numbers";
+    const numbers = model.task === "numbers";
     const changed = this.multilabel !== model.multilabel || this.open !== model.open || this.numbers !== numbers;
     Object.assign(this, { multilabel: model.multilabel, open: model.open, numbers });
     if (changed && this.queue) this.show();
