@@ -11,13 +11,14 @@ const RECENT = 8; // rows
 export function explainView(page, name) {
   const text = h("textarea", { id: "features", rows: 7, spellcheck: "false" });
   const about = h("select", { id: "about" }, h("option", { value: "" }, "the usual one"));
+  const aboutLabel = h("label", { for: "about" }, "Class");
   const id = h("input", { id: "row-id", autocomplete: "off" });
   const error = h("p", { class: "error", role: "alert" });
   const result = h("section", { "aria-live": "polite", "aria-label": "Explanation" });
   const recent = h("div", { class: "recent" });
   const explainForm = h("form", {},
     h("div", { class: "field" }, h("label", { for: "features" }, "Row, a JSON object"), text),
-    h("div", { class: "inline" }, h("label", { for: "about" }, "Class"), about, h("button", { class: "primary" }, "Explain")));
+    h("div", { class: "inline" }, aboutLabel, about, h("button", { class: "primary" }, "Explain")));
   const findForm = h("form", { class: "inline" }, h("label", { for: "row-id" }, "Id of a stored row"), id, h("button", { class: "quiet" }, "Look up"));
   fill(page,
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Models"), " / ", h("a", { href: `#/m/${encodeURIComponent(name)}` }, name), " / explain"),
@@ -38,8 +39,9 @@ export function explainView(page, name) {
       const found = await request("POST", modelPath(name, "/explain"), body);
       fill(result, explanation(found));
       const chosen = about.value;
-      fill(about, h("option", { value: "" }, "the usual one"), found.classes.map((one) => h("option", { value: String(one.name) }, labelText(one.name))));
+      fill(about, h("option", { value: "" }, "the usual one"), (found.classes ?? []).map((one) => h("option", { value: String(one.name) }, labelText(one.name))));
       about.value = chosen;
+      about.hidden = aboutLabel.hidden = !found.classes; // a number is about itself
     } catch (problem) {
       setText(error, problem.message);
     }
@@ -94,6 +96,7 @@ function preview(features) {
 }
 
 function explanation(found) {
+  if (!found.classes) return numberExplanation(found);
   const deviation = Math.sqrt(found.variance);
   const probabilities = found.classes.map((one) => h("tr", { class: String(one.name) === labelText(found.predicted) ? "chosen" : null },
     h("th", { scope: "row" }, labelText(one.name)), h("td", { class: "number" }, percent(one.probability)),
@@ -109,6 +112,17 @@ function explanation(found) {
       `${number(Math.abs(found.mean) / (deviation || 1))} standard deviations from zero.`),
     parts("What each feature adds to the margin", "Feature", found.contributions.map((one) => ({ ...one, name: one.feature })), found),
     found.members.length ? parts("What each learner adds", "Learner", found.members, found) : null,
+  ];
+}
+
+/** Return the elements of the explanation of a number. */
+function numberExplanation(found, title = "Predicted: ") {
+  const sides = { rival: "lower", supported: "higher" };
+  return [
+    h("h2", {}, title, h("span", { class: "answer" }, number(found.predicted)), ` ± ${number(found.std)}`),
+    found.offset ? h("p", {}, `Without any feature it is ${number(found.offset)}.`) : null,
+    parts("What each feature adds to the number", "Feature", found.contributions.map((one) => ({ ...one, name: one.feature })), sides),
+    found.members.length ? parts("What each learner adds", "Learner", found.members, sides) : null,
   ];
 }
 
