@@ -6,6 +6,7 @@ import random
 import pytest
 
 from tests.serve.page.acts import offer
+from tests.serve.running import wait_until
 
 
 def teach_numbers(server, name, n=200, **settings):
@@ -50,3 +51,25 @@ def test_the_root_mean_square_of_parts_is_that_of_all(visit):
         return [total.at(-1), recent.at(-1)];
     }""")
     assert total == [4, pytest.approx(3**0.5)] and recent == [4, 1]
+
+
+def test_versions_of_numbers_are_compared_by_their_errors(server, visit):
+    teach_numbers(server, "life")
+    with server.client() as client:
+        client.put("/v1/models/life", json={"task": "numbers", "auto": True}).raise_for_status()
+    page = visit().open("/#/m/life/versions")
+    page.get_by_role("columnheader", name="Root mean squared error").wait_for()
+    page.get_by_role("rowheader", name="other settings").wait_for()
+
+    def shown():
+        with server.client() as client:
+            found = client.get("/v1/models/life/versions").json()["versions"]
+        cells = page.locator("tbody tr").first.get_by_role("cell").all_inner_texts()
+        newest = found[0]
+        return newest["rows"] == 200 and [float(cells[3]), float(cells[5])] == pytest.approx(
+            [newest["mae"], newest["rmse"]], rel=0.01
+        )
+
+    wait_until(shown)
+    assert page.locator(".chart .line").count() == 2
+    assert page.get_by_text("Rename or merge").count() == 0, "numbers have no classes"
