@@ -58,7 +58,7 @@ def test_versions_of_numbers_are_compared_by_their_errors(server, visit):
     with server.client() as client:
         client.put("/v1/models/life", json={"task": "numbers", "auto": True}).raise_for_status()
     page = visit().open("/#/m/life/versions")
-    page.get_by_role("columnheader", name="Root mean squared error").wait_for()
+    page.get_by_role("columnheader", name="RMSE").wait_for()
     page.get_by_role("rowheader", name="other settings").wait_for()
 
     def shown():

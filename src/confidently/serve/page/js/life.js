@@ -88,7 +88,7 @@ function versionTable(model, versions, refresh) {
     h("div", { class: "heading" }, h("h2", { id: "versions-title" }, "Versions"), may("admin") && versions.length > 1 ? h("div", { class: "actions" }, back) : null),
     h("div", { class: "scrolled", tabindex: 0, role: "group", "aria-labelledby": "versions-title" }, h("table", { class: "versions" },
       h("thead", {}, h("tr", {}, ["Version", "State", "Settings"].map((text) => h("th", { scope: "col" }, text)),
-        ["Rows", first.title, `Recent ${first.name}`, second.title].map((text) => h("th", { scope: "col", class: "figure-cell" }, text)), h("td"))),
+        ["Rows", ...(isNumeric(model) ? ["MAE", "Recent MAE", "RMSE"] : ["Error", "Recent error", "Log-loss"])].map((text) => h("th", { scope: "col", class: "figure-cell" }, text)), h("td"))),
       h("tbody", {}, versions.map((one) => versionRow(model, one, live, refresh))))),
   ];
 }
