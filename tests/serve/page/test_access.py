@@ -32,7 +32,7 @@ def test_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width):
 
     page = visit(viewport={"width": width, "height": 800}, color_scheme=theme).open()
     for path, ready in [
-        ("/#/", ".spark path"), ("/#/m/filled", ".chart .line"), ("/#/m/filled/label", ".row-card .row-id"),
+        ("/#/", ".spark path"), ("/#/m/filled", ".chart .line"), ("/#/m/filled/label", ".row-card[data-row]"),
         ("/#/m/filled/explain", ".bar"), ("/#/m/filled/versions", ".edits"), ("/#/add", ".drop"),
         ("/docs", ".operation"),
     ]:  # fmt: skip
@@ -62,7 +62,7 @@ def test_the_keyboard_reaches_the_content(filled, visit):
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.activeElement.id === 'main'")
     here = shown_id(page)
-    button = page.get_by_role("button", name="Skip")
+    button = page.get_by_role("button", name="Skip", exact=True)
     button.focus()
     page.keyboard.press(" ")  # presses the button, and only that
     assert shown_id(page) != here

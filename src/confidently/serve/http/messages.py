@@ -11,6 +11,7 @@ from ..model.settings import ModelSettings
 
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
+Seat = Annotated[str, Meta(max_length=64, description="one of several places where a person labels")]
 Text = Annotated[str, Meta(min_length=1, max_length=256)]
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = Annotated[
@@ -108,6 +109,7 @@ class LabelBody(Struct, forbid_unknown_fields=True):
     id: Id
     label: Label
     correct: bool = False
+    labeller: Labeller | None = None
 
 
 class Receipt(Struct):
@@ -119,22 +121,42 @@ class Receipt(Struct):
 
 
 class AnswerBody(Struct, forbid_unknown_fields=True):
-    """A labeller's answer about a row, or that the row is skipped."""
+    """A labeller's answer about a row, or that the row is skipped, with a reason or without.
+
+    With ``second`` it is a second answer to a row that has one; it is compared with the first and never learned.
+    ``seat`` is one of several places where a person labels at the same time, each with rows of its own.
+    """
 
     id: Id
     label: Label | None = None
     labeller: Labeller = "somebody"
+    seat: Seat = ""
+    second: bool = False
     skip: bool = False
+    reason: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class Chance(Struct):
+    """A class, and its probability according to the model."""
+
+    label: str
+    probability: float
 
 
 class ToLabel(Struct):
-    """A row to label. ``guess`` is what the model thinks, ``random`` whether the row was drawn at random."""
+    """A row to label.
+
+    ``guess`` is what the model thinks now, ``top`` the most probable classes, ``random`` whether the row was drawn at
+    random, ``second`` whether it has an answer already and is asked about a second time.
+    """
 
     id: str
     features: dict[str, Any]
     guess: Guess | None
+    top: list[Chance]
     certainty: float
     random: bool
+    second: bool
 
 
 class Queue(Struct):
@@ -265,7 +287,7 @@ class Edits(Struct):
 
 
 class ExampleOut(Struct):
-    """A learned row; ``time`` in seconds since 1970."""
+    """A learned row; ``time`` in seconds since 1970, ``by`` who labelled it, if that is known."""
 
     seq: int
     id: str | None
@@ -273,6 +295,7 @@ class ExampleOut(Struct):
     label: Guess
     weight: float
     time: float
+    by: str | UnsetType = UNSET
 
 
 class SetAsideOut(Struct):
@@ -289,13 +312,17 @@ class SetAsideOut(Struct):
 
 
 class StoredRow(Struct):
-    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted."""
+    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted.
+
+    ``history`` has everything that happened to it: what and when, the label, who gave it, and why it was skipped.
+    """
 
     id: str
     seq: int
     features: dict[str, Any]
     label: Guess | None
     prediction: dict[str, Any] | None
+    history: list[dict[str, Any]]
 
 
 class ExplainBody(Struct, forbid_unknown_fields=True):

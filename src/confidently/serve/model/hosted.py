@@ -14,7 +14,8 @@ from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
 from ..problems import Problem
-from .labelling import POOL, Labelling, candidate
+from .candidates import candidate
+from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
 from .rows import RowCheck
@@ -121,15 +122,15 @@ class Hosted:
 
     def restore_labelling(self, log: EventLog) -> None:
         """Find the rows without labels, and the answers, of earlier runs."""
-        for label, note in log.answer_notes(self.number):
-            self.labelling.counted(label, note)
+        self.labelling.restore_answers(log, self.number)
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.skips(self.number):
-            self.labelling.skip(id, msgspec.json.decode(note)["by"])
-        for seq, example, id, label in log.waiting_answers(self.number):
-            self.labelling.restore(seq, example, id, label)
+            told = msgspec.json.decode(note)
+            self.labelling.skip(id, Labeller(told["by"]), told.get("reason"))
+        for answer in log.waiting_answers(self.number):
+            self.labelling.restore(*answer)
 
 
 def restored(log: EventLog, stored: StoredModel, folder: Path, broken: Exception | None = None) -> Hosted:

@@ -19,6 +19,10 @@ const ROUTES = [
   [/^#\/m\/([^/]+)\/versions$/, lifeView, "overview", (name) => `Versions – ${name}`],
   [/^#\/m\/([^/]+)\/explain$/, explainView, "overview", (name) => `Explain – ${name}`],
 ];
+const REFUSALS = { // in words that name no id
+  "other-label": "the row has another label already", leased: "somebody else has the row",
+  expired: "the row is no longer stored", "unknown-id": "the row, or its answer, is no longer there",
+};
 const main = document.getElementById("main");
 const dialog = document.getElementById("login");
 let leave = null;
@@ -73,11 +77,11 @@ dialog.addEventListener("cancel", (event) => event.preventDefault());
 addEventListener("login-needed", askForToken);
 outbox.addEventListener("refused", (event) => {
   const { operation, problem } = event.detail;
-  const what = operation.kind === "undo" ? "The undo of the answer" : "The answer";
+  const what = operation.kind === "undo" ? "The undo of an answer" : operation.kind === "skip" ? "The skip of a row" : "An answer";
   const learned = operation.kind === "undo" && problem.kind === "other-label";
   notify(learned
-    ? `The answer to ${operation.id} was already learned. Your next answer to it will be a correction.`
-    : `${what} to ${operation.id} was rejected: ${problem.message}.`, learned ? "info" : "bad", 15);
+    ? "The answer was already learned. Your next answer to the row will be a correction."
+    : `${what} was rejected: ${REFUSALS[problem.kind] ?? problem.message}.`, learned ? "info" : "bad", 15);
 });
 addEventListener("hashchange", show);
 
