@@ -161,11 +161,13 @@ export function sparkline(color = "first") {
 }
 
 /** Return progressive and windowed values of a curve, against rows or time.
- *  @param quantity "error" or "log_loss" */
+ *  @param quantity "error", "log_loss", "mae" or "rmse", whose square is averaged */
 export function course(curve, quantity, byTime) {
   let rows = 0, sum = 0, n = 0, wrong = 0, first = 0;
   const total = [], recent = [];
-  const value = (point) => point.rows * (point[quantity] ?? 0);
+  const power = quantity === "rmse" ? 2 : 1;
+  const value = (point) => point.rows * (point[quantity] ?? 0) ** power;
+  const mean = (total, rows) => (total / rows) ** (1 / power);
   const window = curve.reduce((all, point) => all + point.rows, 0) / WINDOWS;
   for (const point of curve) {
     rows += point.rows;
@@ -177,8 +179,8 @@ export function course(curve, quantity, byTime) {
       wrong -= value(curve[first++]);
     }
     const x = byTime ? point.time : rows;
-    total.push([x, sum / rows]);
-    recent.push([x, Math.max(wrong, 0) / n]);
+    total.push([x, mean(sum, rows)]);
+    recent.push([x, mean(Math.max(wrong, 0), n)]);
   }
   return { total, recent, window: Math.max(Math.round(window), 1) };
 }

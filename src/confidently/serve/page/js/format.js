@@ -36,5 +36,6 @@ export function clock(seconds) {
 /** Return a value of a row as text. */
 export const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Return a label as text; several labels are joined. */
-export const labelText = (label) => (Array.isArray(label) ? label.join(", ") || "none" : String(label));
+/** Return a label as text; several labels are joined, and fractions have about six digits. */
+export const labelText = (label) => (Array.isArray(label) ? label.join(", ") || "none"
+  : String(Number.isFinite(label) && !Number.isInteger(label) ? Number(label.toPrecision(6)) : label));
