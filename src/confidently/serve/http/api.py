@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
 from ..model.settings import ModelSettings
+from ..replica.source import Line
 from . import messages as m
 from .calls import Call
-from .handlers import directory, labelling, models, rows, stored, versions
+from .handlers import directory, labelling, models, replication, rows, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -65,6 +66,11 @@ LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
+OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
+VERSION, BEGUN = (
+    (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
+)
+REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "metrics", "events"}  # what replicas answer
 
 ROUTES = (
     Route(
@@ -103,6 +109,12 @@ ROUTES = (
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),
+    Route("GET", "/v1/replication", replication.get_followed, "admin", None, m.Followers),
+    Route("GET", f"{MODEL}/replication/snapshot", replication.get_snapshot, "admin", query=(OF,), file="answer"),
+    Route(
+        "GET", f"{MODEL}/replication/learned", replication.get_learned, "admin", None, Line,
+        (VERSION, BEGUN, AFTER), lines="answer",
+    ),
     Route("GET", "/v1/events", directory.events, "predict"),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),

@@ -28,7 +28,8 @@ MAX_FILE = 8 << 30  # bytes, of a model file
 def facts_of(hosted: Hosted) -> dict[str, Any]:
     shown = hosted.metrics.shown()
     return models.facts(hosted) | {
-        "error": shown["error"], "log_loss": shown["log_loss"], "to_label": len(hosted.labelling)
+        "error": shown["error"], "log_loss": shown["log_loss"], "to_label": len(hosted.labelling),
+        "behind": hosted.behind,
     }  # fmt: skip
 
 
