@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 from ..log.audit import AuditEntry
 from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
+from ..replica.source import Line
 from . import messages as m
 from .calls import Call
-from .handlers import browse, directory, labelling, models, rows, samples, stored, versions
+from .handlers import browse, directory, labelling, models, replication, rows, samples, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -86,6 +87,11 @@ FILTERS = (
 BEFORE = ("before", {"type": "integer", "minimum": 1, "maximum": 2**53})
 ROWS = ("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
+OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
+VERSION, BEGUN = (
+    (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
+)
+REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "metrics", "events"}  # what replicas answer
 
 ROUTES = (
     Route(
@@ -128,6 +134,12 @@ ROUTES = (
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route(
         "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done, (LABELLER, SEAT, SECOND)
+    ),
+    Route("GET", "/v1/replication", replication.get_followed, "admin", None, m.Followers),
+    Route("GET", f"{MODEL}/replication/snapshot", replication.get_snapshot, "admin", query=(OF,), file="answer"),
+    Route(
+        "GET", f"{MODEL}/replication/learned", replication.get_learned, "admin", None, Line,
+        (VERSION, BEGUN, AFTER), lines="answer",
     ),
     Route(
         "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True

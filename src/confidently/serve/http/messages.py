@@ -8,6 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..model.settings import ModelSettings
+from ..replica.source import Followed
 
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
@@ -200,6 +201,7 @@ class ModelFacts(Struct):
     failed: str | None
     recent: dict[str, float | None]
     to_label: int
+    behind: int
     error: float | UnsetType | None = UNSET
     log_loss: float | UnsetType | None = UNSET
     mae: float | UnsetType | None = UNSET
@@ -456,3 +458,9 @@ class Done(Struct):
 
     id: str
     seq: int
+
+
+class Followers(Struct):
+    """The models of a primary, as replicas follow them."""
+
+    models: list[Followed]
