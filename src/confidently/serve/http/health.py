@@ -50,7 +50,7 @@ class HealthMetrics(Collector):
         hosted = list(engine.hosted.values())
         yield _gauge(
             "learning_lag_seconds", "How long learning the rows that wait will take", "model",
-            {one.name: len(one.waiting) * one.row_seconds for one in hosted},
+            {one.name: len(one.waiting) * one.live.row_seconds for one in hosted},
         )  # fmt: skip
         written = {}
         for one in hosted:
