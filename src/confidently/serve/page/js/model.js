@@ -161,7 +161,7 @@ function asideLink(model) {
 }
 
 function facts(model) {
-  const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes"].includes(key));
+  const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes", "task"].includes(key));
   const reading = Object.entries(model.settings.reading ?? {});
   return [
     ["Task", model.task],
