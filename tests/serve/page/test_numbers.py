@@ -32,7 +32,7 @@ def test_the_explanation_of_a_number(server, visit, auto):
     page.get_by_role("button", name="Look up").click()
     with server.client() as client:
         found = client.post(f"/v1/models/{name}/explain", json={"features": features}).json()
-    table = page.get_by_role("table", name="What each feature adds to the number")
+    table = page.get_by_role("table", name="What each feature adds")
     table.get_by_role("rowheader", name="rooms", exact=True).wait_for()
     assert table.get_by_role("rowheader").all_inner_texts() == [str(one["feature"]) for one in found["contributions"]]
     assert page.get_by_role("table", name="What each learner adds").count() == auto

@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
 from ..log.audit import AuditEntry
+from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
 from . import messages as m
 from .calls import Call
-from .handlers import directory, labelling, models, rows, stored, versions
+from .handlers import browse, directory, labelling, models, rows, samples, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -75,6 +76,15 @@ N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
 SECOND = ("second", {"enum": ["false", "true"], "default": "false"})
+TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
+SECONDS = {"type": "integer", "minimum": 0, "maximum": 2**40}  # since 1970
+FILTERS = (
+    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT),
+    ("outcome", {"enum": ["any", *OUTCOMES], "default": "any"}),
+    ("state", {"enum": ["stored", *STATES], "default": "stored"}), ("since", SECONDS), ("until", SECONDS),
+)  # fmt: skip
+BEFORE = ("before", {"type": "integer", "minimum": 1, "maximum": 2**53})
+ROWS = ("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 
 ROUTES = (
@@ -111,6 +121,9 @@ ROUTES = (
     ),
     Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
+    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
+    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
+    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route(
@@ -120,6 +133,7 @@ ROUTES = (
         "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True
     ),
     Route("GET", "/v1/events", directory.events, "predict", some=True),
+    Route("POST", "/v1/samples", samples.post_sample, "admin", m.SampleBody, m.ModelFacts, statuses=(201,)),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
 )  # fmt: skip

@@ -43,19 +43,19 @@ class HealthMetrics(Collector):
         yield _gauge("build_info", "The version", "version", {__version__: 1.0})
         yield _gauge("ready", "Whether requests are taken", "", {"": float(not isinstance(_open(engine), Problem))})
         threads: dict[str, LogThread | LearnerThread] = {"log": engine.writer, "learner": engine.learner}
-        alive = {name: float(thread.is_alive) for name, thread in threads.items()}
+        alive = {name: float(one.is_alive) for name, one in {**threads, "trainer": engine.trainer}.items()}
         yield _gauge("thread_alive", "Whether a thread runs", "thread", alive)
         ages = {name: thread.age for name, thread in threads.items()}
         yield _gauge("queue_age_seconds", "How long the oldest request has waited for a thread", "thread", ages)
         hosted = list(engine.hosted.values())
         yield _gauge(
             "learning_lag_seconds", "How long learning the rows that wait will take", "model",
-            {one.name: len(one.waiting) * one.row_seconds for one in hosted},
+            {one.name: len(one.waiting) * one.live.row_seconds for one in hosted},
         )  # fmt: skip
         written = {}
         for one in hosted:
             with suppress(IndexError, FileNotFoundError):  # there is none yet, or it was just replaced
-                written[one.name] = time.time() - snapshots(one.folder)[0].stat().st_mtime
+                written[one.name] = time.time() - snapshots(one.live.folder)[0].stat().st_mtime
         yield _gauge("snapshot_age_seconds", "Time since the newest snapshot was written", "model", written)
         sizes = {}
         for name in (FILE, f"{FILE}-wal"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -104,7 +104,10 @@ class LearnBody(Struct, forbid_unknown_fields=True):
 
 
 class LabelBody(Struct, forbid_unknown_fields=True):
-    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one."""
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one.
+
+    ``labeller`` is who says so, for the history of the row.
+    """
 
     id: Id
     label: Label
@@ -171,8 +174,8 @@ class Queue(Struct):
 class ModelFacts(Struct):
     """A model.
 
-    ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
-    aside; ``failed``: why it has stopped, if it has.
+    ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
+    trained meanwhile; ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has.
 
     Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
     was predicted before it was learned.
@@ -195,6 +198,7 @@ class ModelFacts(Struct):
     others: int
     refused: int
     failed: str | None
+    recent: dict[str, float | None]
     to_label: int
     error: float | UnsetType | None = UNSET
     log_loss: float | UnsetType | None = UNSET
@@ -311,6 +315,62 @@ class SetAsideOut(Struct):
     reason: str
 
 
+class BrowsedRow(Struct):
+    """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
+    whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    """
+
+    seq: int
+    id: str
+    time: float
+    weight: float
+    features: dict[str, Any] | None
+    state: str
+    label: Guess | None
+    predicted: Guess | None
+    probability: float | None
+    outcome: str | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRows(Struct):
+    """Stored rows, the newest first; ``before``: where the next page begins, null after the last one."""
+
+    rows: list[BrowsedRow]
+    before: int | None
+
+
+class FacetCounts(Struct):
+    """How many rows have each value; of those since an event only, if ``since`` is not null."""
+
+    rows: int
+    since: int | None
+    state: dict[str, int]
+    label: dict[str, int]
+    predicted: dict[str, int]
+    outcome: dict[str, int]
+    by: dict[str, int]
+
+
+class Moment(Struct):
+    """An event of a row: its arrival, a label, an answer of a person, an undo, an erasure."""
+
+    seq: int
+    time: float
+    kind: str
+    label: Guess | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRowHistory(BrowsedRow):
+    """A stored row with the whole prediction, and its events in order."""
+
+    prediction: dict[str, Any] | None
+    history: list[Moment]
+
+
 class StoredRow(Struct):
     """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted.
 
@@ -363,6 +423,12 @@ class Saved(Struct):
     """The event up to which the snapshot of every model goes."""
 
     snapshots: dict[str, int]
+
+
+class SampleBody(Struct, forbid_unknown_fields=True):
+    """Which made-up rows a new model of that name is to learn."""
+
+    sample: Literal["messages", "tickets", "rents"]
 
 
 class BackupBody(Struct, forbid_unknown_fields=True):

@@ -48,7 +48,7 @@ class Hosted:
         self.number, self.name, self.created, self.folder = stored.number, stored.name, stored.created, folder
         self.live, self.others = live, dict[int, Version]()
         self.deleted = False
-        self.labelling = Labelling()
+        self.labelling = Labelling(twice=not live.model.task.regression)  # people seldom give the same number
         self.take_check()
 
     # --- the version that answers ------------------------------------------------------------------------------------

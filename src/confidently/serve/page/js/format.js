@@ -6,7 +6,7 @@ const grouped = new Intl.NumberFormat("en-US");
 export const count = (n) => grouped.format(n);
 
 /** Return a count with its noun: "1 row", "2,000 rows". */
-export const counted = (n, noun) => `${count(n)} ${n === 1 ? noun : `${noun}s`}`;
+export const counted = (n, noun, nouns = `${noun}s`) => `${count(n)} ${n === 1 ? noun : nouns}`;
 
 /** Return a fraction as a percentage. */
 export function percent(fraction, digits = 1) {
