@@ -42,7 +42,7 @@ class NumberAnswer(NamedTuple):
 
     @property
     def certainty(self) -> float:
-        """One over the width of the interval, in which errors count that are larger where larger numbers are expected."""
+        """One over the width of the interval, which is wider where larger numbers are expected, if errors grow so."""
         if self.interval is None:
             return 0.0
         low, high = self.interval
