@@ -244,6 +244,8 @@ class Torture:
         server = self._start()
         for client in self.clients:
             client.url = server.url
+        least = 15 * (self.counts["kills"] + 1)  # rows, however slow the machine is
+        wait_until(lambda: sum(len(sender.learned) for sender in self.senders) >= least)
         time.sleep(self.chance.uniform(0.0, 2 * seconds))
         server.kill()
         self.counts["kills"] += 1

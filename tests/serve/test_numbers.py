@@ -13,6 +13,7 @@ from confidently.cli import run
 from confidently.models.model import Model
 from confidently.rules import REGRESSION_RULES
 from confidently.serve import Client
+from confidently.serve.model import labelling
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.problems import Problem
@@ -512,7 +513,8 @@ def test_a_regression_of_several_numbers_is_refused(local, tmp_path):
     assert answer.status_code == 422 and "2 numbers per row" in answer.json()["detail"]
 
 
-def test_people_are_asked_for_numbers(local):
+def test_people_are_asked_for_numbers(local, monkeypatch):
+    monkeypatch.setattr(labelling, "REFRESH_SECONDS", math.inf)  # guesses stay those that are shown
     server = local()
     learned(server, numbered(200, "mixed"))
     for k, (features, _) in enumerate(numbered(60, "mixed", seed=7)):

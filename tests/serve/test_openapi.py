@@ -28,6 +28,7 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 # the page reaches by a stream of events and by uploads.
 ELSEWHERE = {
     "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup",
+    "get_audit",
 }  # fmt: skip
 
 

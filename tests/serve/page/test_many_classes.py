@@ -126,6 +126,37 @@ def test_a_new_class_asks_first_and_names_those_alike(server, visit):
     assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam", "Spams"]
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing_in_fields_lists_and_dialogs(many, visit, theme, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit(person=None, viewport={"width": width, "height": 780}, color_scheme=theme).open("/#/m/many/label")
+
+    def check(what):
+        page.wait_for_timeout(200)  # for colors that change slowly
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, what
+        found = Axe().run(page).response["violations"]
+        assert not found, [(what, one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+
+    page.get_by_label("Your name").wait_for()
+    check("the question for a name")
+    page.keyboard.press("Escape")
+    shown_id(page)
+    check("a row")
+    for typed, what in (("/", "all classes"), ("err", "some classes"), ("zzz", "a new class")):
+        page.keyboard.type(typed)
+        check(what)
+    page.keyboard.press("Enter")
+    check("the question about a new class")
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    check("reasons")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    check("keys")
+
+
 ALIKE = [
     ("spam", "Spam", True), ("spam", "spams", True), ("category", "categories", True), ("box", "boxes", True),
     ("returns", "retruns", True), ("e-mail", "email", True), ("café", "cafe", True), ("complaint", "complain", True),

@@ -42,6 +42,11 @@ class LogThread:
     failure : Failure
     pass_on : callable
         Given the requests whose examples are durable and not learned yet.
+
+    Attributes
+    ----------
+    committed_in : callable
+        Called with the seconds that each commit took.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class LogThread:
         pass_on: Callable[[list[Request]], None],
     ) -> None:  # fmt: skip
         self.log, self.hosted, self.waiting, self.failure, self.pass_on = log, hosted, waiting, failure, pass_on
+        self.committed_in: Callable[[float], None] = lambda seconds: None
         self._queue = RequestQueue(waiting, "rows")
         self._long: deque[tuple[Request, Generator[Any]]] = deque()  # work that is done in steps, between commits
         self._not_before = self._expire_next = 0.0  # on the monotonic clock: for answers on a full disk, for old rows
@@ -57,6 +63,16 @@ class LogThread:
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    @property
+    def age(self) -> float:
+        """Seconds for which the oldest request has waited."""
+        return self._queue.age
 
     def submit(self, request: Request) -> None:
         """Queue a request; raise a ``Problem`` if too much waits already, or the thread ends."""
@@ -134,7 +150,9 @@ class LogThread:
                 self._work(request)
             self._learn_answers(log, learned)
             self._expire(log, learned)
+            began = time.perf_counter()
             log.commit()
+            self.committed_in(time.perf_counter() - began)
         except apsw.FullError:
             self._roll_back(group)
             self._not_before = time.monotonic() + FULL_SECONDS

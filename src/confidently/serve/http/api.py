@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
+from ..log.audit import AuditEntry
 from ..model.settings import ModelSettings
 from . import messages as m
 from .calls import Call
@@ -35,6 +36,8 @@ class Route(NamedTuple):
         Which of body and answer may be NDJSON: "", "both", "answer".
     file : str
         Which of them is a file: "", "body", "answer".
+    some : bool
+        Of what is not about one model: whether a token for some models suffices, and gets the answer about them.
     """
 
     method: str
@@ -47,10 +50,16 @@ class Route(NamedTuple):
     statuses: tuple[int, ...] = (200,)
     lines: str = ""
     file: str = ""
+    some: bool = False
 
     @property
     def name(self) -> str:
         return self.handler.__name__
+
+    @property
+    def changes(self) -> bool:
+        """Whether an answer without a problem means that something was changed, other than rows that were taught."""
+        return self.method != "GET" and self.scope != "predict" and self.lines != "both"
 
 
 WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
@@ -76,7 +85,7 @@ ROUTES = (
     Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT, BATCH), lines="both"),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
     Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
-    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models),
+    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, m.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201, 202)),
     Route("DELETE", MODEL, models.delete_model, "admin", statuses=(204,)),
@@ -107,7 +116,10 @@ ROUTES = (
     Route(
         "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done, (LABELLER, SEAT, SECOND)
     ),
-    Route("GET", "/v1/events", directory.events, "predict"),
+    Route(
+        "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True
+    ),
+    Route("GET", "/v1/events", directory.events, "predict", some=True),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
 )  # fmt: skip

@@ -23,7 +23,9 @@ from ..engine.engine import Engine
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
+from .entrance import AccessLog, Entrance
 from .gate import Gate, Gates, refused_fault
+from .health import watch_health
 from .openapi import document
 from .replies import JSON, Reply, Sendable, answered, encoder, refused
 from .tokens import COOKIE, SESSION_SECONDS, Guard
@@ -49,7 +51,7 @@ class LogIn(msgspec.Struct, forbid_unknown_fields=True):
     token: str
 
 
-def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
+def make_app(engine: Engine, guard: Guard | None = None, access: AccessLog | None = None) -> ASGIApp:
     """Return the application that serves an engine.
 
     Parameters
@@ -58,12 +60,14 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         Started before the first request that needs it; until then ``/readyz`` reports that.
     guard : Guard, optional
         By default there are no tokens.
+    access : AccessLog, optional
     """
     watch = guard or Guard([])
     registry = CollectorRegistry()
     registry.register(EngineMetrics(engine))
+    watch_health(engine, registry)
     gates = Gates(engine, watch, registry)
-    openapi = document()
+    openapi = document(watch.public_url)
 
     async def live(request: HTTPRequest) -> Reply:
         return answered({"status": "alive"})
@@ -90,7 +94,10 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         key, session = watch.log_in(request.headers, body.token)
         told = encoder.encode({"csrf": session.csrf, "scopes": sorted(session.token.scopes)})
         response = Response(told, media_type=JSON)
-        response.set_cookie(COOKIE, key, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=watch.is_secure)
+        response.set_cookie(
+            COOKIE, key, int(SESSION_SECONDS), path=f"{watch.base}/", httponly=True, samesite="strict",
+            secure=watch.is_secure,
+        )  # fmt: skip
         return response
 
     async def session(request: HTTPRequest) -> Reply:
@@ -121,7 +128,7 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         routes=_joined(addresses),
         exception_handlers={Problem: _problem, HTTPException: _http_error, Exception: _fault},
     )
-    return gates
+    return Entrance(gates, watch.base, access)
 
 
 def _path(gate: Gate) -> str:

@@ -149,9 +149,8 @@ def _sync(path: Path) -> None:
             os.close(descriptor)
 
 
-def delete(engine: Engine, name: str) -> Request:
+def delete(engine: Engine, hosted: Hosted) -> Request:
     """Return a request to delete a model with all its rows."""
-    hosted = engine.find(name)
 
     def work(log: EventLog, request: Request) -> None:
         hosted.check_living()
@@ -161,7 +160,7 @@ def delete(engine: Engine, name: str) -> Request:
         request.committed.append(forget)
 
     def forget() -> None:
-        engine.hosted.pop(name, None)
+        engine.hosted.pop(hosted.name, None)
         engine.learner.forget(hosted)
         with suppress(Problem):  # the server is about to stop; the next start does it
             engine.writer.submit(Request(lambda log, request: log.shrink(), rows=0))

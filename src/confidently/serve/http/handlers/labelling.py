@@ -43,16 +43,14 @@ def _shown(rows: Sequence[tuple[Candidate, bool]], now: Sequence[AnyAnswer]) -> 
     """Return rows with what the model says of them now; a model that has stopped said it when they came."""
     found = []
     for k, (row, second) in enumerate(rows):
-        guess, top = row.guess, []
-        answer = now[k] if now else None
-        if answer is not None:
-            guess = answer.label
+        answer, top = now[k] if now else None, []
         if isinstance(answer, Answer):
             best = nlargest(TOP, answer.probability.items(), key=lambda one: one[1])
             top = [m.Chance(label, probability) for label, probability in best]
         found.append({
-            "id": row.id, "features": listing.shown(row.features), "guess": guess, "top": top,
-            "certainty": row.certainty, "random": row.random, "second": second,
+            "id": row.id, "features": listing.shown(row.features), "top": top,
+            "guess": row.guess if answer is None else answer.label, "certainty": row.certainty, "random": row.random,
+            "second": second,
         })  # fmt: skip
     return found
 

@@ -112,7 +112,7 @@ async def learn(call: Call) -> Sendable:
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
     row = examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)
-    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
+    return _receipt(call, await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
 
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
@@ -120,7 +120,15 @@ async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None
     rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_taught(hosted, rows))
     good = _good(checked)
-    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait, batch)) if good else [])
+    if not good:
+        return checked
+    return _filled(checked, _counted(call, await call.log(examples.learn(call.engine, hosted, good, wait, batch))))
+
+
+def _counted(call: Call, found: list[examples.Receipt | Problem]) -> list[examples.Receipt | Problem]:
+    """Return receipts, after the audit log has been told how many there are."""
+    call.taught(len(_good(found)))
+    return found
 
 
 async def label(call: Call) -> Sendable:
@@ -134,7 +142,7 @@ async def label(call: Call) -> Sendable:
     request = examples.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
-    return _receipt(await call.log(request))
+    return _receipt(call, await call.log(request))
 
 
 async def _label_lines(
@@ -146,12 +154,13 @@ async def _label_lines(
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
     )
-    return _filled(bodies, await call.log(request) if good else [])
+    return _filled(bodies, _counted(call, await call.log(request)) if good else [])
 
 
-def _receipt(found: list[examples.Receipt | Problem]) -> Reply:
+def _receipt(call: Call, found: list[examples.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
+    call.taught(1)
     return answered(m.Receipt(*found[0]))
 
 

@@ -4,7 +4,8 @@
 import { modelPath, Offline, Problem, request } from "./api.js";
 import { live, setOnline } from "./live.js";
 
-const PREFIX = "confidently.outbox.";
+// Another server may be below another path of this host, and shares the storage.
+const PREFIX = `confidently.outbox${new URL(".", document.baseURI).pathname.slice(0, -1)}.`;
 const RETRY_MS = 1500;
 export const outbox = new EventTarget();
 let timer = null, running = false, kept = new Map(), last = 0;
@@ -63,7 +64,7 @@ const changed = () => outbox.dispatchEvent(new Event("changed"));
 
 /** Run a function while no other tab does; browsers offer locks to secure pages only. */
 function exclusively(work) {
-  return navigator.locks ? navigator.locks.request("confidently.outbox", work) : work();
+  return navigator.locks ? navigator.locks.request(PREFIX, work) : work();
 }
 
 /** Send what waits. */
