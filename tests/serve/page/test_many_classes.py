@@ -93,6 +93,8 @@ def test_the_guesses_are_those_of_the_server_and_the_list_keeps_its_order(server
     assert page.locator("#class-list li").all_inner_texts() == sorted(CLASSES)
     page.keyboard.type("err")
     assert page.locator("#class-list li").all_inner_texts()[:-1] == sorted(f"{one}-error" for one in TOPICS)
+    page.keyboard.type(" re")
+    assert page.locator("#class-list li").all_inner_texts()[:-1] == ["refund-error", "returns-error"]
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.className") == "row-card"
 
