@@ -93,6 +93,8 @@ def test_the_guesses_are_those_of_the_server_and_the_list_keeps_its_order(server
     assert page.locator("#class-list li").all_inner_texts() == sorted(CLASSES)
     page.keyboard.type("err")
     assert page.locator("#class-list li").all_inner_texts()[:-1] == sorted(f"{one}-error" for one in TOPICS)
+    page.keyboard.type(" re")
+    assert page.locator("#class-list li").all_inner_texts()[:-1] == ["refund-error", "returns-error"]
     page.keyboard.press("Escape")
     assert page.evaluate("document.activeElement.className") == "row-card"
 
@@ -124,6 +126,37 @@ def test_a_new_class_asks_first_and_names_those_alike(server, visit):
     found = {first: ["spam"], second: ["Spams"]}
     wait_until(lambda: {id: one for id, one in labels(server, "news").items() if id in messages(8)} == found)
     assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam", "Spams"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_nothing_in_fields_lists_and_dialogs(many, visit, theme, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit(person=None, viewport={"width": width, "height": 780}, color_scheme=theme).open("/#/m/many/label")
+
+    def check(what):
+        page.wait_for_timeout(200)  # for colors that change slowly
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, what
+        found = Axe().run(page).response["violations"]
+        assert not found, [(what, one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+
+    page.get_by_label("Your name").wait_for()
+    check("the question for a name")
+    page.keyboard.press("Escape")
+    shown_id(page)
+    check("a row")
+    for typed, what in (("/", "all classes"), ("err", "some classes"), ("zzz", "a new class")):
+        page.keyboard.type(typed)
+        check(what)
+    page.keyboard.press("Enter")
+    check("the question about a new class")
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    check("reasons")
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    check("keys")
 
 
 ALIKE = [

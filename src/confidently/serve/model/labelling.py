@@ -142,7 +142,7 @@ class Labelling:
             if id in self._pool or self.opinions.suits(id, labeller.name):
                 self._leases.setdefault(id, (labeller, now + LEASE_SECONDS))
         mine = [row for id, (who, _) in self._leases.items() if who == labeller and (row := self.row(id))][:n]
-        free = [row for row in self._pool.values() if self._is_free(row, labeller)]
+        free = [row for row in self._pool.values() if self._is_free(row, labeller)] if len(mine) < n else []
         again = self._second_look(labeller, alone=not (free or mine)) if len(mine) < n else []
         drawn = iter(sorted((row for row in free if row.random), key=lambda row: row.seq))
         unsure = iter(sorted((row for row in free if not row.random), key=lambda row: row.certainty))
