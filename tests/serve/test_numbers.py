@@ -17,13 +17,12 @@ from confidently.serve.model import labelling
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.problems import Problem
-from tests.serve.rows import RARE, WORDS, examples, trained
+from tests.serve.rows import KINDS_OF_NUMBERS, examples, numbered, trained
 from tests.serve.running import lines_of, running, wait_until
 from tests.serve.test_served import QUESTIONS, learn_in_pieces, saved
 
 MODEL = "/v1/models/m"
 NDJSON = {"Content-Type": "application/x-ndjson"}
-KINDS = ("numbers", "words", "mixed", "late", "prices", "wide")
 SETTINGS = {
     "default": ({}, ("--rule", "ridge")),
     "diag": ({"covariance": "diag"}, ("--rule", "ridge", "--covariance", "diag")),
@@ -32,32 +31,12 @@ SETTINGS = {
 }
 
 
-def numbered(n, kind="mixed", seed=0):
-    """Rows with a number each, as pairs of features and label."""
-    chance = random.Random(f"{kind} {seed}")
-    return [_row(chance, kind, k) for k in range(n)]
-
-
-def _row(chance, kind, k):
-    a, b, features = chance.gauss(0, 1), chance.gauss(0, 5), {}
-    if kind == "words":
-        features["subject"] = " ".join(chance.choices(WORDS if chance.random() < 0.7 else RARE, k=4))
-    elif kind == "wide":
-        features |= {f"c{j}": 1.0 for j in chance.sample(range(5000), 4)}
-    elif kind != "numbers":
-        features["subject"] = chance.choice(WORDS)
-    if kind in ("numbers", "mixed", "prices") or (kind == "late" and k > 40):
-        features |= {"a": a, "b": b, "n": chance.randrange(3)}
-    number = 3.0 * a - b + chance.gauss(0, 1) + (10 if features.get("subject") == "win" else 0)
-    return features, math.exp(number / 5) if kind == "prices" else number
-
-
 def settings_of(**settings):
     return ModelSettings(task="numbers", **settings)
 
 
 @pytest.mark.few
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
 @pytest.mark.parametrize("n", [1, 2, 57, 300])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_same_bytes_as_train(tmp_path, kind, n, name):
@@ -68,7 +47,7 @@ def test_same_bytes_as_train(tmp_path, kind, n, name):
 
 
 @pytest.mark.few(1)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", KINDS_OF_NUMBERS)
 @pytest.mark.parametrize("name", SETTINGS)
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
     settings, options = SETTINGS[name]

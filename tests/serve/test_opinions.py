@@ -228,6 +228,34 @@ def test_the_history_of_a_row_says_who_and_why(server):
     assert server("GET", f"{FIRST}/metrics").json()["labelling"]["skips"] == [{"reason": "cannot tell", "rows": 1}]
 
 
+def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(local, monkeypatch):
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.0)
+    server = local()
+    server("PUT", FIRST, {"view": "none"})
+    server("POST", f"{FIRST}/predict", {"id": "q-0", "features": {"text": "word"}})
+    for label in ("ham", "eggs"):
+        server("POST", f"{FIRST}/learn?wait=learned", {"features": {"text": "other"}, "label": label})
+    give(server, "q-0", "spm", "ann")
+    wait_until(lambda: len(exported(server)) == 3)
+    assert server("POST", f"{FIRST}/edits?wait=live", {"from": "spm", "to": "spam"}).status_code < 300
+    give(server, "q-0", "spam", "bob", second=True)
+    assert (agreement(server)["people"]["rows"], agreement(server)["people"]["same"]) == (1, 1)
+
+
+def test_numbers_are_not_asked_about_twice(local, monkeypatch):
+    monkeypatch.setattr(opinions, "SECOND_SHARE", 1.0)
+    monkeypatch.setattr(answers, "UNDO_SECONDS", 0.0)
+    server = local()
+    server("PUT", FIRST, {"task": "numbers"})
+    for k in range(3):
+        server("POST", f"{FIRST}/predict", {"id": f"q-{k}", "features": {"a": k}})
+        assert give(server, f"q-{k}", 1.5 * k, "ann").status_code == 200
+    wait_until(lambda: len(exported(server)) == 3)
+    assert exported(server) == [(f"q-{k}", 1.5 * k, "ann") for k in range(3)] and queue(server, "bob") == []
+    server.stop()
+    assert queue(local(), "bob") == []
+
+
 def test_reasons_are_for_skipping(server):
     refused = give(server, "q-0", "spam", "ann", reason="unclear")
     assert refused.status_code == 422 and refused.json()["pointer"] == "/reason"

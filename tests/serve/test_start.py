@@ -74,6 +74,7 @@ def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
         (["--follow", "kafka://host", "--into", "m"], "expected kafka://HOST"),
         (["--follow", "rows.jsonl"], "--follow FILE and --into MODEL belong together"),
         (["--token-file", "none"], "none: No such file or directory"),
+        (["--models", "team-*"], "--models says what a token is for"),
         (["--host", "0.0.0.0"], "use --token-file FILE"),
     ],
     ids=lambda part: part[1] if isinstance(part, list) else "",

@@ -97,7 +97,7 @@ class Client:
         return self._ask("GET", "")
 
     def metrics(self) -> dict[str, Any]:
-        """Return progressive error, log-loss, their course, calibration, alarms and rates."""
+        """Return progressive error and log-loss, or the errors of numbers, their course, calibration, alarms, rates."""
         return self._ask("GET", "/metrics")
 
     def delete(self) -> None:
@@ -129,7 +129,8 @@ class Client:
         id : str, optional
         coverage : float, optional
             In (0, 1): ``set`` then has the classes that cannot be excluded, the most probable first; the true one is
-            among them with this probability.
+            among them with this probability. Of a model of numbers, ``interval`` has the number with this probability;
+            by default .9.
         max_risk : float, optional
             In (0, 1): ``abstain`` is then whether not to rely on the label, so that at most this fraction of the
             others is wrong.
@@ -226,6 +227,21 @@ class Client:
     def set_aside(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """Return the rows that the model could not learn, with the reasons."""
         return self._pages(f"{self._path}/set-aside", after, limit)
+
+    def rows(self, *, before: int | None = None, limit: int = 50, **filters: Any) -> dict[str, Any]:
+        """Return a page of stored rows, the newest first.
+
+        ``filters`` are those of ``GET .../rows``: text, label, predicted, by, outcome, state, since, until.
+        """
+        return self._ask("GET", "/rows", query={"before": before, "limit": limit} | filters)
+
+    def row(self, id: str) -> dict[str, Any]:
+        """Return a stored row with what has happened to it."""
+        return self._ask("GET", f"/rows/{_quoted(id)}")
+
+    def facets(self, **filters: Any) -> dict[str, Any]:
+        """Return how many of the rows that filters choose, as for :meth:`rows`, have which labels and others."""
+        return self._ask("GET", "/facets", query=filters)
 
     def example(self, id: str) -> dict[str, Any]:
         """Return a stored row, with its label and its prediction."""

@@ -43,6 +43,7 @@ KINDS = {
     "media-type": Kind(415, "The media type is not supported"),
     "unauthorized": Kind(401, "A token is needed"),
     "forbidden": Kind(403, "The token does not allow this"),
+    "read-only": Kind(403, "The server is a replica"),
     "cross-site": Kind(403, "The request comes from another site"),
     "set-aside": Kind(422, "The model could not learn the row"),
     "model-failed": Kind(503, "The model has stopped"),

@@ -24,6 +24,7 @@ from .http.entrance import AccessLog
 from .http.tokens import Guard, read_tokens
 from .model.settings import ModelSettings
 from .problems import Problem
+from .replica.follower import ADDRESS, Replica
 from .sources.demo import Demo
 from .sources.follow import Follower, sources_of
 from .waiting import Limits
@@ -33,6 +34,7 @@ from .work.models import check_name, create, upload
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal
 AUDIT_SECONDS = 1.0  # between two writes of the rows that were taught
+NEVER = 1e8  # seconds
 SWITCH_SECONDS = 5e-4  # between threads; a question must not wait long for a thread that learns
 
 
@@ -59,6 +61,10 @@ class Server:
         The name of a virtual file system of SQLite, for the log.
     say : callable
         Called with a line about what happens.
+    replica_of : str, optional
+        The address or the directory of a server to follow; this one then only answers questions.
+    replica_token : str, optional
+        Of that server, with the scope admin.
 
     Raises
     ------
@@ -74,7 +80,8 @@ class Server:
         self, folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8642, *,
         token_file: str | os.PathLike[str] | None = None, public_url: str | None = None,
         access_log: str | os.PathLike[str] | None = None, limits: Limits | None = None, vfs: str | None = None,
-        say: Callable[[str], None] = lambda line: None,
+        say: Callable[[str], None] = lambda line: None, replica_of: str | None = None,
+        replica_token: str | None = None,
     ) -> None:  # fmt: skip
         if token_file is None and host not in LOOPBACK:
             raise UsageError(
@@ -84,7 +91,13 @@ class Server:
         self.token_file = token_file
         self.guard = Guard([] if token_file is None else read_tokens(token_file), public_url)
         self.access = None if access_log is None else AccessLog(access_log)
+        self.replica_of = replica_of
+        if replica_of is not None:
+            limits = Limits(snapshot_events=2**62, snapshot_seconds=NEVER)  # its models are those of the primary
         self.engine = Engine(folder, limits, vfs=vfs, say=say)
+        if replica_of is not None and self.engine.log.models():
+            self.engine.log.close()
+            raise UsageError(f"{folder} has models of its own; use a new directory for a replica")
         config = uvicorn.Config(
             make_app(self.engine, self.guard, self.access), log_level="warning", access_log=False, lifespan="off",
             timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=KEEP_SECONDS, server_header=False,
@@ -96,7 +109,9 @@ class Server:
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
         self.backups: tuple[Path, float, int] | None = None  # folder, seconds between two, how many are kept
-        self.sources: list[Follower | Demo | Backups] = []
+        self.sources: list[Follower | Demo | Backups | Replica] = []
+        if replica_of is not None:
+            self.sources.append(Replica(self.engine, replica_of, replica_token, say))
         self._refusal: UsageError | None = None
         self.socket = self._bind()
 
@@ -104,6 +119,8 @@ class Server:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # for which asyncio sets TCP_NODELAY
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if self.replica_of is not None and hasattr(socket, "SO_REUSEPORT"):  # replicas may share a port
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         try:
             found.bind((self.host, self.port))
             found.listen(2048)  # from now on, connections wait to be served instead of being refused
@@ -137,6 +154,7 @@ class Server:
             with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
                 runner.run(self._serve(begun))
         finally:
+            (self.folder / ADDRESS).unlink(missing_ok=True)
             for source in self.sources:
                 source.stop()
             self.engine.stop()
@@ -179,7 +197,12 @@ class Server:
         except Exception as error:
             self.engine.failure.set(str(error))
         else:
+            (self.folder / ADDRESS).write_text(f"{self._reached_at()}\n", "utf-8")
             begun(self)
+
+    def _reached_at(self) -> str:
+        """Return where programs of this machine reach the server."""
+        return self.address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
     def _begin_sources(self) -> None:
         """Upload the first model, and begin to follow or to demonstrate, as the command line asks for."""

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Iterable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,6 +49,14 @@ _OPTIONS = [
         help="Learn from a JSON-lines file that grows, - for standard input, or kafka://HOST:PORT/TOPIC. Needs --into.",
     ),
     click.option("--into", metavar="NAME", help="Teach this model with --follow; it is made if it is missing."),
+    click.option(
+        "--replica-of", metavar="SERVER",
+        help="Only answer questions, with the models of the server at this address or of this directory.",
+    ),
+    click.option(
+        "--replica-token-file", metavar="FILE", type=OneFile(),
+        help="This file has a token of that server, with the scope admin.",
+    ),
     click.option(
         "--snapshot-every", metavar="EVENTS", type=POSITIVE_INTEGER, default=50_000,
         help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
@@ -120,6 +129,11 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
         raise click.UsageError("--verify-backup takes no DIR; it reads the backup alone")
     if folder is None and chosen != ["verify_backup"]:
         raise click.UsageError("Missing argument 'DIR'; name the directory of the log and the models")
+    if options["replica_of"] is None and options["replica_token_file"] is not None:
+        raise click.UsageError("--replica-token-file needs --replica-of SERVER")
+    for name in ("model", "follow", "demo", "backup_to"):
+        if options["replica_of"] is not None and options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for the server that --replica-of names")
     for name in ("backup_every", "backup_keep"):
         if options["backup_to"] is None and is_given(ctx, name):
             raise click.UsageError(f"--{name.replace('_', '-')} needs --backup-to FOLDER")
@@ -197,11 +211,15 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
             say(f"confidently serves {folder} at {server.address}")
         sys.stdout.flush()
 
+    token = None
+    if options["replica_token_file"] is not None:
+        token = Path(options["replica_token_file"]).read_text("utf-8").strip()
     try:
         server = Server(
             folder, options["host"], options["port"], token_file=options["token_file"],
-            public_url=options["public_url"],
-            access_log=options["access_log"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+            public_url=options["public_url"], access_log=options["access_log"],
+            limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+            replica_of=options["replica_of"], replica_token=token,
         )  # fmt: skip
     except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None

@@ -83,6 +83,7 @@ class Engine:
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
         self.trainer = Trainer(self.writer, self.learner, self.hosted, self.limits, say)
         self.backups: Any = None  # those on a schedule, if there are any
+        self.replica: Any = None  # what follows another server, if this one does
         self.ready = self.stopping = False
         self._begun = False
         self._run = secrets.token_hex(4)

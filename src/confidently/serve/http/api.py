@@ -8,10 +8,24 @@ from typing import Any, Literal, NamedTuple
 from ..exchange import label_studio as ls
 from ..exchange import prodigy
 from ..log.audit import AuditEntry
+from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
+from ..replica.source import Line
 from . import messages as m
 from .calls import Call
-from .handlers import backend, directory, exchange, labelling, models, rows, stored, versions
+from .handlers import (
+    backend,
+    browse,
+    directory,
+    exchange,
+    labelling,
+    models,
+    replication,
+    rows,
+    samples,
+    stored,
+    versions,
+)  # fmt: skip
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -78,11 +92,25 @@ N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
 SECOND = ("second", {"enum": ["false", "true"], "default": "false"})
+TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
+SECONDS = {"type": "integer", "minimum": 0, "maximum": 2**40}  # since 1970
+FILTERS = (
+    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT),
+    ("outcome", {"enum": ["any", *OUTCOMES], "default": "any"}),
+    ("state", {"enum": ["stored", *STATES], "default": "stored"}), ("since", SECONDS), ("until", SECONDS),
+)  # fmt: skip
+BEFORE = ("before", {"type": "integer", "minimum": 1, "maximum": 2**53})
+ROWS = ("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 NAME = {"type": "string", "minLength": 1, "maxLength": 200}
-CONTROL, TARGET, TEXT = ("control", NAME), ("target", NAME), ("text", NAME)
+CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
 COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
-ROWS = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
+WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
+OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
+VERSION, BEGUN = (
+    (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
+)
+REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "metrics", "events"}  # what replicas answer
 
 ROUTES = (
     Route(
@@ -120,33 +148,43 @@ ROUTES = (
     Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
     Route(
         "GET", f"{MODEL}/exchange/label-studio", exchange.get_label_studio, "admin", None, list[ls.ExportedTask],
-        (ROWS, CONTROL, TARGET),
+        (WHICH, CONTROL, TARGET),
     ),
     Route(
         "POST", f"{MODEL}/exchange/label-studio", exchange.post_label_studio, "learn", list[ls.Task], m.Imported,
         (BATCH, COLUMN, CONTROL), lines="body",
     ),
     Route(
-        "GET", f"{MODEL}/exchange/prodigy", exchange.get_prodigy, "admin", None, prodigy.Record, (ROWS, TEXT),
+        "GET", f"{MODEL}/exchange/prodigy", exchange.get_prodigy, "admin", None, prodigy.Record, (WHICH, TEXT_COLUMN),
         lines="answer",
     ),
     Route(
         "POST", f"{MODEL}/exchange/prodigy", exchange.post_prodigy, "learn", list[prodigy.Record], m.Imported,
-        (BATCH, TEXT), lines="body",
+        (BATCH, TEXT_COLUMN), lines="body",
     ),
     Route("GET", f"{BACKEND}/health", backend.backend_health, "predict", None, m.BackendHealth),
     Route("POST", f"{BACKEND}/setup", backend.backend_setup, "predict", m.BackendSetup, m.BackendVersion),
     Route("POST", f"{BACKEND}/predict", backend.backend_predict, "predict", m.BackendQuestion, m.BackendResults),
     Route("POST", f"{BACKEND}/webhook", backend.backend_webhook, "learn", m.BackendEvent, m.BackendDone),
+    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
+    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
+    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route(
         "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done, (LABELLER, SEAT, SECOND)
     ),
+    Route("GET", "/v1/replication", replication.get_followed, "admin", None, m.Followers),
+    Route("GET", f"{MODEL}/replication/snapshot", replication.get_snapshot, "admin", query=(OF,), file="answer"),
+    Route(
+        "GET", f"{MODEL}/replication/learned", replication.get_learned, "admin", None, Line,
+        (VERSION, BEGUN, AFTER), lines="answer",
+    ),
     Route(
         "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True
     ),
     Route("GET", "/v1/events", directory.events, "predict", some=True),
+    Route("POST", "/v1/samples", samples.post_sample, "admin", m.SampleBody, m.ModelFacts, statuses=(201,)),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
 )  # fmt: skip

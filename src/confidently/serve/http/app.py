@@ -74,7 +74,14 @@ def make_app(engine: Engine, guard: Guard | None = None, access: AccessLog | Non
 
     async def ready(request: HTTPRequest) -> Reply:
         engine.check_open()
-        return answered({"status": "ready"})
+        if engine.replica is None:
+            return answered({"status": "ready"})
+        engine.replica.check_ready()
+        lags = [engine.replica.lag(name) for name in list(engine.hosted)]
+        behind, seconds = (max(part, default=0) for part in (zip(*lags, strict=True) if lags else ((), ())))
+        return answered(
+            {"status": "ready", "replica_of": engine.replica.address(), "behind": behind, "seconds": seconds}
+        )
 
     async def prometheus(request: HTTPRequest) -> Response:
         watch.check(request.method, request.headers, "predict")
@@ -226,6 +233,16 @@ class EngineMetrics(Collector):
             for one in hosted:
                 metric.add_metric([one.name], value(one))
             yield metric
+        if (replica := self.engine.replica) is not None:
+            behind = GaugeMetricFamily(
+                "confidently_replica_behind_events", "Events behind the primary", labels=["model"]
+            )
+            late = GaugeMetricFamily("confidently_replica_behind_seconds", "Time since it was level", labels=["model"])
+            for one in hosted:
+                events, seconds = replica.lag(one.name)
+                behind.add_metric([one.name], events)
+                late.add_metric([one.name], seconds)
+            yield from (behind, late)
         if (backups := self.engine.backups) is not None:
             failed = CounterMetricFamily("confidently_backups_failed", "Backups on schedule that were not written")
             failed.add_metric([], backups.failed)

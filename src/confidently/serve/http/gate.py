@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..engine.engine import Engine
 from ..problems import Problem
 from ..work.models import check_name
-from .api import MODEL, ROUTES, Route
+from .api import MODEL, REPLICATED, ROUTES, Route
 from .calls import Call
 from .connections import admit
 from .replies import Sendable, refused
@@ -71,6 +71,8 @@ class Gate:
 
     def _check(self, call: Call) -> None:
         call.check_allowed()
+        if self.engine.replica is not None and self.route.name not in REPLICATED:
+            raise self.engine.replica.refusal()
         admit(call.scope, call.check_allowed, call.token.name)
         name = call.names.get("m")
         if name is not None:

@@ -43,7 +43,7 @@ class HealthMetrics(Collector):
         yield _gauge("build_info", "The version", "version", {__version__: 1.0})
         yield _gauge("ready", "Whether requests are taken", "", {"": float(not isinstance(_open(engine), Problem))})
         threads: dict[str, LogThread | LearnerThread] = {"log": engine.writer, "learner": engine.learner}
-        alive = {name: float(thread.is_alive) for name, thread in threads.items()}
+        alive = {name: float(one.is_alive) for name, one in {**threads, "trainer": engine.trainer}.items()}
         yield _gauge("thread_alive", "Whether a thread runs", "thread", alive)
         ages = {name: thread.age for name, thread in threads.items()}
         yield _gauge("queue_age_seconds", "How long the oldest request has waited for a thread", "thread", ages)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ..exchange import label_studio as ls
 from ..model.settings import ModelSettings
+from ..replica.source import Followed
 
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
@@ -105,7 +106,10 @@ class LearnBody(Struct, forbid_unknown_fields=True):
 
 
 class LabelBody(Struct, forbid_unknown_fields=True):
-    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one."""
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one.
+
+    ``labeller`` is who says so, for the history of the row.
+    """
 
     id: Id
     label: Label
@@ -172,8 +176,8 @@ class Queue(Struct):
 class ModelFacts(Struct):
     """A model.
 
-    ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
-    aside; ``failed``: why it has stopped, if it has.
+    ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
+    trained meanwhile; ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has.
 
     Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
     was predicted before it was learned.
@@ -196,7 +200,9 @@ class ModelFacts(Struct):
     others: int
     refused: int
     failed: str | None
+    recent: dict[str, float | None]
     to_label: int
+    behind: int
     error: float | UnsetType | None = UNSET
     log_loss: float | UnsetType | None = UNSET
     mae: float | UnsetType | None = UNSET
@@ -383,6 +389,62 @@ class SetAsideOut(Struct):
     reason: str
 
 
+class BrowsedRow(Struct):
+    """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
+    whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    """
+
+    seq: int
+    id: str
+    time: float
+    weight: float
+    features: dict[str, Any] | None
+    state: str
+    label: Guess | None
+    predicted: Guess | None
+    probability: float | None
+    outcome: str | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRows(Struct):
+    """Stored rows, the newest first; ``before``: where the next page begins, null after the last one."""
+
+    rows: list[BrowsedRow]
+    before: int | None
+
+
+class FacetCounts(Struct):
+    """How many rows have each value; of those since an event only, if ``since`` is not null."""
+
+    rows: int
+    since: int | None
+    state: dict[str, int]
+    label: dict[str, int]
+    predicted: dict[str, int]
+    outcome: dict[str, int]
+    by: dict[str, int]
+
+
+class Moment(Struct):
+    """An event of a row: its arrival, a label, an answer of a person, an undo, an erasure."""
+
+    seq: int
+    time: float
+    kind: str
+    label: Guess | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRowHistory(BrowsedRow):
+    """A stored row with the whole prediction, and its events in order."""
+
+    prediction: dict[str, Any] | None
+    history: list[Moment]
+
+
 class StoredRow(Struct):
     """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted.
 
@@ -437,6 +499,12 @@ class Saved(Struct):
     snapshots: dict[str, int]
 
 
+class SampleBody(Struct, forbid_unknown_fields=True):
+    """Which made-up rows a new model of that name is to learn."""
+
+    sample: Literal["messages", "tickets", "rents"]
+
+
 class BackupBody(Struct, forbid_unknown_fields=True):
     """The name of the backup, a new folder beside those made before."""
 
@@ -462,3 +530,9 @@ class Done(Struct):
 
     id: str
     seq: int
+
+
+class Followers(Struct):
+    """The models of a primary, as replicas follow them."""
+
+    models: list[Followed]

@@ -16,6 +16,7 @@ import apsw
 import msgspec
 
 from ..problems import Problem
+from .browse import RowLog
 from .edits import Basis, EditLog
 from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, labeller_in, now
 from .log_file import FILE, faults, open_log
@@ -38,6 +39,7 @@ class EventLog:
     ----------
     versions : Versions
     edits : EditLog
+    rows : RowLog
 
     Raises
     ------
@@ -50,7 +52,7 @@ class EventLog:
     def __init__(self, folder: str | os.PathLike[str], vfs: str | None = None) -> None:
         self.path = Path(folder) / FILE
         self._db = open_log(folder, vfs)
-        self.versions, self.edits = Versions(self._db), EditLog(self._db)
+        self.versions, self.edits, self.rows = Versions(self._db), EditLog(self._db), RowLog(self._db)
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""

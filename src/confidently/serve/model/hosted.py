@@ -42,13 +42,15 @@ class Hosted:
         Those that are trained from the log meanwhile, by their numbers.
     check : RowCheck
         Of the rows that come in.
+    behind : int
+        By how many events it is behind the primary, in a replica.
     """
 
     def __init__(self, stored: StoredModel, folder: Path, live: Version) -> None:
         self.number, self.name, self.created, self.folder = stored.number, stored.name, stored.created, folder
         self.live, self.others = live, dict[int, Version]()
-        self.deleted = False
-        self.labelling = Labelling()
+        self.deleted, self.behind = False, 0  # events, of a replica
+        self.labelling = Labelling(twice=not live.model.task.regression)  # people seldom give the same number
         self.take_check()
 
     # --- the version that answers ------------------------------------------------------------------------------------

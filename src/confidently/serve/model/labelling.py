@@ -51,6 +51,11 @@ class Pending(NamedTuple):
 class Labelling:
     """The rows of one model that wait for people, in the log thread.
 
+    Parameters
+    ----------
+    twice : bool
+        Whether some rows are asked about twice.
+
     Attributes
     ----------
     answers, random_answers, random_hits : int
@@ -63,14 +68,14 @@ class Labelling:
         Of rows with an answer.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, twice: bool = True) -> None:
         self.answers = self.random_answers = self.random_hits = 0
         self.random_error = 0.0
         self._handed_out = 0  # rows; leased ahead, so that counting answers would miss the positions of random ones
         self._pool: OrderedDict[str, Candidate] = OrderedDict()
         self._asked: set[int] = set()  # likenesses
         self.skips: Counter[str] = Counter()
-        self.opinions = Opinions()
+        self.opinions = Opinions(twice)
         self._leases: dict[str, tuple[Labeller, float]] = {}
         self._skipped: set[tuple[str, str]] = set()
         self._pending: OrderedDict[int, Pending] = OrderedDict()
@@ -137,7 +142,7 @@ class Labelling:
             if id in self._pool or self.opinions.suits(id, labeller.name):
                 self._leases.setdefault(id, (labeller, now + LEASE_SECONDS))
         mine = [row for id, (who, _) in self._leases.items() if who == labeller and (row := self.row(id))][:n]
-        free = [row for row in self._pool.values() if self._is_free(row, labeller)]
+        free = [row for row in self._pool.values() if self._is_free(row, labeller)] if len(mine) < n else []
         again = self._second_look(labeller, alone=not (free or mine)) if len(mine) < n else []
         drawn = iter(sorted((row for row in free if row.random), key=lambda row: row.seq))
         unsure = iter(sorted((row for row in free if not row.random), key=lambda row: row.certainty))

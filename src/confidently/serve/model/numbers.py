@@ -14,6 +14,7 @@ from ...models.stack_explanation import NumberStackExplanation, explain_number_s
 from ...stack.number_stack import NumberStack
 from ...tasks.targets import Prediction
 
+MIN_WIDTH = 1e-300
 COVERAGE = 0.9  # of intervals, unless another one is asked for
 LEVELS = tuple(k / 10 for k in range(1, 10))  # of coverage that are compared with the labels
 NO_RISK = "max_risk: numbers are not right or wrong; use set, the coverage of intervals"
@@ -41,8 +42,11 @@ class NumberAnswer(NamedTuple):
 
     @property
     def certainty(self) -> float:
-        """One over the standard deviation."""
-        return 1.0 / math.sqrt(self.variance) if self.variance else 0.0
+        """One over the width of the interval, which is wider where larger numbers are expected, if errors grow so."""
+        if self.interval is None:
+            return 0.0
+        low, high = self.interval
+        return 1.0 / max(high - low, MIN_WIDTH)
 
 
 NOTHING = NumberAnswer(None, None, None, True)

@@ -64,6 +64,11 @@ class Agreement:
 class Opinions:
     """The rows of one model that are asked about again, in the log thread.
 
+    Parameters
+    ----------
+    twice : bool
+        Whether any row is.
+
     Attributes
     ----------
     people, repeats : Agreement
@@ -72,7 +77,8 @@ class Opinions:
         By person.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, twice: bool = True) -> None:
+        self._twice = twice
         self.people, self.repeats = Agreement(), Agreement()
         self.answers: Counter[str] = Counter()
         self._looks: OrderedDict[str, SecondLook] = OrderedDict()
@@ -80,7 +86,7 @@ class Opinions:
 
     def answered(self, row: Candidate, label: bytes, by: str) -> None:
         """Offer a row that was just answered, if it is one of those asked about twice."""
-        if is_second(row.seq) and not isinstance(row.guess, float):  # two people seldom give the same number
+        if self._twice and is_second(row.seq):
             self._looks[row.id] = SecondLook(row, label, by, self.answers[by])
             if len(self._looks) > ROOM:
                 self._looks.popitem(last=False)

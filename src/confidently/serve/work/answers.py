@@ -10,7 +10,7 @@ import msgspec
 
 from ..engine.engine import Engine
 from ..engine.requests import Request
-from ..log.event_log import EventLog
+from ..log.event_log import MAX_SEQ, EventLog
 from ..log.events import Event, Stored
 from ..model.candidates import Candidate
 from ..model.hosted import Hosted
@@ -81,7 +81,8 @@ def second_answer(hosted: Hosted, id: str, label: Any, labeller: Labeller) -> Re
                     return seq
                 raise Problem("other-label", f"{labeller.name} has a second answer to {id!r}; undo it first", "/label")
         first = log.labeller_of(stored.seq)
-        note = msgspec.json.encode({"by": labeller.name, "first": first, "of": msgspec.json.decode(before[1])})
+        of = log.edits.until(hosted.number, MAX_SEQ).label(*before) or before[1]  # under the class's name of now
+        note = msgspec.json.encode({"by": labeller.name, "first": first, "of": msgspec.json.decode(of)})
         seq = log.add(hosted.number, Event.OPINION, example=stored.seq, label=encoded, note=note)
         request.committed.append(partial(hosted.labelling.second, id, encoded, note))
         return seq

@@ -55,7 +55,8 @@ class Download(FileResponse):
 def facts_of(hosted: Hosted) -> dict[str, Any]:
     shown = hosted.metrics.shown()
     means = {name: shown[name] for name in hosted.metrics.measures.names}
-    return models.facts(hosted) | means | {"to_label": len(hosted.labelling)}
+    more = {"recent": shown["recent"], "to_label": len(hosted.labelling), "behind": hosted.behind}
+    return models.facts(hosted) | means | more
 
 
 async def list_models(call: Call) -> Sendable:

@@ -84,7 +84,10 @@ async def _predicted(
     if not rows:
         return []
     found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
-    if any(row.id is not None for row in rows):
+    if call.engine.replica is not None:
+        refusal = call.engine.replica.refusal()
+        found = [one if row.id is None else refusal for row, one in zip(rows, found, strict=True)]
+    elif any(row.id is not None for row in rows):
         found = await call.log(examples.store_predictions(call.engine, hosted, rows, _good(found)))
     if asked == Promises():
         return [one if isinstance(one, Problem) else _message(row, one) for row, one in zip(rows, found, strict=True)]

@@ -10,6 +10,8 @@ import { labelView } from "./label.js";
 import { lifeView } from "./life.js";
 import { modelView } from "./model.js";
 import { overview } from "./overview.js";
+import { rowView } from "./row.js";
+import { rowsView } from "./rows.js";
 
 const ROUTES = [
   [/^#?\/?$/, overview, "overview", () => "Models"],
@@ -18,6 +20,8 @@ const ROUTES = [
   [/^#\/m\/([^/]+)\/label$/, labelView, "overview", (name) => `Label – ${name}`],
   [/^#\/m\/([^/]+)\/versions$/, lifeView, "overview", (name) => `Versions – ${name}`],
   [/^#\/m\/([^/]+)\/explain$/, explainView, "overview", (name) => `Explain – ${name}`],
+  [/^#\/m\/([^/]+)\/rows(?:\?.*)?$/, rowsView, "overview", (name) => `Rows – ${name}`],
+  [/^#\/m\/([^/]+)\/row\/([^/?]+)(?:\?.*)?$/, rowView, "overview", (name) => `Row – ${name}`],
 ];
 const REFUSALS = { // in words that name no id
   "other-label": "the row has another label already", leased: "somebody else has the row",
@@ -44,11 +48,11 @@ async function show() {
     return;
   }
   const [pattern, view, , title] = route;
-  const [, name] = pattern.exec(location.hash).map((part) => part && decodeURIComponent(part));
-  document.title = `${title(name)} – confidently`;
+  const [, ...names] = pattern.exec(location.hash).map((part) => part && decodeURIComponent(part));
+  document.title = `${title(...names)} – confidently`;
   const page = h("div", { class: "view" });
   fill(main, page);
-  leave = view(page, name) ?? null;
+  leave = view(page, ...names) ?? null;
   scrollTo(0, 0);
   if (!first) main.focus({ preventScroll: true });
   first = false;

@@ -1,6 +1,6 @@
 // Finding one of many classes by typing, and names that are nearly those of others.
 
-/** Return the classes that a text finds: those that begin with it, then words that do, then those that contain it. */
+/** Return the classes that a text finds: those that begin with it, then those with words that begin with its words, then those that contain it. */
 export function found(classes, text) {
   const wanted = plain(text);
   if (!wanted) return classes;
@@ -11,9 +11,12 @@ export function found(classes, text) {
 function rank(label, wanted) {
   if (label === wanted) return 0;
   if (label.startsWith(wanted)) return 1;
-  if (label.split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(wanted))) return 2;
+  const words = wordsOf(label), parts = wordsOf(wanted);
+  if (parts.length && parts.every((part) => words.some((word) => word.startsWith(part)))) return 2;
   return label.includes(wanted) ? 3 : 4;
 }
+
+const wordsOf = (text) => text.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
 
 /** Return the classes that a new name may be a variant of, the most similar first: other case, plural, a slip or two. */
 export function similar(classes, name) {

@@ -1,6 +1,6 @@
 // Labelling by keyboard.
 
-import { may, modelPath } from "./api.js";
+import { absolute, may, modelPath } from "./api.js";
 import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { count } from "./format.js";
 import { askForReason, choices, emptyCard, helpDialog, numberField, rowCard, said } from "./label-parts.js";
@@ -135,7 +135,7 @@ class Labelling {
     const model = state.models?.find((one) => one.name === this.name);
     if (!model) return;
     this.reading = model.settings.reading ?? {};
-    const numbers = model.task === "numbers" || model.settings.task === "numbers";
+    const numbers = model.task === "numbers";
     const changed = this.multilabel !== model.multilabel || this.open !== model.open || this.numbers !== numbers;
     Object.assign(this, { multilabel: model.multilabel, open: model.open, numbers });
     if (changed && this.queue) this.show();
@@ -183,7 +183,7 @@ class Labelling {
     this.selected = new Set(row && this.multilabel && this.showsGuess(row) ? row.guess.map(String) : []);
     this.card.toggleAttribute("data-row", Boolean(row));
     if (row) this.card.dataset.row = row.id;
-    fill(this.card, row ? rowCard(row, this.reading.text ?? []) : emptyCard(state.online, `${location.origin}${modelPath(this.name, "/predict")}`));
+    fill(this.card, row ? rowCard(row, this.reading.text ?? []) : emptyCard(state.online, absolute(modelPath(this.name, "/predict"))));
     this.card.scrollTop = 0;
     this.answers.classList.toggle("without-row", !row);
     this.showChoices();

@@ -4,7 +4,8 @@ import { may, modelPath, request } from "./api.js";
 import { course, lineChart } from "./chart.js";
 import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { clock, count, counted, number, percent, shown } from "./format.js";
+import { clock, count, counted, percent, shown } from "./format.js";
+import { isNumeric, measureOf, measuresOf } from "./measures.js";
 
 const POLL_MS = 2000;
 const LINES = ["first", "second", "third", "fourth", "fifth"];
@@ -15,7 +16,7 @@ const STATES = {
 
 /** Show the view; return a function that ends it. */
 export function lifeView(page, name) {
-  const error = lineChart({ title: "Progressive error of each version, over the same rows", x: (x) => count(Math.round(x)), y: (y) => percent(y, y && y < 0.1 ? 1 : 0), top: 0.05 });
+  let chart = null;
   const versions = h("section", { "aria-labelledby": "versions-title" });
   const edits = h("section", { "aria-labelledby": "batches-title" });
   const classes = h("section", { "aria-labelledby": "classes-title" });
@@ -35,10 +36,13 @@ export function lifeView(page, name) {
       const now = JSON.stringify([found, batches, edited, model.classes]);
       if (ended || now === before) return;
       before = now;
-      if (!body.firstChild) fill(body, error.element, versions, may("admin") ? settings.element : null, may("admin") ? [edits, classes] : null);
+      if (!chart) {
+        chart = errorChart(measureOf(model));
+        fill(body, chart.element, versions, may("admin") ? settings.element : null, may("admin") ? [edits, isNumeric(model) ? null : classes] : null);
+      }
       settings.take(model);
-      draw(error, found.versions);
-      fill(versions, versionTable(name, found.versions, refresh));
+      draw(chart, found.versions, measureOf(model).key);
+      fill(versions, versionTable(model, found.versions, refresh));
       fill(edits, batchTable(name, batches.batches, refresh));
       fill(classes, classTable(name, model, edited.edits, refresh));
     } catch (problem) {
@@ -53,9 +57,14 @@ export function lifeView(page, name) {
   return () => { ended = true; clearInterval(timer); };
 }
 
-function draw(chart, versions) {
+function errorChart({ name, unit, axis, top }) {
+  const title = `Progressive ${name} of each version, over the same rows`;
+  return lineChart({ title, x: (x) => count(Math.round(x)), y: axis, xName: "rows learned", yName: unit, top });
+}
+
+function draw(chart, versions, key) {
   const alive = versions.filter((one) => one.state !== "retired" && one.rows).reverse();
-  chart.update(alive.map((one, k) => ({ name: `version ${one.version}`, class: LINES[k], points: course(one.curve, "error", false).total })));
+  chart.update(alive.map((one, k) => ({ name: `version ${one.version}`, class: LINES[k], points: course(one.curve, key, false).total })));
 }
 
 /** Send a request that begins a training; say what follows. */
@@ -71,23 +80,25 @@ async function change(refresh, said, ask) {
 
 // --- versions --------------------------------------------------------------------------------------------------------
 
-function versionTable(name, versions, refresh) {
+function versionTable(model, versions, refresh) {
+  const { name } = model, [first, second] = measuresOf(model);
   const live = versions.find((one) => one.state === "live");
   const back = h("button", { type: "button", class: "quiet", onclick: () => change(refresh, "The version before answers again", () => request("POST", modelPath(name, "/rollback"))) }, "Roll back");
   return [
     h("div", { class: "heading" }, h("h2", { id: "versions-title" }, "Versions"), may("admin") && versions.length > 1 ? h("div", { class: "actions" }, back) : null),
     h("div", { class: "scrolled", tabindex: 0, role: "group", "aria-labelledby": "versions-title" }, h("table", { class: "versions" },
       h("thead", {}, h("tr", {}, ["Version", "State", "Settings"].map((text) => h("th", { scope: "col" }, text)),
-        ["Rows", "Error", "Recent error", "Log-loss"].map((text) => h("th", { scope: "col", class: "figure-cell" }, text)), h("td"))),
-      h("tbody", {}, versions.map((one) => versionRow(name, one, live, refresh))))),
+        ["Rows", ...(isNumeric(model) ? ["MAE", "Recent MAE", "RMSE"] : ["Error", "Recent error", "Log-loss"])].map((text) => h("th", { scope: "col", class: "figure-cell" }, text)), h("td"))),
+      h("tbody", {}, versions.map((one) => versionRow(model, one, live, refresh))))),
   ];
 }
 
-function versionRow(name, one, live, refresh) {
+function versionRow(model, one, live, refresh) {
+  const { name } = model, [first, second] = measuresOf(model);
   const alive = one.state !== "retired";
   const state = one.failed ? h("span", { class: "error" }, one.failed)
     : [STATES[one.state], one.progress < 1 && alive && one.state !== "live" ? ` (${percent(one.progress, 0)} of the rows)` : ""];
-  const figures = alive ? [count(one.rows), percent(one.error), percent(one.recent.error), number(one.log_loss)] : ["", "", "", ""];
+  const figures = alive ? [count(one.rows), first.format(one[first.key]), first.format(one.recent[first.key]), second.format(one[second.key])] : ["", "", "", ""];
   return h("tr", { class: one === live ? "chosen" : "" },
     h("th", { scope: "row" }, String(one.version), h("span", { class: "muted small" }, ` ${one.reason}, ${clock(one.created)}`)),
     h("td", {}, state), h("td", {}, settingsText(one.settings)),

@@ -4,7 +4,7 @@ import { modelPath, request } from "./api.js";
 import { h } from "./dom.js";
 
 const MOST = 12; // words
-const LEAST = 0.15, STRONG = 0.5; // of the largest contribution
+const LEAST = 0.25, STRONG = 0.5; // of the largest contribution
 const WORD = /[\p{L}\p{M}\p{N}_]+/gu;
 
 /** Ask what speaks for the guess; return for each text column a map from words to parts of the largest contribution. */

@@ -1,0 +1,35 @@
+"""What replicas follow: the models, their snapshots, what they learn."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse
+
+from ...replica import source
+from .. import messages as m
+from ..calls import Call
+from ..replies import NDJSON, Flow, Sendable, answered
+
+
+async def get_followed(call: Call) -> Sendable:
+    """List the models as replicas follow them."""
+    call.engine.check_open()
+    return answered(m.Followers(source.followed(call.engine)))
+
+
+async def get_snapshot(call: Call) -> Sendable:
+    """Download the newest snapshot of a model, or the file that it began with."""
+    path, name = source.linked(call.engine, call.hosted, call.choice("of", ("snapshot", "base")))
+    remove = partial(Path(path).unlink, missing_ok=True)
+    return FileResponse(path, media_type="application/octet-stream", filename=name, background=BackgroundTask(remove))
+
+
+async def get_learned(call: Call) -> Sendable:
+    """Send what a model learns, a line of JSON each, until it is promoted, trained again or deleted."""
+    hosted = call.hosted
+    wanted = source.Training(hosted.number, call.number("version", 0, 0, 2**53), call.number("begun", 0, 0, 2**53))
+    after = call.number("after", 0, 0, 2**53)
+    return Flow(source.stream(call, hosted, wanted, after), NDJSON)

@@ -1,0 +1,209 @@
+"""Replicas: the models of the primary, byte for byte, read-only, whatever restarts."""
+
+import json
+import random
+
+import pytest
+
+from confidently.serve.http.api import MODEL as ANY_MODEL
+from confidently.serve.http.api import REPLICATED, ROUTES
+from tests.serve.rows import made
+from tests.serve.running import lines_of, not_served, running, wait_until
+
+MODEL = "/v1/models/m"
+
+
+def learn(client, first, n=60, model=MODEL):
+    lines = [
+        json.dumps({"id": f"r{first + k}", "features": features, "label": label}) + "\n"
+        for k, (features, label) in enumerate(made(n, seed=first))
+    ]
+    header = {"content-type": "application/x-ndjson"}
+    answer = client.post(f"{model}/learn?wait=learned", content="".join(lines), headers=header).raise_for_status()
+    assert all(line["status"] == "learned" for line in lines_of(answer))
+
+
+def level(primary, replica, model=MODEL):
+    """Wait until a replica is as far as its primary; their files must then be the same."""
+    keys = ("version", "seq", "rows", "settings", "classes")
+
+    def facts(client):
+        answer = client.get(model)
+        return [answer.json()[key] for key in keys] if answer.status_code == 200 else answer.status_code
+
+    wait_until(lambda: facts(replica) == facts(primary))
+    assert replica.get(f"{model}/file").content == primary.get(f"{model}/file").content
+    row = {"features": made(1, seed=99)[0][0]}
+    for path in ("predict?set=0.9&novelty=true", "explain"):
+        assert replica.post(f"{model}/{path}", json=row).json() == primary.post(f"{model}/{path}", json=row).json()
+
+
+def begun_of(primary):
+    """What a model of a primary is made of."""
+    [found] = primary.get("/v1/replication").json()["models"]
+    return found["version"], found["begun"]
+
+
+@pytest.mark.parametrize("settings", [{"view": "none"}, {"auto": True}, {"covariance": "full"}], ids=str)
+def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
+    with running(tmp_path / "primary") as one, one.client() as primary:
+        primary.put(MODEL, json=settings)
+        learn(primary, 0)
+        with running(tmp_path / "replica", "--replica-of", tmp_path / "primary") as other, other.client() as replica:
+            level(primary, replica)
+            learn(primary, 1000)
+            level(primary, replica)
+            primary.post("/v1/snapshot")
+            learn(primary, 2000, 1100)  # what the first rows decide is decided
+            level(primary, replica)
+            assert other.stop() == 0
+        with running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica:
+            level(primary, replica)  # of a snapshot
+            assert replica.get("/readyz").json()["replica_of"] == one.url
+            assert 'confidently_replica_behind_events{model="m"} 0.0' in replica.get("/metrics").text
+
+
+def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
+    with (
+        running(tmp_path / "primary") as one, one.client() as primary,
+        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+    ):  # fmt: skip
+        wait_until(lambda: replica.get("/readyz").status_code == 200)
+        primary.put(MODEL, json={"view": "none"})
+        learn(primary, 0)
+        level(primary, replica)
+        assert primary.delete(f"{MODEL}/examples/r3").status_code == 200
+        learn(primary, 100)
+        level(primary, replica)
+        begun = begun_of(primary)
+        assert primary.post(f"{MODEL}/rebuild").status_code == 200
+        wait_until(lambda: begun_of(primary) != begun)
+        level(primary, replica)
+        learn(primary, 200)
+        level(primary, replica)
+        primary.delete(MODEL)
+        wait_until(lambda: replica.get(MODEL).status_code == 404)
+        primary.put(MODEL, json={"rule": "cw_stdev"})
+        learn(primary, 300)
+        level(primary, replica)
+        primary.put("/v1/models/other", json={"classes": ["ham", "spam"]})
+        learn(primary, 400, model="/v1/models/other")
+        level(primary, replica, "/v1/models/other")
+
+
+def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
+    folder = tmp_path / "primary"
+    with running(tmp_path / "replica", "--replica-of", folder) as other, other.client() as replica:
+        assert replica.get("/readyz").status_code == 503
+        for run in range(3):
+            with running(folder, "--snapshot-every", 40) as one, one.client() as primary:
+                primary.put(MODEL, json={"view": "none"})
+                learn(primary, 100 * run)
+                level(primary, replica)
+                one.kill()
+            assert replica.post(f"{MODEL}/predict", json={"features": {"a": 1}}).status_code == 200
+        assert other.told[-1].count("cannot be followed now") == 1
+
+
+def test_kills_of_replicas_and_primaries_end_in_the_same_models(tmp_path):
+    chance, folder = random.Random(0), tmp_path / "primary"
+    for run in range(4):
+        with running(folder, "--snapshot-every", 100) as one, one.client() as primary:
+            primary.put(MODEL, json={"view": "none"})
+            with running(tmp_path / "replica", "--replica-of", folder) as other, other.client() as replica:
+                learn(primary, 1000 * run)
+                if chance.random() < 0.5:
+                    other.kill()
+                learn(primary, 1000 * run + 500)
+                if other.process.poll() is None:
+                    level(primary, replica)
+            one.kill()
+
+
+def test_a_replica_refuses_all_that_is_not_a_question(tmp_path):
+    with (
+        running(tmp_path / "primary") as one, one.client() as primary,
+        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+    ):  # fmt: skip
+        primary.put(MODEL, json={"view": "none"})
+        learn(primary, 0)
+        level(primary, replica)
+        for route in ROUTES:
+            if route.name not in REPLICATED:
+                path = route.path.replace(ANY_MODEL, MODEL).replace("{id}", "r1")
+                answer = replica.request(route.method, path)
+                assert (answer.status_code, answer.json()["type"]) == (403, "urn:confidently:read-only"), route
+                assert one.url in answer.json()["detail"]
+        body = {"id": "p1", "features": {"a": 1}}
+        assert replica.post(f"{MODEL}/predict", json=body).status_code == 403
+        lines = "".join(json.dumps(one) + "\n" for one in (body, {"features": {"a": 1}}))
+        header = {"content-type": "application/x-ndjson"}
+        first, second = lines_of(replica.post(f"{MODEL}/predict", content=lines, headers=header))
+        assert first["status"] == 403 and second["label"] in ("ham", "spam")
+
+
+def test_a_replica_needs_a_token_of_a_primary_that_has_tokens(tmp_path, ok):
+    token = json.loads(ok("serve", "--new-token", "replica", "predict,learn,admin", "--json"))
+    (tmp_path / "tokens").write_text(token["line"] + "\n")
+    (tmp_path / "token").write_text(token["token"] + "\n")
+    header = {"Authorization": f"Bearer {token['token']}"}
+    with (
+        running(tmp_path / "primary", "--token-file", tmp_path / "tokens") as one,
+        one.client(headers=header) as primary,
+    ):
+        primary.put(MODEL, json={"view": "none"})
+        learn(primary, 0)
+        with running(tmp_path / "without", "--replica-of", one.url) as other, other.client() as replica:
+            wait_until(lambda: any("401" in line for line in other.told))
+            assert replica.get("/readyz").status_code == 503
+        options = ["--replica-of", one.url, "--replica-token-file", tmp_path / "token"]
+        with running(tmp_path / "with", *options) as other, other.client() as replica:
+            level(primary, replica)
+
+
+def test_what_replicas_ask_is_checked(local):
+    server = local()
+    server("PUT", MODEL, {})
+    asked = f"{MODEL}/replication/learned"
+    for path, status in [
+        (f"{asked}?after=-1", 422), (f"{asked}?begun=x", 422), (f"{asked}?more=1", 422),
+        (f"{MODEL}/replication/snapshot?of=x", 422), (f"{MODEL}/replication/snapshot", 404),
+        ("/v1/models/no/replication/learned", 404), ("/v1/models/no/replication/snapshot", 404),
+    ]:  # fmt: skip
+        assert server("GET", path).status_code == status, path
+    ended = server("GET", f"{asked}?version=7")  # which is not the one that answers
+    assert (ended.status_code, ended.content) == (200, b"")
+    [found] = server("GET", "/v1/replication").json()["models"]
+    assert (found["name"], found["version"], found["begun"], found["has_file"]) == ("m", 1, 0, False)
+
+
+def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
+    rows = [json.dumps({"label": label} | features) + "\n" for features, label in made(50)]
+    (tmp_path / "rows.jsonl").write_text("".join(rows))
+    ok("train", tmp_path / "rows.jsonl", "--rule", "arow", "-o", tmp_path / "m.cw")
+    with (
+        running(tmp_path / "primary", "--model", tmp_path / "m.cw") as one, one.client() as primary,
+        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+    ):  # fmt: skip
+        level(primary, replica)
+        learn(primary, 100)
+        level(primary, replica)
+
+
+def test_replicas_share_a_port(tmp_path):
+    with running(tmp_path / "primary") as one, one.client() as primary:
+        primary.put(MODEL, json={"view": "none"})
+        learn(primary, 0)
+        with running(tmp_path / "a", "--replica-of", one.url) as first:
+            port = first.url.rpartition(":")[2]
+            with running(tmp_path / "b", "--replica-of", one.url, "--port", port) as second, second.client() as replica:
+                assert first.url == second.url
+                level(primary, replica)
+
+
+def test_a_directory_with_models_is_no_replica(tmp_path):
+    with running(tmp_path / "served") as one, one.client() as primary:
+        primary.put(MODEL, json={})
+        one.stop()
+    status, told = not_served(tmp_path / "served", "--replica-of", "http://127.0.0.1:1")
+    assert status == 2 and "has models of its own" in told
