@@ -177,11 +177,11 @@ def use_everything(spam, folder):
     assert spam.skip("a/../ü?", "ann", reason="unclear")["seq"] > 0
     assert len(list(spam.audit(after=0, limit=1))) == 1
     assert spam.example("a/../ü?")["features"] == {"word": "x"} and spam.erase("..")["id"] == ".."
-    assert spam.metrics()["rows"] == spam.info()["rows"]
+    assert spam.metrics()["rows"] <= spam.info()["rows"]  # it learns meanwhile
     assert len(spam.label_studio_tasks("waiting", control="kind", target="body")) == 1
     task = {"data": {"word": "w1", "n": 5}, "annotations": []}
     assert spam.import_label_studio([task], columns=["word"], control="kind")["rows"] == 0
-    assert len(spam.prodigy_records("learned", text="word")) == spam.info()["rows"]
+    assert len(spam.prodigy_records("learned", text="word")) == len(list(spam.examples()))
     assert spam.import_prodigy([{"text": "w1", "answer": "ignore"}], text="word")["skipped"] == 1
     spam.create(classes=["ham", "spam"], prior_variance=2.0)
     assert [one["version"] for one in spam.versions()] == [2, 1]
