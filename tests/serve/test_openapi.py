@@ -28,7 +28,8 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 # learn and post_sample, which the page reaches by a stream of events, by uploads and by a request about no model.
 ELSEWHERE = {
     "list_models", "events", "predict", "learn", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
-    "get_followed", "get_snapshot", "get_learned",
+    "get_followed", "get_snapshot", "get_learned", "get_prodigy", "post_prodigy", "post_label_studio",
+    "backend_health", "backend_setup", "backend_predict", "backend_webhook",
 }  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def of_dicts(rows: Sequence[Mapping[Any, Any]]) -> InMemory:
         if not isinstance(row, Mapping):
             raise DataError(f"X, row {number}: expected a dict, got {row!r}")
         try:
-            lines.append(json.dumps(_plain(row, "", dates)))
+            lines.append(json.dumps(json_value(row, "", dates)))
         except (TypeError, ValueError) as error:
             raise DataError(f"X, row {number}: {error}") from None
     return InMemory(OBJECTS, _joined(lines), len(lines), tuple(dates))
@@ -78,8 +78,14 @@ def _is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and isnan(value)) or type(value).__name__ in MISSING
 
 
-def _plain(value: Any, path: str, dates: dict[str, None]) -> Any:
-    """Return a value as JSON has it; note the paths at which there are dates."""
+def json_value(value: Any, path: str, dates: dict[str, None]) -> Any:
+    """Return a value as JSON has it; note the paths at which there are dates.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it has no counterpart in JSON.
+    """
     kind = type(value)
     if kind is str or kind is int or (kind is float and isfinite(value)):  # the usual case
         return value
@@ -97,9 +103,11 @@ def _plain(value: Any, path: str, dates: dict[str, None]) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner, f"{path}.{key}" if path else str(key), dates) for key, inner in value.items()}
+        return {
+            str(key): json_value(inner, f"{path}.{key}" if path else str(key), dates) for key, inner in value.items()
+        }
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_plain(inner, path, dates) for inner in value]
+        return [json_value(inner, path, dates) for inner in value]
     raise TypeError(f"{path!r} holds a {type(value).__name__}, which is no number, string, date, dict or list")

@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
+from ..exchange import label_studio as ls
+from ..exchange import prodigy
 from ..log.audit import AuditEntry
 from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
 from ..replica.source import Line
 from . import messages as m
 from .calls import Call
-from .handlers import browse, directory, labelling, models, replication, rows, samples, stored, versions
+from .handlers import (
+    backend,
+    browse,
+    directory,
+    exchange,
+    labelling,
+    models,
+    replication,
+    rows,
+    samples,
+    stored,
+    versions,
+)  # fmt: skip
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
 MODEL = "/v1/models/{m}"
+BACKEND = "/label-studio/{m}"  # of Label Studio, whose protocol this is
 
 
 class Route(NamedTuple):
@@ -35,7 +50,7 @@ class Route(NamedTuple):
     statuses : tuple of int
         Of success, the first one usual.
     lines : str
-        Which of body and answer may be NDJSON: "", "both", "answer".
+        Which of body and answer may be NDJSON: "", "both", "body", "answer".
     file : str
         Which of them is a file: "", "body", "answer".
     some : bool
@@ -92,6 +107,10 @@ VERSION, BEGUN = (
     (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
 )
 REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "metrics", "events"}  # what replicas answer
+NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
+COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
+WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
     Route(
@@ -130,6 +149,26 @@ ROUTES = (
     Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
     Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
     Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
+    Route(
+        "GET", f"{MODEL}/exchange/label-studio", exchange.get_label_studio, "admin", None, list[ls.ExportedTask],
+        (WHICH, CONTROL, TARGET),
+    ),
+    Route(
+        "POST", f"{MODEL}/exchange/label-studio", exchange.post_label_studio, "learn", list[ls.Task], m.Imported,
+        (BATCH, COLUMN, CONTROL), lines="body",
+    ),
+    Route(
+        "GET", f"{MODEL}/exchange/prodigy", exchange.get_prodigy, "admin", None, prodigy.Record, (WHICH, TEXT_COLUMN),
+        lines="answer",
+    ),
+    Route(
+        "POST", f"{MODEL}/exchange/prodigy", exchange.post_prodigy, "learn", list[prodigy.Record], m.Imported,
+        (BATCH, TEXT_COLUMN), lines="body",
+    ),
+    Route("GET", f"{BACKEND}/health", backend.backend_health, "predict", None, m.BackendHealth),
+    Route("POST", f"{BACKEND}/setup", backend.backend_setup, "predict", m.BackendSetup, m.BackendVersion),
+    Route("POST", f"{BACKEND}/predict", backend.backend_predict, "predict", m.BackendQuestion, m.BackendResults),
+    Route("POST", f"{BACKEND}/webhook", backend.backend_webhook, "learn", m.BackendEvent, m.BackendDone),
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route(

@@ -101,8 +101,8 @@ class Call:
     names : dict
         The variable parts of the address.
     guard : callable, optional
-        Called with the headers and the name of the model; returns the token, and raises a ``Problem`` unless it allows
-        what the call does.
+        Called with the headers, the name of the model and perhaps a scope; returns the token, and raises a ``Problem``
+        unless it allows what the call does, or what needs that scope.
     note : callable, optional
         Called with the call and the number of rows that were acknowledged.
 
@@ -115,7 +115,7 @@ class Call:
 
     def __init__(
         self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str],
-        guard: Callable[[dict[str, str], str | None], Token] = lambda headers, model: ANYONE,
+        guard: Callable[[dict[str, str], str | None, str | None], Token] = lambda headers, model, scope: ANYONE,
         note: Callable[[Call, int], None] = lambda call, rows: None,
     ) -> None:  # fmt: skip
         self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
@@ -141,9 +141,12 @@ class Call:
         """The models that the token is for."""
         return [hosted for hosted in list(self.engine.hosted.values()) if self.token.sees(hosted.name)]
 
-    def check_allowed(self) -> None:
-        """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts."""
-        self.token = self._guard(self.headers, self.names.get("m"))
+    def check_allowed(self, scope: str | None = None) -> None:
+        """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts.
+
+        A scope is that of what only some calls of the route do.
+        """
+        self.token = self._guard(self.headers, self.names.get("m"), scope)
 
     def taught(self, rows: int) -> None:
         """Tell the audit log that rows were acknowledged."""

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..engine.engine import Engine
 from ..problems import Problem
 from ..work.models import check_name
-from .api import REPLICATED, ROUTES, Route
+from .api import MODEL, REPLICATED, ROUTES, Route
 from .calls import Call
 from .connections import admit
 from .replies import Sendable, refused
@@ -56,8 +56,8 @@ class Gate:
         observed.observe(time.perf_counter() - began)
         return reply
 
-    def _allow(self, headers: dict[str, str], model: str | None) -> Token:
-        return self.guard.check(self.route.method, headers, self.route.scope, model, self.route.some)
+    def _allow(self, headers: dict[str, str], model: str | None, scope: str | None) -> Token:
+        return self.guard.check(self.route.method, headers, scope or self.route.scope, model, self.route.some)
 
     def _taught(self, call: Call, rows: int) -> None:
         query = call.scope["query_string"].decode("latin-1")
@@ -107,7 +107,8 @@ class Gates:
             buckets=(0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0),
         )  # fmt: skip
         self.gates = [Gate(route, engine, guard, seconds) for route in ROUTES]
-        self._direct = {gate.route.path.rpartition("/")[2]: gate for gate in self.gates if gate.route.method == "POST"}
+        own = [gate for gate in self.gates if gate.route.method == "POST" and gate.route.path.startswith(MODEL)]
+        self._direct = {gate.route.path.rpartition("/")[2]: gate for gate in own}
         self.behind: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from ..exchange import label_studio as ls
 from ..model.settings import ModelSettings
 from ..replica.source import Followed
 
@@ -284,6 +285,77 @@ class Edit(Struct):
     source: str | None = msgspec.field(name="from")
     to: str | None
     answers: bool
+
+
+class Imported(Struct):
+    """What an import has done.
+
+    ``rows`` are durable; ``skipped`` says nothing of a label; ``failed`` is wrong. ``problems`` has the first of these,
+    with pointers that begin with the number of the record.
+    """
+
+    batch: str
+    rows: int
+    skipped: int
+    failed: int
+    problems: list[Any]
+
+
+class BackendHealth(Struct):
+    """That the backend answers."""
+
+    status: str
+    model: str
+
+
+class BackendSetup(Struct):
+    """A project of Label Studio: ``schema`` is its labeling config."""
+
+    schema: str = ""
+
+
+class BackendVersion(Struct):
+    """Which model answers; it changes with the version and whenever the rows have doubled."""
+
+    model_version: str
+
+
+class BackendQuestion(Struct):
+    """Tasks to predict."""
+
+    tasks: list[ls.Task]
+    label_config: str = ""
+
+
+class BackendResults(Struct):
+    """Predictions in the order of the tasks."""
+
+    results: list[ls.TaskPrediction]
+    model_version: str
+
+
+class BackendProject(Struct):
+    """A project of Label Studio."""
+
+    id: int | None = None
+    label_config: str = ""
+
+
+class BackendEvent(Struct):
+    """What has happened in a project: of a created annotation its task too, of a deleted one nothing but its number."""
+
+    action: str
+    project: BackendProject = msgspec.field(default_factory=BackendProject)
+    annotation: ls.Annotation | list[ls.Annotation] | None = None
+    annotations: list[ls.Annotation] = []
+    task: ls.Task | list[ls.Task] | None = None
+
+
+class BackendDone(Struct):
+    """What an event has changed."""
+
+    learned: int
+    erased: int
 
 
 class Edits(Struct):

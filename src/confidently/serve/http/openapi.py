@@ -89,7 +89,7 @@ def _content(route: Route, body: Any) -> dict[str, Any]:
     if route.file == "body":
         return {FILE: {"schema": {"type": "string", "contentMediaType": FILE}}}
     lines = {NDJSON: {"schema": {"type": "string", "description": "such an object a line"}}}
-    return {JSON: {"schema": body}} | (lines if route.lines == "both" else {})
+    return {JSON: {"schema": body}} | (lines if route.lines in ("both", "body") else {})
 
 
 def _success(route: Route, status: int, answer: Any) -> dict[str, Any]:
@@ -104,5 +104,5 @@ def _success(route: Route, status: int, answer: Any) -> dict[str, Any]:
     elif route.lines == "answer":
         content = lines
     else:
-        content = {JSON: {"schema": answer}} | (lines if route.lines else {})
+        content = {JSON: {"schema": answer}} | (lines if route.lines == "both" else {})
     return told | {"content": content}

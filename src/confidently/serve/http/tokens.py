@@ -7,6 +7,7 @@ commas; one that ends in * stands for all that begin so. Lines that begin with #
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import os
@@ -117,6 +118,14 @@ def new_token(name: str, scopes: str, models: str = "*") -> tuple[str, str]:
     return token, " ".join(parts)
 
 
+def _password(text: str) -> str:
+    """Return the password of Basic authentication, which stands for a token where a program can send nothing else."""
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
+
+
 def _origin(url: str) -> str:
     """Return an address as browsers write it in the header ``Origin``."""
     found = url.lower().rstrip("/")
@@ -224,7 +233,9 @@ class Guard:
         kind, _, text = headers.get("authorization", "").partition(" ")
         if not kind:
             return None
-        found = self._known(text.strip()) if kind.lower() == "bearer" else None
+        if kind.lower() not in ("bearer", "basic"):
+            raise Problem("unauthorized", "send the header Authorization: Bearer TOKEN")
+        found = self._known(_password(text) if kind.lower() == "basic" else text.strip())
         if found is None:
             raise Problem("unauthorized", "the token is not known")
         return found

@@ -25,7 +25,7 @@ class Event(enum.IntEnum):
     """Kinds of events. Only the first two have an id of their own; the others are about one of them, their example."""
 
     PREDICTION = 1  # a row without a label: features; note: the answer
-    LEARN = 2  # a row with its label: features, label, weight
+    LEARN = 2  # a row with its label: features, label, weight; note: who labelled it, if that is known
     LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone; note: who, if that is known
     CORRECTION = 4  # another label of an example that has one; note: as of a label
     ERASURE = 5  # the example is hidden; a note is there until its features and labels are overwritten

@@ -26,13 +26,17 @@ DURABLE, LEARNED, PARKED = "durable", "learned", "parked"
 
 
 class Taught(NamedTuple):
-    """A row with its label, as JSON, and the line of both, checked; ``id`` is None if the server chooses one."""
+    """A row with its label, as JSON, and the line of both, checked; ``id`` is None if the server chooses one.
+
+    ``by`` is who labelled it, if that is known.
+    """
 
     id: str | None
     features: bytes
     label: bytes
     weight: float
     line: bytes
+    by: str | None = None
 
 
 class Question(NamedTuple):
@@ -172,7 +176,8 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
             raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
         if before[2]:
             return _receipt(hosted, log, request, id, before[0])
-    return Receipt(id, _add_label(hosted, log, request, stored, label), LEARNED if request.wait else DURABLE)
+    seq = _add_label(hosted, log, request, stored, label, by=row.by)
+    return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
 def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
@@ -184,7 +189,9 @@ def _teach_new(engine: Engine, hosted: Hosted, log: EventLog, request: Request, 
 
 
 def _add(hosted: Hosted, log: EventLog, request: Request, row: Taught, id: str) -> Receipt:
-    seq = log.add(hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight, batch=request.batch)
+    seq = log.add(
+        hosted.number, Event.LEARN, id, None, row.features, row.label, row.weight, note_of(row.by), request.batch
+    )
     request.examples.append((hosted, Example(row.line, row.weight, seq, row.label)))
     return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
@@ -245,16 +252,23 @@ def label_rows(
         hosted.check_working()
         request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
         return [
-            tried(_label, engine, hosted, log, request, label, may, park)
+            tried(label_row, engine, hosted, log, request, label, may, park)
             for label, may in zip(labels, correct, strict=True)
         ]
 
     return Request(work, len(labels), 0, wait)
 
 
-def _label(
+def label_row(
     engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: LabelOf, correct: bool, park: bool
 ) -> Receipt:
+    """Write the label of a row into the log; it is learned when the request is durable.
+
+    Raises
+    ------
+    Problem
+        If there is no such row, or it has another label and this is no correction.
+    """
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
@@ -354,7 +368,7 @@ def _store(
     if stored is not None and stored.kind != Event.PARKED:
         if stored.features is None or not same_json(stored.features, row.features):
             raise refuse_other_content(row.id)
-        return answer if stored.note is None else Answer.of(stored.note)
+        return Answer.of(stored.note) if stored.kind == Event.PREDICTION and stored.note is not None else answer
     if stored is not None:
         log.unpark(stored.seq)
     note = msgspec.json.encode(answer._asdict())

@@ -13,7 +13,8 @@ from ..log.event_log import MAX_SEQ, EventLog, reason_in
 from ..log.events import Event, Row, StoredVersion, labeller_in
 from ..model.hosted import Hosted
 
-NOTED = (Event.LABEL, Event.CORRECTION, Event.ANSWER, Event.SKIP, Event.OPINION)  # whose notes say who and why
+# Events whose notes say who and why.
+NOTED = (Event.LEARN, Event.LABEL, Event.CORRECTION, Event.ANSWER, Event.SKIP, Event.OPINION)
 
 
 def export(hosted: Hosted, after: int, limit: int) -> Request:

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, Callable
 import msgspec
 
 from ...engine.requests import Request
+from ...log.events import Event
 from ...model.hosted import Hosted
 from ...work import examples, listing
 from ...work.erasing import erase
@@ -54,7 +55,7 @@ async def get_example(call: Call) -> Sendable:
     return answered({
         "id": id, "seq": stored.seq, "features": listing.shown(stored.features),
         "label": None if label is None else msgspec.Raw(label),
-        "prediction": None if stored.note is None else msgspec.Raw(stored.note),
+        "prediction": msgspec.Raw(stored.note) if stored.kind == Event.PREDICTION and stored.note else None,
         "history": listing.history(events),
     })  # fmt: skip
 

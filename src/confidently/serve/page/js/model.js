@@ -200,5 +200,7 @@ function manage(name) {
   });
   return h("div", { class: "actions" },
     h("a", { class: "button quiet", href: modelPath(name, "/file"), download: `${name}.cw` }, "Download the model"),
+    h("a", { class: "button quiet", href: modelPath(name, "/exchange/label-studio"), download: `${name}.json` },
+      "Rows for Label Studio"),
     remove);
 }

@@ -1,0 +1,145 @@
+"""A machine learning backend of Label Studio: it predicts tasks, and learns annotations as they are made.
+
+An annotation is a row. Changing it corrects the row, deleting it erases the row, repeating it changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from ...exchange import label_studio as ls
+from ...exchange.record import Labelled
+from ...model.hosted import Hosted
+from ...model.settings import ModelSettings, Reading
+from ...problems import Problem, tried
+from ...work import examples, exchange, models
+from ...work.erasing import erase
+from .. import messages as m
+from ..calls import Call
+from ..replies import Sendable, answered
+from .exchange import of_classes, version_of
+
+BATCH = "label-studio"  # of the rows that a webhook teaches
+TAUGHT = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", "ANNOTATION_UPDATED")
+DELETED = "ANNOTATIONS_DELETED"
+
+
+async def backend_health(call: Call) -> Sendable:
+    """Tell Label Studio that the backend answers."""
+    call.engine.check_open()
+    return answered(m.BackendHealth("UP", call.names["m"]))
+
+
+async def backend_setup(call: Call) -> Sendable:
+    """Check that the model fits a labeling config; make it if there is none, which needs the scope admin."""
+    body, name = await call.message(m.BackendSetup), call.names["m"]
+    config = _config(body.schema, "/schema")
+    if name not in call.engine.hosted:
+        call.check_allowed("admin")
+        classes = list(config.classes) if len(config.classes) > 1 else []
+        reading = Reading(text=list(config.columns))
+        settings = ModelSettings(classes=[*classes], multilabel=config.multiple, reading=reading)
+        await call.log(models.create(call.engine, name, settings))
+    hosted = of_classes(call)
+    _check_fits(hosted, config)
+    return answered(m.BackendVersion(version_of(hosted)))
+
+
+async def backend_predict(call: Call) -> Sendable:
+    """Predict tasks of Label Studio."""
+    hosted, body = of_classes(call), await call.message(m.BackendQuestion)
+    config, version = _config(body.label_config, "/label_config"), version_of(hosted)
+    rows = [_question(hosted, task, config, f"/tasks/{k}") for k, task in enumerate(body.tasks)]
+    if hosted.model.stream.learner.updates == 0:  # a guess at random would only mislead who labels
+        return answered(m.BackendResults([ls.TaskPrediction([], 0.0, version) for _ in rows], version))
+    found = await call.ask(examples.predict(hosted, rows)) if rows else []
+    results = list[ls.TaskPrediction]()
+    for answer in found:
+        labels = answer.label if isinstance(answer.label, list) else [answer.label]
+        score = min((answer.probability.get(str(one), 0.0) for one in labels), default=0.0)
+        results.append(ls.TaskPrediction(ls.result_of(answer.label, config.control, config.target), score, version))
+    return answered(m.BackendResults(results, version))
+
+
+async def backend_webhook(call: Call) -> Sendable:
+    """Learn annotations that were made or changed, erase those that were deleted; other events change nothing."""
+    hosted, body = of_classes(call), await call.message(m.BackendEvent)
+    if body.action == DELETED:
+        ids = [ls.annotation_id(body.project.id, one.id) for one in body.annotations if one.id is not None]
+        return answered(m.BackendDone(0, await _erased(call, hosted, ids)))
+    if body.action not in TAUGHT:
+        return answered(m.BackendDone(0, 0))
+    config = _config(body.project.label_config, "/project/label_config")
+    rows, gone = list[examples.Taught](), list[str]()
+    for task, annotation in _pairs(body):
+        project = body.project.id if task.project is None else task.project
+        given = ls.Task(task.data, task.id, project, task.meta, [annotation])
+        for row in _rows(given, hosted, config):
+            if row is not None:
+                rows.append(exchange.labelled_row(hosted, row))
+            elif (id := ls.row_id(given, annotation.id)) is not None:  # it has no label any more
+                gone.append(id)
+    found = await call.log(exchange.learn_labelled(call.engine, hosted, rows, BATCH)) if rows else []
+    for one in found:
+        if isinstance(one, Problem):
+            raise one
+    return answered(m.BackendDone(len(found), await _erased(call, hosted, gone)))
+
+
+def _config(text: str, pointer: str) -> ls.Config:
+    try:
+        return ls.read_config(text)
+    except ValueError as error:
+        raise Problem("invalid-body", str(error), pointer) from None
+
+
+def _check_fits(hosted: Hosted, config: ls.Config) -> None:
+    """Raise a ``Problem`` unless a model can answer what a labeling config asks."""
+    settings = hosted.settings
+    if hosted.model.task.multilabel != config.multiple:
+        ours, theirs = ("several labels", "one") if hosted.model.task.multilabel else ("one label", "several")
+        raise Problem("invalid-body", f"the model has {ours} per row, <Choices> asks for {theirs}", "/schema")
+    known = {str(name) for name in settings.classes}
+    if known and (others := [name for name in config.classes if name not in known]):
+        raise Problem("unknown-class", f"the choices {', '.join(others)[:200]} are not classes of the model", "/schema")
+    if settings.file is None and (others := [name for name in config.columns if name not in settings.reading.text]):
+        raise Problem(
+            "invalid-body", f"the model does not read {', '.join(others)[:200]} as text; make it with "
+            '{"reading": {"text": [...]}}', "/schema"
+        )  # fmt: skip
+
+
+def _question(hosted: Hosted, task: ls.Task, config: ls.Config, pointer: str) -> examples.Question:
+    try:
+        features = ls.features_of(task, config.columns)
+    except ValueError as error:
+        raise Problem("invalid-body", str(error), f"{pointer}/data") from None
+    found: examples.Question | Problem = tried(examples.question, hosted, None, features, pointer=pointer)
+    if isinstance(found, Problem):
+        raise found
+    return found
+
+
+def _pairs(body: m.BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
+    """Return the annotations of an event with their tasks."""
+    annotations = body.annotation if isinstance(body.annotation, list) else [body.annotation]
+    tasks = body.task if isinstance(body.task, list) else [body.task] * len(annotations)
+    pairs = [(task, one) for task, one in zip(tasks, annotations, strict=False) if task is not None and one is not None]
+    if len(pairs) < max(len(annotations), len(tasks)):
+        raise Problem("invalid-body", "expected an annotation and its task; let the webhook send its payload", "/task")
+    return pairs
+
+
+def _rows(task: ls.Task, hosted: Hosted, config: ls.Config) -> list[Labelled | None]:
+    try:
+        return list(ls.labelled(task, hosted.model.task.multilabel, config.columns, config.control))
+    except ValueError as error:
+        raise Problem("invalid-body", str(error), "/annotation") from None
+
+
+async def _erased(call: Call, hosted: Hosted, ids: list[str]) -> int:
+    """Erase the rows of annotations, if there are any; return their number."""
+    stored = await call.log(exchange.is_stored(hosted, ids))
+    for id in stored:
+        await asyncio.to_thread(erase, call.engine, hosted, id)
+    return len(stored)

@@ -1,0 +1,83 @@
+"""Requests about rows in the forms of other tools: teach what was labelled there, and what to label there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ..engine.engine import Engine
+from ..engine.requests import Request
+from ..exchange.record import Labelled
+from ..log.event_log import EventLog, refuse_other_content, same_json
+from ..log.events import Event
+from ..model.hosted import Hosted
+from ..model.labelling import POOL
+from ..model.predicted import Answer
+from ..problems import Problem, tried
+from .examples import LabelOf, Receipt, Taught, label_row, taught, teach
+
+
+def labelled_row(hosted: Hosted, row: Labelled) -> Taught:
+    """Check a row that was labelled elsewhere.
+
+    Raises
+    ------
+    Problem
+        If it cannot be read, or its label is unknown.
+    """
+    return taught(hosted, row.id, row.features, row.label, 1.0)._replace(by=row.by)
+
+
+def learn_labelled(engine: Engine, hosted: Hosted, rows: Sequence[Taught], batch: str | None) -> Request:
+    """Return a request to learn rows whose labels may have changed, answered with a receipt or a problem for each."""
+
+    def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
+        hosted.check_working()
+        request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
+        return [tried(_teach, engine, hosted, log, request, row) for row in rows]
+
+    return Request(work, len(rows), sum(len(row.features) for row in rows))
+
+
+def _teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Taught) -> Receipt:
+    """Learn a row, or, if it is there with another label, the new one."""
+    assert row.id is not None
+    stored = log.find(hosted.number, row.id)
+    if stored is None or stored.kind == Event.PARKED:
+        return teach(engine, hosted, log, request, row)
+    if stored.features is not None and not same_json(stored.features, row.features):
+        raise refuse_other_content(row.id)
+    given = LabelOf(row.id, msgspec.json.decode(row.label), row.by)
+    return label_row(engine, hosted, log, request, given, correct=True, park=False)
+
+
+def waiting(hosted: Hosted) -> Request:
+    """Return a request for the newest rows without a label, answered with a dict for each; the oldest first."""
+
+    def work(log: EventLog, request: Request) -> list[dict[str, Any]]:
+        hosted.check_living()
+        return [_guessed(row.id, row.features, row.note) for row in reversed(log.unlabelled(hosted.number, POOL))]
+
+    return Request(work)
+
+
+def _guessed(id: str | None, features: bytes | None, note: bytes | None) -> dict[str, Any]:
+    assert features is not None and note is not None
+    answer = Answer.of(note)
+    assert isinstance(answer, Answer)  # models of numbers exchange nothing
+    label = answer.label if isinstance(answer.label, list) else [answer.label]
+    score = min((answer.probability.get(str(one), 0.0) for one in label), default=0.0)
+    return {"id": id, "features": msgspec.json.decode(features), "guess": answer.label, "score": score}
+
+
+def is_stored(hosted: Hosted, ids: Sequence[str]) -> Request:
+    """Return a request for those of some ids whose rows are stored."""
+
+    def work(log: EventLog, request: Request) -> list[str]:
+        hosted.check_living()
+        found = [log.find(hosted.number, id) for id in ids]
+        return [stored.id for stored in found if stored is not None and stored.features is not None]
+
+    return Request(work)
