@@ -86,6 +86,7 @@ def shoot(browser: Browser, address: str, theme: str, width: int, folder: Path, 
     context = browser.new_context(
         viewport={"width": width, "height": 620}, color_scheme="dark" if theme == "dark" else "light"
     )
+    context.add_init_script("try { localStorage.setItem('confidently.name', 'Ann') } catch {}")
     page = context.new_page()
     page.set_default_timeout(60_000)
     for view in views:

@@ -12,7 +12,7 @@ from collections import Counter
 
 import httpx
 
-from tests.serve.rows import made, trained
+from tests.serve.rows import made, numbered, trained
 from tests.serve.running import ServerProcess, lines_of, wait_until
 
 CLIENTS = 4
@@ -30,9 +30,9 @@ class Sender(threading.Thread):
         Features and label of the ids whose label was acknowledged.
     """
 
-    def __init__(self, name, seed):
+    def __init__(self, name, seed, made=made):
         super().__init__(name=name, daemon=True)
-        self.chance = random.Random(f"{seed} {name}")
+        self.chance, self.made = random.Random(f"{seed} {name}"), made
         self.learned, self.tried, self.unlabelled = {}, {}, []
         self.counts = Counter()
         self.url, self.stopping, self.fault = None, threading.Event(), None
@@ -67,7 +67,7 @@ class Sender(threading.Thread):
             self.tried[id] = ("labels", {"id": id, "label": label, "features": features})
         else:
             id = f"{self.name}-{self.counts['made']}"
-            [(features, label)] = made(1, "mixed", seed=id)
+            [(features, label)] = self.made(1, "mixed", seed=id)
             self.counts["made"] += 1
             kind = self.chance.choice(["predict", "learn", "learn", "many"])
             row = {"id": id, "features": features, "label": label}
@@ -86,7 +86,7 @@ class Sender(threading.Thread):
             self._post(client, "learn", row)
             self.learned[id] = (features, label)
         else:
-            several = made(row["n"], "mixed", seed=id)
+            several = self.made(row["n"], "mixed", seed=id)
             rows = {f"{id}-{k}": one for k, one in enumerate(several)}
             content = "".join(
                 json.dumps({"id": one, "features": features, "label": label}) + "\n"
@@ -223,7 +223,8 @@ class Torture:
         self.folder, self.options = folder, options
         self.chance, self.counts = random.Random(seed), Counter()
         self.settings = settings or {}
-        self.senders = [Sender(f"c{k}", seed) for k in range(CLIENTS)]
+        rows = numbered if self.settings.get("task") == "numbers" else made
+        self.senders = [Sender(f"c{k}", seed, rows) for k in range(CLIENTS)]
         self.operator = Operator(seed, erasing) if changing else None
         for client in self.clients:
             client.start()
@@ -244,6 +245,8 @@ class Torture:
         server = self._start()
         for client in self.clients:
             client.url = server.url
+        least = 15 * (self.counts["kills"] + 1)  # rows, however slow the machine is
+        wait_until(lambda: sum(len(sender.learned) for sender in self.senders) >= least)
         time.sleep(self.chance.uniform(0.0, 2 * seconds))
         server.kill()
         self.counts["kills"] += 1

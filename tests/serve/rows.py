@@ -1,6 +1,7 @@
 """Rows for the tests of the server, and what ``confidently train`` makes of them."""
 
 import json
+import math
 import random
 
 from confidently.cli import run
@@ -11,6 +12,7 @@ from confidently.serve.model.served import Example
 WORDS = ["win", "meet", "cash", "noon", "free", "tea"]
 RARE = [f"w{k}" for k in range(300)]
 KINDS = ("numbers", "text", "categories", "mixed", "late")
+KINDS_OF_NUMBERS = ("numbers", "words", "mixed", "late", "prices", "wide")
 
 
 def made(n, kind="mixed", seed=0):
@@ -31,6 +33,26 @@ def _row(chance, kind, k):
     if kind == "numbers" and chance.random() < 0.3:
         label, features["c"] = "other", 3
     return features, label
+
+
+def numbered(n, kind="mixed", seed=0):
+    """Rows with a number each, as pairs of features and label."""
+    chance = random.Random(f"{kind} {seed}")
+    return [_numbered_row(chance, kind, k) for k in range(n)]
+
+
+def _numbered_row(chance, kind, k):
+    a, b, features = chance.gauss(0, 1), chance.gauss(0, 5), {}
+    if kind == "words":
+        features["subject"] = " ".join(chance.choices(WORDS if chance.random() < 0.7 else RARE, k=4))
+    elif kind == "wide":
+        features |= {f"c{j}": 1.0 for j in chance.sample(range(5000), 4)}
+    elif kind != "numbers":
+        features["subject"] = chance.choice(WORDS)
+    if kind in ("numbers", "mixed", "prices") or (kind == "late" and k > 40):
+        features |= {"a": a, "b": b, "n": chance.randrange(3)}
+    number = 3.0 * a - b + chance.gauss(0, 1) + (10 if features.get("subject") == "win" else 0)
+    return features, math.exp(number / 5) if kind == "prices" else number
 
 
 def examples(rows, weights=None):

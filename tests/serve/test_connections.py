@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -354,6 +355,34 @@ def test_whoever_has_shown_a_token_may_read_later(guarded):
     assert found.count(b'"id":"m-') == n
 
 
+@pytest.mark.parametrize("piece", [1, 2000, 4099, 1 << 20])
+def test_requests_that_do_not_wait_for_answers_are_answered_in_their_order(guarded, piece):
+    """Whether they come together or apart, with bodies or without, before a token is shown or after."""
+    server, token = guarded()
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+    n, begun = (20, []) if piece == 1 else (300, [])
+    for k in range(n):
+        body = json.dumps(row(f"m-{k}")).encode()
+        shown = f"Authorization: Bearer {token}\r\n" if k >= n // 2 else ""
+        begun += [
+            f"GET {FIRST}?{k} HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: {k}-get\r\n\r\n".encode(),
+            f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: {k}-learn\r\n{shown}".encode(),
+            f"Content-Length: {len(body)}\r\n\r\n".encode() + body,
+        ]
+    content, found = b"".join(begun) + HEAD + b"Connection: close\r\nX-Request-Id: last\r\n\r\n", []
+    with connected(server) as one:
+        reading = threading.Thread(target=lambda: found.append(received(one)))
+        reading.start()
+        for begin in range(0, len(content), piece):
+            one.sendall(content[begin : begin + piece])
+        reading.join()
+    answered = re.findall(rb"x-request-id: (\S+)", found[0])
+    assert answered == [b"%d-%s" % (k, what) for k in range(n) for what in (b"get", b"learn")] + [b"last"]
+    with server.client(headers=bearer(token)) as client:
+        assert [one["id"] for one in lines_of(client.get(f"{FIRST}/examples"))] == [f"m-{k}" for k in range(n // 2, n)]
+
+
 async def asked_and_left():
     """Let clients ask for much, read nothing, and go; return what is left of their connections in the server."""
 
@@ -394,29 +423,6 @@ def test_a_connection_that_ends_while_it_is_waited_for_is_forgotten(monkeypatch)
 # --- before a token is known -----------------------------------------------------------------------------------------
 
 
-@linux
-def test_logins_take_no_memory_before_their_token_is_known(guarded):
-    server, _ = guarded()
-    before = most_memory(server)
-
-    def log_in(connection):
-        head = b"POST /session HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-        connection.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
-        send_until_refused(connection, b"10000\r\n" + b"x" * 65536 + b"\r\n", 255)  # 16 MB
-
-    with ExitStack() as stack:
-        found = [stack.enter_context(connected(server)) for _ in range(60)]
-        senders = [threading.Thread(target=log_in, args=(one,)) for one in found]
-        for sender in senders:
-            sender.start()
-        for sender in senders:
-            sender.join()
-        assert most_memory(server) < before + 60 * 0.5
-    with server.client() as client:
-        too_long = client.post("/session", json={"token": "x" * app.MAX_LOGIN})
-        assert too_long.status_code == 413
-
-
 def test_a_login_has_to_come_in_time(guarded):
     """As a whole: byte after byte it would take for ever."""
     server, token = guarded(limits={"http.app.LOGIN_SECONDS": 0.5})
@@ -432,6 +438,8 @@ def test_a_login_has_to_come_in_time(guarded):
     with connected(server) as quick:
         quick.sendall(head + body)
         assert received(quick).startswith(b"HTTP/1.1 200 ")
+    with server.client() as client:
+        assert client.post("/session", json={"token": "x" * app.MAX_LOGIN}).status_code == 413
 
 
 # --- lines -----------------------------------------------------------------------------------------------------------
@@ -543,6 +551,26 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
+def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
+    server, token = guarded()
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+        rows = [{"features": {f"{k}-{j}": 1 for j in range(200)}, "label": "ab"[k % 2]} for k in range(1500)]
+        lines = "".join(json.dumps(one) + "\n" for one in rows)
+        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"})
+        size = int(client.get(f"{FIRST}/file").headers["content-length"])
+    head = f"GET {FIRST}/file HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+    with unread(server, head) as later:
+        wait_until(lambda: list((tmp_path / "served").glob(".passing-*")))
+        time.sleep(0.5)
+        revoke(server, tmp_path)
+        later.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        assert len(received(later)) < size
+    wait_until(lambda: not list((tmp_path / "served").glob(".passing-*")))
+    assert server.stop() == 0
+    assert not any("Traceback" in line for line in server.told), server.told
+
+
 @linux
 def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, tmp_path):
     server, token = guarded(limits={"http.connections.UNREAD_SECONDS": 0.3, "http.connections.KEEP_SECONDS": 1})
@@ -593,10 +621,16 @@ def test_cookies_without_a_proxy(guarded):
         assert "Secure" not in client.post("/session", json={"token": token}).headers["set-cookie"]
 
 
-@pytest.mark.parametrize("url", ["learn.example.org", "ftp://example.org", "https://", "https://a/b", "https://a\n"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "learn.example.org", "ftp://example.org", "https://", "https://a\n", "https://a/b?c", "https://a/../b",
+        "https://a//b", "https://a/v1", "https://a/page/b", "https://a/b\n",
+    ],
+)  # fmt: skip
 def test_public_addresses_that_are_none(tmp_path, url):
     status, told = not_served(tmp_path / "served", "--public-url", url)
-    assert status == 2 and "--public-url: expected https://HOST or https://HOST:PORT" in told
+    assert status == 2 and "--public-url: expected https://HOST, https://HOST:PORT or one" in told
 
 
 def test_the_limits_of_the_documentation_are_those_of_the_server():

@@ -4,13 +4,20 @@ import pytest
 
 from tests.serve.kills import Torture
 
+NUMBERS = ({"task": "numbers"}, ("--regression", "--rule", "ridge"))
 BLOCKS = ({"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none"))
 
 
 @pytest.mark.parametrize(
     ("settings", "options", "kills"),
-    [({}, (), 2), pytest.param({}, (), 10, marks=pytest.mark.long), pytest.param(*BLOCKS, 10, marks=pytest.mark.long)],
-    ids=["few", "rows", "blocks"],
+    [
+        ({}, (), 2),
+        (*NUMBERS, 2),
+        pytest.param({}, (), 10, marks=pytest.mark.long),
+        pytest.param(*BLOCKS, 10, marks=pytest.mark.long),
+        pytest.param(*NUMBERS, 10, marks=pytest.mark.long),
+    ],
+    ids=["few", "few of numbers", "rows", "blocks", "numbers"],
 )
 def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, options, kills):
     torture = Torture(tmp_path, seed=1, settings=settings, options=options)

@@ -13,16 +13,8 @@ from scipy.stats import binomtest
 from confidently.serve.engine.requests import Request
 from confidently.serve.model import hosted as hosted_models
 from confidently.serve.model import labelling as pools
-from confidently.serve.model.labelling import (
-    LEASE_SECONDS,
-    POOL,
-    RANDOM_SHARE,
-    UNDO_ANSWERS,
-    Labelling,
-    candidate,
-    is_random,
-    likeness,
-)
+from confidently.serve.model.candidates import RANDOM_SHARE, candidate, is_random, likeness
+from confidently.serve.model.labelling import LEASE_SECONDS, POOL, UNDO_ANSWERS, Labeller, Labelling
 from confidently.serve.model.metrics import wilson
 from confidently.serve.model.predicted import Answer
 from confidently.serve.waiting import Limits
@@ -30,6 +22,7 @@ from confidently.serve.work import answers
 from tests.serve.running import lines_of, wait_until
 
 FIRST = "/v1/models/m"
+ANN, BOB, CARL = Labeller("ann"), Labeller("bob"), Labeller("carl")
 
 
 def row(k, margin=1.0, label="ham", **features):
@@ -91,23 +84,23 @@ def test_a_skipped_row_goes_to_another_labeller(server):
 def test_skipping_a_row_of_somebody_else_leaves_it_to_them():
     labelling = Labelling()
     labelling.add(row(1))
-    labelling.next_rows(1, "ann")
-    labelling.skip("row-1", "bob")
-    assert labelling.holder("row-1") == "ann"
-    assert labelling.next_rows(1, "carl") == [] and [one.id for one in labelling.next_rows(1, "ann")] == ["row-1"]
-    labelling.skip("row-1", "ann")
+    labelling.next_rows(1, ANN)
+    labelling.skip("row-1", BOB)
+    assert labelling.holder("row-1") == ANN
+    assert labelling.next_rows(1, CARL) == [] and [one.id for one in labelling.next_rows(1, ANN)] == ["row-1"]
+    labelling.skip("row-1", ANN)
     assert labelling.holder("row-1") is None
-    assert labelling.next_rows(1, "bob") == [] and [one.id for one in labelling.next_rows(1, "carl")] == ["row-1"]
+    assert labelling.next_rows(1, BOB) == [] and [one.id for one in labelling.next_rows(1, CARL)] == ["row-1"]
 
 
 def test_a_lease_ends(monkeypatch):
     labelling, now = Labelling(), time.monotonic()
     labelling.add(row(1))
-    assert [one.id for one in labelling.next_rows(1, "ann")] == ["row-1"]
-    assert labelling.next_rows(1, "bob") == []
+    assert [one.id for one in labelling.next_rows(1, ANN)] == ["row-1"]
+    assert labelling.next_rows(1, BOB) == []
     monkeypatch.setattr(time, "monotonic", lambda: now + LEASE_SECONDS + 1)
     assert labelling.holder("row-1") is None
-    assert [one.id for one in labelling.next_rows(1, "bob")] == ["row-1"]
+    assert [one.id for one in labelling.next_rows(1, BOB)] == ["row-1"]
 
 
 def test_rows_that_somebody_holds_are_theirs_unless_another_one_has_them():
@@ -115,9 +108,9 @@ def test_rows_that_somebody_holds_are_theirs_unless_another_one_has_them():
     labelling = Labelling()
     for k in (1, 2):
         labelling.add(row(k))
-    assert [one.id for one in labelling.next_rows(1, "ann", ["row-2", "gone"])] == ["row-2"]
-    assert [one.id for one in labelling.next_rows(2, "bob", ["row-2"])] == ["row-1"]
-    assert (labelling.holder("row-1"), labelling.holder("row-2")) == ("bob", "ann")
+    assert [one.id for one in labelling.next_rows(1, ANN, ["row-2", "gone"])] == ["row-2"]
+    assert [one.id for one in labelling.next_rows(2, BOB, ["row-2"])] == ["row-1"]
+    assert (labelling.holder("row-1"), labelling.holder("row-2")) == (BOB, ANN)
 
 
 def test_rows_that_are_alike_are_asked_about_once():
@@ -125,9 +118,9 @@ def test_rows_that_are_alike_are_asked_about_once():
     labelling.add(row(1, text="Free cash, NOW"))
     labelling.add(row(2, text="now free CASH!"))
     labelling.add(row(3, text="free cash later"))
-    assert [one.id for one in labelling.next_rows(5, "ann")] == ["row-1", "row-3"]
-    labelling.answered(9, 1, "row-1", b'"ham"', labelling.row("row-1"), 0.0)
-    assert [one.id for one in labelling.next_rows(5, "bob")] == []
+    assert [one.id for one in labelling.next_rows(5, ANN)] == ["row-1", "row-3"]
+    labelling.answered(9, 1, "row-1", b'"ham"', labelling.row("row-1"), 0.0, "ann")
+    assert [one.id for one in labelling.next_rows(5, BOB)] == []
     labelling.add(row(4, text="cash NOW free"))
     assert labelling.row("row-4") is None
     assert likeness(b'{"a":"x"}') != likeness(b'{"b":"x"}')
@@ -138,7 +131,7 @@ def test_the_least_certain_rows_come_first_beside_the_random_share():
     rows = [row(k, margin=chance.gauss(0, 3)) for k in range(1, 401)]
     for one in rows:
         labelling.add(one)
-    asked = labelling.next_rows(100, "ann")
+    asked = labelling.next_rows(100, ANN)
     drawn = [one for one in asked if one.random]
     unsure = [one for one in asked if not one.random]
     assert len(drawn) == round(100 * RANDOM_SHARE)
@@ -147,12 +140,18 @@ def test_the_least_certain_rows_come_first_beside_the_random_share():
 
 
 def labelled_one_by_one(labelling, n, times=1):
-    """The ids of the next rows, each asked for some times before it is answered, and the notes of the answers."""
+    """The ids of the next rows, each asked for some times before it is answered, and the notes of the answers.
+
+    Rows that are asked about a second time are left out; they take no place from others.
+    """
     ids, notes = [], []
-    for k in range(n):
-        [asked] = [labelling.next_rows(1, "ann") for _ in range(times)][-1]
+    while len(ids) < n:
+        [asked] = [labelling.next_rows(1, ANN) for _ in range(times)][-1]
+        if labelling.is_second(asked.id):
+            labelling.second(asked.id, b'"ham"', msgspec.json.encode({"by": "ann", "first": "ann", "of": "ham"}))
+            continue
         note = {"by": "ann", "random": asked.random, "guess": asked.guess, "likeness": asked.likeness}
-        labelling.answered(10_000 + k, asked.seq, asked.id, b'"ham"', asked, 0.0)
+        labelling.answered(10_000 + len(ids), asked.seq, asked.id, b'"ham"', asked, 0.0, "ann")
         ids.append(asked.id)
         notes.append(msgspec.json.encode(note))
     return ids, notes
@@ -273,8 +272,8 @@ def test_an_answer_given_again_as_the_first_falls_due(server, monkeypatch):
 
     def work(log, request):
         time.sleep(0.3)
-        answers.undo(hosted, "q-0").work(log, request)
-        return answers.answer(hosted, "q-0", "ham", "ann").work(log, request)
+        answers.undo(hosted, "q-0", ANN).work(log, request)
+        return answers.answer(hosted, "q-0", "ham", ANN).work(log, request)
 
     engine.submit(Request(work).blocking()).answer()
     wait_until(lambda: learned(server) == {"q-0": "ham"})
@@ -286,7 +285,7 @@ def test_an_answer_beside_a_request_with_a_fault_counts_once(server):
     begun, release = threading.Event(), threading.Event()
     engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
     begun.wait()
-    given = engine.submit(answers.answer(hosted, "q-0", "ham", "ann").blocking())
+    given = engine.submit(answers.answer(hosted, "q-0", "ham", ANN).blocking())
     faulty = engine.submit(Request(lambda log, request: 1 // 0).blocking())
     release.set()
     given.answer()
@@ -372,7 +371,7 @@ def test_accuracy_is_that_of_random_rows_alone():
     for k in range(1, 1001):
         one, label = row(k, label="ham"), "ham" if chance.random() < 0.7 else "spam"
         labelling.add(one)
-        labelling.answered(10_000 + k, k, one.id, msgspec.json.encode(label), one, 0.0)
+        labelling.answered(10_000 + k, k, one.id, msgspec.json.encode(label), one, 0.0, "ann")
         n += one.random
         hits += one.random and label == "ham"
     shown = labelling.shown()["random"]

@@ -56,6 +56,7 @@ def test_the_same_content(first, second, same):
     [
         lambda log: log.waiting_answers(1),
         lambda log: log.answer_notes(1),
+        lambda log: log.opinions(1),
         lambda log: log.skips(1),
         lambda log: log.last_of(1, Event.ERASURE),
         lambda log: log.n_aside(1, 1),

@@ -24,12 +24,11 @@ from confidently.serve.problems import KINDS
 
 HEADERS = {"Host": "localhost"}
 REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPath\([\w.]+(?:, ["`]([^"`]*)["`])?\)')
-# Routes that no view asks by a request or a link: those for programs, and list_models, events, predict and learn, which
-# the page reaches by a stream of events and by uploads.
+# Routes that no view asks by a request about a model or a link: those for programs, and list_models, events, predict,
+# learn and post_sample, which the page reaches by a stream of events, by uploads and by a request about no model.
 ELSEWHERE = {
-    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup", "get_versions",
-    "promote_version", "delete_version", "rollback", "get_batches", "delete_batch", "get_edits", "post_edit",
-    "delete_edit", "get_followed", "get_snapshot", "get_learned",
+    "list_models", "events", "predict", "learn", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
+    "get_followed", "get_snapshot", "get_learned",
 }  # fmt: skip
 
 
@@ -105,8 +104,11 @@ def api(tmp_path_factory):
     engine.stop()
 
 
-ROW = {"id": "row-1", "features": {"a": 1.5}, "label": "ham"}
-MADE = [("PUT", MODEL, {"classes": ["ham", "spam"]}), ("POST", f"{MODEL}/learn", ROW)]  # so that answers have contents
+ROW = {"id": "row-1", "features": {"a": 1.5}}
+MADE = {  # so that answers have contents: settings, and a label
+    "m": ({"classes": ["ham", "spam"]}, "ham"), "numbers": ({"task": "numbers"}, 2.5),
+    "sets": ({"multilabel": True}, ["ham", "short"]),
+}  # fmt: skip
 ASKED = [route for route in ROUTES if route.name not in ("events", "get_learned")]  # which never end
 
 
@@ -116,14 +118,15 @@ def test_the_server_does_what_its_document_says(api, route, mode):
     """No fault of the server, answers of the form described, and refusals where the form is wrong."""
     operation = api[route.method, route.path]
 
-    @given(case=operation.as_strategy(generation_mode=mode), there=st.sampled_from([True, False]))
+    @given(case=operation.as_strategy(generation_mode=mode), there=st.sampled_from([*MADE, None]))
     @settings(max_examples=5, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
     def check(case, there):
         wrong = {place for place, info in case.meta.components.items() if info.mode == GenerationMode.NEGATIVE}
-        if there and "m" in (case.path_parameters or {}) and wrong != {ParameterLocation.PATH}:
-            case.path_parameters["m"] = "m"
-            for method, path, body in MADE:
-                api[method, path].Case(path_parameters={"m": "m"}, body=body, media_type=JSON).call(headers=HEADERS)
+        if there is not None and "m" in (case.path_parameters or {}) and wrong != {ParameterLocation.PATH}:
+            case.path_parameters["m"] = there
+            made, label = MADE[there]
+            for method, path, body in (("PUT", MODEL, made), ("POST", f"{MODEL}/learn", ROW | {"label": label})):
+                api[method, path].Case(path_parameters={"m": there}, body=body, media_type=JSON).call(headers=HEADERS)
         response = case.call(headers=HEADERS)
         # What has the right form may still be refused for what it says.
         case.validate_response(response, headers=HEADERS, excluded_checks=[positive_data_acceptance])

@@ -1,8 +1,10 @@
 """Who may do what: tokens and their scopes, sessions of browsers, requests of other sites."""
 
 import hashlib
+import json
 import signal
 import time
+from itertools import combinations
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +16,7 @@ from confidently.serve.server import Server, UsageError
 from tests.serve.running import running, wait_until
 
 FIRST = "/v1/models/m"
+PATTERNS = {"*": {"m", "team-a", "other"}, "m": {"m"}, "team-*": {"team-a"}, "m,team-*": {"m", "team-a"}}
 
 
 def kind_of(response):
@@ -43,20 +46,61 @@ def guarded(local, tmp_path):
 # --- tokens ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if route.name != "events"], ids=lambda one: one.name)
-def test_every_address_wants_its_scope(guarded, route):
-    server, tokens = guarded
-    path = route.path.replace("{m}", "m").replace("{id}", "x")
-    refused = server(route.method, path)
-    assert kind_of(refused) == "unauthorized"
-    assert refused.headers["www-authenticate"] == "Bearer"
-    for scope, token in tokens.items():
-        answer = server(route.method, path, headers=bearer(token))
-        if scope == route.scope:
-            assert answer.status_code not in (401, 403, 500)
-        else:
+@pytest.mark.parametrize("route", ROUTES, ids=lambda one: one.name)
+def test_every_address_wants_its_scope_and_its_model(local, tmp_path, route):
+    """Every set of scopes, for every kind of models, on a model of each: what is not said is refused."""
+    sets = [",".join(some) for n in range(1, 5) for some in combinations(SCOPES, n)]
+    made = {(scopes, models): new_token("one", scopes, models) for scopes in sets for models in PATTERNS}
+    path = tmp_path / "tokens"
+    path.write_text("".join(f"{line}\n" for _, line in made.values()))
+    server = local(guard=Guard(read_tokens(path)))
+    names = ("m", "team-a", "other") if "{m}" in route.path else (None,)
+    for name in names:
+        address = route.path.replace("{m}", str(name)).replace("{id}", "x")
+        refused = server(route.method, address)
+        assert kind_of(refused) == "unauthorized"
+        assert refused.headers["www-authenticate"] == "Bearer"
+        for (scopes, models), (token, _) in made.items():
+            allowed = route.some if name is None and models != "*" else name is None or name in PATTERNS[models]
+            if route.scope in scopes.split(",") and allowed:
+                if route.name != "events":  # which do not end
+                    assert server(route.method, address, headers=bearer(token)).status_code not in (401, 403, 500)
+                continue
+            answer = server(route.method, address, headers=bearer(token))
             assert kind_of(answer) == "forbidden"
-            assert route.scope in answer.json()["detail"]
+            told = answer.json()["detail"]
+            assert f"scope {route.scope!r}" in told or f"the token is for {', '.join(models.split(','))}" in told
+
+
+def test_a_token_for_some_models_shows_no_others(local, tmp_path):
+    path = tmp_path / "tokens"
+    made = [new_token("one", "predict,admin", models) for models in ("*", "team-*", "other")]
+    path.write_text("".join(f"{line}\n" for _, line in made))
+    server = local(guard=Guard(read_tokens(path)))
+    everything, team, _ = (bearer(token) for token, _ in made)
+    for name in ("team-a", "team-b", "other"):
+        server("PUT", f"/v1/models/{name}", {}, headers=everything)
+    assert kind_of(server("PUT", "/v1/models/more", {}, headers=team)) == "forbidden"
+    assert server("PUT", "/v1/models/team-c", {}, headers=team).status_code == 201
+    shown = [one["name"] for one in server("GET", "/v1/models", headers=team).json()["models"]]
+    assert shown == ["team-a", "team-b", "team-c"]
+    for method, below in (("GET", ""), ("DELETE", ""), ("GET", "/metrics")):
+        missing = server(method, f"/v1/models/team-x{below}", headers=team)
+        assert kind_of(missing) == "unknown-model"
+        assert "team-a, team-b, team-c)" in missing.json()["detail"] and "other" not in missing.text
+    assert kind_of(server("GET", "/metrics", headers=team)) == "forbidden"
+    assert server("GET", "/metrics", headers=everything).status_code == 200
+
+
+def test_events_tell_of_the_models_of_the_token(tmp_path):
+    path, made = tmp_path / "tokens", [new_token("one", "predict,admin", models) for models in ("*", "team-*")]
+    path.write_text("".join(f"{line}\n" for _, line in made))
+    with running(tmp_path / "served", "--token-file", path) as server, server.client() as client:
+        for name in ("team-a", "other"):
+            client.put(f"/v1/models/{name}", json={}, headers=bearer(made[0][0]))
+        with client.stream("GET", "/v1/events", headers=bearer(made[1][0])) as stream:
+            told = next(line for line in stream.iter_lines() if line.startswith("data:"))
+        assert [one["name"] for one in json.loads(told.removeprefix("data:"))["models"]] == ["team-a"]
 
 
 @pytest.mark.parametrize(
@@ -89,10 +133,32 @@ def test_a_file_of_tokens_tells_no_token(tmp_path):
     for scopes in ("", "all", "predict,", "Predict"):
         with pytest.raises(ValueError, match="scopes: expected some of"):
             new_token("ann", scopes)
+    for models in ("", "team-*,", "*-team", "a b", "**"):
+        with pytest.raises(ValueError, match="models: expected names of models"):
+            new_token("ann", "predict", models)
+    for name in ("", "a b", "#ann"):
+        with pytest.raises(ValueError, match="the name of a token"):
+            new_token(name, "predict")
+
+
+@pytest.mark.parametrize(("models", "seen"), [("m", "m"), ("team-*,m", "m team-a team-"), ("*", "m team-a team- x")])
+def test_a_token_for_models_is_read_as_it_was_made(tmp_path, models, seen):
+    _, line = new_token("ann", "predict", models)
+    (tmp_path / "tokens").write_text(line)
+    [found] = read_tokens(tmp_path / "tokens")
+    assert [name for name in ("m", "team-a", "team-", "x") if found.sees(name)] == sorted(seen.split(), key=seen.index)
 
 
 @pytest.mark.parametrize(
-    "text", ["", "# only a comment\n", "ann predict\n", f"ann all {'0' * 64}\n", f"ann predict {'0' * 63}\n"]
+    "text",
+    [
+        "",
+        "# only a comment\n",
+        "ann predict\n",
+        f"ann all {'0' * 64}\n",
+        f"ann predict {'0' * 63}\n",
+        f"ann predict *-team {'0' * 64}\n",
+    ],
 )
 def test_files_that_are_no_tokens(tmp_path, text):
     path = tmp_path / "tokens"

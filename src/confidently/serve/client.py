@@ -91,7 +91,7 @@ class Client:
         return self._json("GET", "")
 
     def metrics(self) -> dict[str, Any]:
-        """Return progressive error, log-loss, their course, calibration, alarms and rates."""
+        """Return progressive error and log-loss, or the errors of numbers, their course, calibration, alarms, rates."""
         return self._json("GET", "/metrics")
 
     def delete(self) -> None:
@@ -118,7 +118,8 @@ class Client:
         id : str, optional
         coverage : float, optional
             In (0, 1): ``set`` then has the classes that cannot be excluded, the most probable first; the true one is
-            among them with this probability.
+            among them with this probability. Of a model of numbers, ``interval`` has the number with this probability;
+            by default .9.
         max_risk : float, optional
             In (0, 1): ``abstain`` is then whether not to rely on the label, so that at most this fraction of the
             others is wrong.

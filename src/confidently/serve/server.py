@@ -20,6 +20,7 @@ from ..memory import give_back_large
 from .engine.engine import Engine
 from .http.app import make_app
 from .http.connections import KEEP_SECONDS, Connection, most_connections
+from .http.entrance import AccessLog
 from .http.tokens import Guard, read_tokens
 from .model.settings import ModelSettings
 from .problems import Problem
@@ -32,6 +33,7 @@ from .work.models import check_name, create, upload
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal
+AUDIT_SECONDS = 1.0  # between two writes of the rows that were taught
 NEVER = 1e8  # seconds
 SWITCH_SECONDS = 5e-4  # between threads; a question must not wait long for a thread that learns
 
@@ -52,6 +54,8 @@ class Server:
     token_file : path, optional
     public_url : str, optional
         As of :class:`Guard`.
+    access_log : path, optional
+        As of :class:`AccessLog`.
     limits : Limits, optional
     vfs : str, optional
         The name of a virtual file system of SQLite, for the log.
@@ -68,12 +72,15 @@ class Server:
         For an address that others can reach, without tokens.
     ValueError
         For a file of tokens or a public address that cannot be used.
+    OSError
+        If a file cannot be opened.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8642, *,
-        token_file: str | os.PathLike[str] | None = None, public_url: str | None = None, limits: Limits | None = None,
-        vfs: str | None = None, say: Callable[[str], None] = lambda line: None,
+        token_file: str | os.PathLike[str] | None = None, public_url: str | None = None,
+        access_log: str | os.PathLike[str] | None = None, limits: Limits | None = None, vfs: str | None = None,
+        say: Callable[[str], None] = lambda line: None,
         replica_of: str | None = None, replica_token: str | None = None,
     ) -> None:  # fmt: skip
         if token_file is None and host not in LOOPBACK:
@@ -86,12 +93,13 @@ class Server:
         self.replica_of = replica_of
         if replica_of is not None:
             limits = Limits(snapshot_events=2**62, snapshot_seconds=NEVER)  # its models are those of the primary
+        self.access = None if access_log is None else AccessLog(access_log)
         self.engine = Engine(folder, limits, vfs=vfs, say=say)
         if replica_of is not None and self.engine.log.models():
             self.engine.log.close()
             raise UsageError(f"{folder} has models of its own; use a new directory for a replica")
         config = uvicorn.Config(
-            make_app(self.engine, self.guard), log_level="warning", access_log=False, lifespan="off",
+            make_app(self.engine, self.guard, self.access), log_level="warning", access_log=False, lifespan="off",
             timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=KEEP_SECONDS, server_header=False,
             proxy_headers=False, http=Connection, ws="none", limit_concurrency=most_connections(),
         )  # fmt: skip
@@ -164,13 +172,20 @@ class Server:
                 loop.add_signal_handler(number, self.stop)
         if hasattr(signal, "SIGHUP"):
             with suppress(ValueError, RuntimeError):
-                loop.add_signal_handler(signal.SIGHUP, self.reload_tokens)
+                loop.add_signal_handler(signal.SIGHUP, self.reload)
         starting = threading.Thread(target=self._start_engine, args=(begun,), name="replay", daemon=True)
         starting.start()
         self.server.config.load()
         self.server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]  # handled above
+        flushing = asyncio.create_task(self._flush_audit())
         await self.server.serve([self.socket])
+        flushing.cancel()
         starting.join()
+
+    async def _flush_audit(self) -> None:
+        while True:
+            await asyncio.sleep(AUDIT_SECONDS)
+            self.engine.audit.flush()
 
     def _start_engine(self, begun: Callable[[Server], None]) -> None:
         try:
@@ -218,8 +233,13 @@ class Server:
         self.engine.stopping = True
         self.server.should_exit = True
 
-    def reload_tokens(self) -> None:
-        """Read the file of tokens again; a fault in it changes nothing."""
+    def reload(self) -> None:
+        """Read the file of tokens again, and open the access log again; a fault in one of them changes nothing."""
+        if self.access is not None:
+            try:
+                self.access.reopen()
+            except OSError as error:
+                self.say(f"the access log stays as it was: {error}")
         if self.token_file is None:
             return
         try:

@@ -211,6 +211,12 @@ class Members(Racing):
             more = {} if targets is None else {"targets": targets}
             self._take(self._choose(X, self._columns, max(n_classes, self.n_classes), **more))
 
+    @property
+    def choice(self) -> list[Any]:
+        """What the first rows have chosen, before training: equal for stacks that begin alike."""
+        found: list[Any] = self.header()["members"]
+        return found
+
     def keep_first_values(self, X: _core.Matrix) -> None:
         """Have views that compare values with the first ones of their column take these from the rows of a matrix.
 

@@ -52,7 +52,8 @@ def labels(server, name):
 
 
 def shown_id(page):
-    return page.locator(".row-card .id").inner_text()
+    page.locator(".row-card[data-row]").wait_for()
+    return page.locator(".row-card").get_attribute("data-row")
 
 
 def outbox(page):

@@ -1,5 +1,6 @@
 """Chromium for tests of the page, and what a page must never do."""
 
+import json
 import os
 import shutil
 from contextlib import contextmanager
@@ -51,16 +52,21 @@ class Visit:
         Of the server.
     expected : tuple of str
         Parts of console errors that the test provokes.
+    person : str, optional
+        Who labels; by default somebody, and None is asked.
     options
         Of the context.
     """
 
-    def __init__(self, browser, url, expected=(), **options):
+    def __init__(self, browser, url, expected=(), person="somebody", **options):
         self.url, self.expected, self.errors = url, expected, []
         self.refused = []
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         self.context.set_default_timeout(30_000)
         self.context.add_init_script(VIOLATIONS)
+        if person is not None:
+            keep = f"localStorage.setItem('confidently.name', {json.dumps(person)})"
+            self.context.add_init_script(f"try {{ {keep} }} catch {{}}")  # the first page has no storage
 
     def open(self, path="/"):
         """Open a tab."""

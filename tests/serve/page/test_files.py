@@ -5,6 +5,8 @@ import io
 import json
 import random
 
+import pytest
+
 from tests.serve.page.acts import shown_id, text_of
 from tests.serve.page.files import DROP, drop, table
 from tests.serve.rows import made, trained
@@ -29,8 +31,10 @@ def test_a_dropped_csv_file_becomes_a_model(server, visit):
         assert row["features"] == {"message": f'{text_of("ham", 0)}; said "she"\nand left', "links": 0.5, "zip": "000"}
         page = visitor.open("/#/add")
         drop(page, "my mail.csv", table(2500))
-        page.get_by_label("Method").select_option("arow")
-        page.get_by_role("button", name="Create and learn").click()
+        assert page.get_by_label("Name of the model").input_value() == "my-mail-2"
+        page.get_by_label("Rows go to").select_option("my-mail")
+        page.get_by_text("Adds my-mail, which has 2,500 rows: learns 2,500 rows.").wait_for()
+        page.get_by_role("button", name="Add and learn").click()
         page.get_by_text("2,500 rows learned").wait_for()
         assert client.get("/v1/models/my-mail").json()["rows"] == 2500  # the ids are the same
 
@@ -62,17 +66,57 @@ def test_a_model_file_continues_its_training(server, visit, tmp_path):
         assert client.get("/v1/models/uploaded/file").content == (tmp_path / "trained.cw").read_bytes()
 
 
-def test_regressions_are_refused(visit, tmp_path):
-    trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
-    page = visit(expected=["422"]).open("/#/add")
-    page.locator("#file").set_input_files(tmp_path / "trained.cw")
-    page.get_by_role("button", name="Upload").click()
-    page.get_by_text("expected a classifier, got a regression model").wait_for()
+@pytest.mark.parametrize("method", ["auto", "arow"])
+def test_labels_with_fractions_are_numbers(visit, server, method):
     page = visit().open("/#/add")
-    drop(page, "price.csv", "y;size;target\n1;1;0.5\n0;2;3\n")
+    drop(page, f"price-{method}.csv", "y;size;target\n1;1;0.5\n0;2;3\n1;4;1.25\n")
     assert page.get_by_label("Role of the column target").input_value() == "label"
+    page.get_by_label("Method").select_option(method)
     page.get_by_role("button", name="Create and learn").click()
-    page.get_by_text("The labels in target are numbers, not classes").wait_for()
+    page.get_by_text("3 rows learned").wait_for()
+    with server.client() as client:
+        assert client.get(f"/v1/models/price-{method}").json()["task"] == "numbers"
+        rows = lines_of(client.get(f"/v1/models/price-{method}/examples"))
+    assert [float(row["label"]) for row in rows] == [0.5, 3.0, 1.25]
+
+
+def test_no_column_is_taken_for_the_label_because_of_its_values(server, visit):
+    days = [f"2026-01-{1 + k % 28:02}" for k in range(60)]
+    rows = [f"{day},{('red', 'green')[k % 3 == 0]},{k}.5,word{k} and more" for k, day in enumerate(days)]
+    page = visit().open("/#/add")
+    page.wait_for_selector(".drop")
+    page.evaluate(DROP, [".drop", "enron.csv", "\n".join(["date,color,size,message", *rows]) + "\n"])
+    page.get_by_text("Choose the label column, or that the file has none.").wait_for()
+    assert page.get_by_label("Label column").input_value() == ""
+    assert page.get_by_role("button", name="Create and learn").is_disabled()
+    plan = page.get_by_role("region", name="What will happen")
+    page.get_by_label("Label column").select_option("message")
+    plan.get_by_text("60 different labels in 60 rows: is message really the label?").wait_for()
+    assert page.get_by_label("Role of the column message").input_value() == "label"
+    page.get_by_label("Role of the column color").select_option("label")
+    plan.get_by_text("2 classes in color: red 40, green 20").wait_for()
+    assert page.get_by_label("Label column").input_value() == "color"
+    assert page.get_by_label("Role of the column message").input_value() == "text"
+    assert "Creates enron and learns 60 rows." in plan.inner_text()
+    page.get_by_label("Label column").select_option("None: all rows wait for labels")
+    plan.get_by_text("Creates enron and 60 rows without a label wait for labels.").wait_for()
+    with server.client() as client:
+        assert client.get("/v1/models/enron").status_code == 404  # nothing was sent
+
+
+def test_rows_are_added_to_a_model_only_if_it_is_chosen(server, visit):
+    with server.client() as client:
+        client.put("/v1/models/taken", json={"rule": "arow", "classes": ["ham", "eggs"]}).raise_for_status()
+        page = visit().open("/#/add")
+        drop(page, "taken.csv", "n,label\n" + "".join(f"{k},{('ham', 'spam')[k % 2]}\n" for k in range(10)))
+        assert page.get_by_label("Name of the model").input_value() == "taken-2"
+        page.get_by_label("Name of the model").fill("taken")
+        page.get_by_label("Method").select_option("arow")
+        page.get_by_role("button", name="Create and learn").click()
+        page.get_by_text('there is one already; to add the rows to it, choose it under "Rows go to"').wait_for()
+        page.get_by_label("Rows go to").select_option("taken")
+        page.get_by_text("1 new class, which the model rejects: spam 5").wait_for()
+        assert client.get("/v1/models/taken").json()["rows"] == 0
 
 
 def test_files_that_cannot_be_read_say_why(visit):

@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 from tests.serve.page.acts import labels, messages, of_messages, offer, outbox, shown_id, teach
 from tests.serve.page.browser import AWAY
 from tests.serve.running import running, wait_until
@@ -31,6 +33,8 @@ def test_keys_label_skip_and_stay_out_of_fields(server, visit):
     assert page.get_by_role("dialog").count() == 0
     page.get_by_label("New class").fill("news")
     page.keyboard.press("Enter")
+    page.get_by_text("This class is new").wait_for()
+    page.keyboard.press("Enter")
     given[here] = ["news"]
     assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam", "news"]  # keys keep their classes
     wait_until(lambda: of_messages(labels(server, "keys")) == given)
@@ -56,16 +60,63 @@ def test_undo_before_and_after_learning(server, visit):
     page.get_by_text("was already learned").first.wait_for()
 
 
-def test_the_guess_is_hidden_until_the_answer(server, visit):
+def reach(page, wanted):
+    """Skip rows until the browser shows one of the ids."""
+    while shown_id(page) not in wanted:
+        page.keyboard.press(" ")
+
+
+@pytest.fixture(scope="module")
+def mixed(server):
+    """A model with rows of which some are of the random share; the ids of those, and of the others."""
     teach(server, "guess")
-    offer(server, "guess", {"row-1": {"text": "prize"}, "row-2": {"text": "lunch"}})
+    offer(server, "guess", messages(60))
+    with server.client() as client:
+        rows = client.get("/v1/models/guess/queue?n=60&labeller=nobody").json()["rows"]
+        for row in rows:  # so that others get them
+            body = {"id": row["id"], "skip": True, "labeller": "nobody"}
+            client.post("/v1/models/guess/answers", json=body).raise_for_status()
+    return [row["id"] for row in rows if row["random"]], [row["id"] for row in rows if not row["random"]]
+
+
+def test_the_guess_is_shown_and_enter_accepts_it(server, mixed, visit):
     page = visit().open("/#/m/guess/label")
-    shown_id(page)
-    assert "guess" not in page.inner_text(".row-card") and "Model" not in page.inner_text(".said")
-    page.get_by_label("Show the model's guess").check()
-    assert "guess: " in page.inner_text(".row-card")
+    reach(page, mixed[1])
+    here, guessed = shown_id(page), page.locator(".choice.guessed")
+    guess = guessed.get_attribute("data-class")
+    assert re.search(r"\d+ %", guessed.inner_text())
+    assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam"], "whose keys never change"
+    page.locator(".row-card mark.speaks").first.wait_for()
+    page.keyboard.press("Enter")
+    assert f"You: {guess} · Model: {guess}" in page.inner_text(".said")
+    wait_until(lambda: labels(server, "guess").get(here) == [guess])
+
+
+def test_the_guess_of_a_random_row_is_hidden_until_the_answer(mixed, visit):
+    page = visit().open("/#/m/guess/label")
+    reach(page, mixed[0])
+    here = shown_id(page)
+    assert "%" not in page.inner_text(".choices") and page.locator(".choice.guessed, mark").count() == 0
+    page.get_by_text("this row was drawn at random").wait_for()
+    page.keyboard.press("Enter")  # accepts nothing
+    assert shown_id(page) == here
     page.keyboard.press("a")
-    assert re.search(r"Model: (ham|spam)", page.inner_text(".said"))
+    assert re.search(r"You: ham · Model: (ham|spam), \d+ %", page.inner_text(".said"))
+
+
+def test_guesses_and_underlines_are_switched_off(mixed, visit):
+    visitor = visit()
+    page = visitor.open("/#/m/guess/label")
+    reach(page, mixed[1])
+    page.locator(".row-card mark.speaks").first.wait_for()
+    page.keyboard.press("w")
+    assert page.locator("mark").count() == 0 and page.locator(".choice.guessed").count() == 1
+    page.get_by_label("Show the model's guesses").uncheck()
+    assert page.locator(".choice.guessed").count() == 0 and "%" not in page.inner_text(".choices")
+    assert page.get_by_label("Underline the words").is_disabled()
+    other = visitor.open("/#/m/guess/label")
+    reach(other, mixed[1])
+    assert other.locator(".choice.guessed").count() == 0, "the browser remembers it"
 
 
 def test_accuracy_is_that_of_the_rows_drawn_at_random(server, visit):
@@ -107,6 +158,7 @@ def test_a_model_without_classes_and_rows_says_what_to_do(server, visit):
     offer(server, "new", {"row-1": {"words": "hello"}})
     assert shown_id(page) == "row-1"  # without loading the page again
     page.get_by_label("New class").fill("greeting")
+    page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     wait_until(lambda: labels(server, "new") == {"row-1": ["greeting"]})
 

@@ -34,7 +34,7 @@ def test_a_model_is_deleted_after_a_question(server, visit):
     teach(server, "doomed", n=2)
     page = visit().open("/#/m/doomed")
     page.get_by_role("button", name="Delete the model").click()
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Delete the model").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_url("**/#/")
@@ -119,6 +119,6 @@ def test_a_token_opens_the_page_and_answers_carry_the_csrf_token(tmp_path, visit
         page.keyboard.press("x")
         wait_until(lambda: client.get("/v1/models/locked").json()["rows"] == 1)
         page.goto(f"{server.url}/#/m/locked")
-        page.get_by_role("heading", name="Reliability").wait_for()
+        page.get_by_role("heading", name="About the model").wait_for()
         assert page.get_by_role("button", name="Delete the model").count() == 0
         assert tokens["ann"] not in page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}])")

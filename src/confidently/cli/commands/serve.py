@@ -14,7 +14,7 @@ import click
 from ...extras import install
 from ..options.arguments import POSITIVE_FLOAT, POSITIVE_INTEGER, is_given, json_option
 from ..options.command import Command
-from ..options.files import InputFolder, OneFile, OutputFolder
+from ..options.files import InputFolder, OneFile, OutputFile, OutputFolder
 from ..options.sections import adding
 from ..output.text import say
 
@@ -31,7 +31,13 @@ _OPTIONS = [
     ),
     click.option(
         "--public-url", metavar="URL",
-        help="Browsers find the server here, behind a proxy; with https://, cookies are sent over TLS only.  "
+        help="Browsers find the server here, behind a proxy, perhaps below a path; with https://, cookies are sent "
+        "over TLS only.  "
+        "[default: none]",
+    ),
+    click.option(
+        "--access-log", metavar="FILE", type=OutputFile(),
+        help="Append a line of JSON for each request, - for standard output; SIGHUP opens the file again.  "
         "[default: none]",
     ),
     click.option(
@@ -86,6 +92,10 @@ _OPTIONS = [
         "--new-token", metavar="NAME SCOPES", nargs=2,
         help="Make a token with scopes of predict, learn, label, admin, separated by commas, and end.",
     ),
+    click.option(
+        "--models", metavar="NAMES", default="*",
+        help="With --new-token: the models that it is for, separated by commas; team-* are all that begin with team-.",
+    ),
 ]  # fmt: skip
 EXAMPLES = (
     "confidently serve trial --demo",
@@ -109,9 +119,11 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
     chosen = [name for name in OFFLINE if options[name]]
     if len(chosen) > 1:
         raise click.UsageError(f"--{chosen[0]} and --{chosen[1]} are mutually exclusive; use one".replace("_", "-"))
+    if options["models"] != "*" and chosen != ["new_token"]:
+        raise click.UsageError("--models says what a token is for; add --new-token NAME SCOPES")
     if chosen == ["new_token"]:
         name, scopes = options["new_token"]
-        _new_token(name, scopes, as_json)
+        _new_token(name, scopes, options["models"], as_json)
         return
     if chosen == ["verify_backup"] and folder is not None:
         raise click.UsageError("--verify-backup takes no DIR; it reads the backup alone")
@@ -145,11 +157,11 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
         raise click.ClickException(str(error)) from None
 
 
-def _new_token(name: str, scopes: str, as_json: bool) -> None:
+def _new_token(name: str, scopes: str, models: str, as_json: bool) -> None:
     from ...serve.http.tokens import new_token
 
     try:
-        token, line = new_token(name, scopes)
+        token, line = new_token(name, scopes, models)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     if as_json:
@@ -205,7 +217,8 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
     try:
         server = Server(
             folder, options["host"], options["port"], token_file=options["token_file"],
-            public_url=options["public_url"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+            public_url=options["public_url"],
+            access_log=options["access_log"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
             replica_of=options["replica_of"], replica_token=token,
         )  # fmt: skip
     except ValueError as error:  # a UsageError is one

@@ -18,6 +18,7 @@ from typing import Any
 import apsw
 
 from ...wording import counted
+from ..log.audit import Audit
 from ..log.event_log import EventLog
 from ..log.events import StoredModel
 from ..log.log_file import damaged
@@ -56,6 +57,8 @@ class Engine:
         Rows that wait for the log or the learner.
     failure : Failure
         Why nothing can be acknowledged any more.
+    audit : Audit
+        Of the thread of the event loop.
 
     Raises
     ------
@@ -71,7 +74,7 @@ class Engine:
     ) -> None:  # fmt: skip
         self.folder, self.limits, self.say = Path(folder), limits or Limits(), say
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.log = EventLog(self.folder, vfs)
+        self.log, self.audit = EventLog(self.folder, vfs), Audit(self.folder, say)
         self.hosted: dict[str, Hosted] = {}
         self.waiting, self.failure = Waiting(self.limits), Failure()
         self.learner = LearnerThread(
@@ -115,6 +118,7 @@ class Engine:
             self.learner.stop()
             for hosted in self.hosted.values():
                 self._record_aside(hosted)
+        self.audit.flush()
         self.log.close()
 
     def _load(self, stored: StoredModel) -> Hosted:
@@ -230,8 +234,8 @@ class Engine:
         if not self.ready:
             raise Problem("not-ready", "the server replays its log; ask again in a second")
 
-    def find(self, name: str) -> Hosted:
-        """Return a model.
+    def find(self, name: str, sees: Callable[[str], bool] = lambda name: True) -> Hosted:
+        """Return a model. Who asks for one that is missing is told which of those there are that they see.
 
         Raises
         ------
@@ -241,7 +245,7 @@ class Engine:
         found = self.hosted.get(name)
         if found is None:
             self.check_open()
-            known = ", ".join(sorted(self.hosted)[:20]) or "none so far"
+            known = ", ".join(sorted(filter(sees, list(self.hosted)))[:20]) or "none so far"
             raise Problem("unknown-model", f"there is no model {name!r} (there are: {known}); make it with PUT first")
         return found
 

@@ -56,6 +56,16 @@ class LearnerThread:
         """Begin."""
         self._thread.start()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    @property
+    def age(self) -> float:
+        """Seconds for which the oldest question has waited."""
+        return self._queue.age
+
     def ask(self, question: Request) -> None:
         """Queue a question; raise a ``Problem`` if too many wait already, or the thread ends."""
         self._queue.put(question)

@@ -14,7 +14,7 @@ from typing import Any
 import apsw
 
 from ..log.event_log import EventLog
-from ..log.events import Event, now
+from ..log.events import Event, note_of, now
 from ..model.hosted import Hosted
 from ..model.rows import labelled_line
 from ..model.served import Example
@@ -42,6 +42,11 @@ class LogThread:
     failure : Failure
     pass_on : callable
         Given the requests whose examples are durable and not learned yet.
+
+    Attributes
+    ----------
+    committed_in : callable
+        Called with the seconds that each commit took.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class LogThread:
         pass_on: Callable[[list[Request]], None],
     ) -> None:  # fmt: skip
         self.log, self.hosted, self.waiting, self.failure, self.pass_on = log, hosted, waiting, failure, pass_on
+        self.committed_in: Callable[[float], None] = lambda seconds: None
         self._queue = RequestQueue(waiting, "rows")
         self._long: deque[tuple[Request, Generator[Any]]] = deque()  # work that is done in steps, between commits
         self._not_before = self._expire_next = 0.0  # on the monotonic clock: for answers on a full disk, for old rows
@@ -57,6 +63,16 @@ class LogThread:
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    @property
+    def age(self) -> float:
+        """Seconds for which the oldest request has waited."""
+        return self._queue.age
 
     def submit(self, request: Request) -> None:
         """Queue a request; raise a ``Problem`` if too much waits already, or the thread ends."""
@@ -134,7 +150,9 @@ class LogThread:
                 self._work(request)
             self._learn_answers(log, learned)
             self._expire(log, learned)
+            began = time.perf_counter()
             log.commit()
+            self.committed_in(time.perf_counter() - began)
         except apsw.FullError:
             self._roll_back(group)
             self._not_before = time.monotonic() + FULL_SECONDS
@@ -237,7 +255,8 @@ class LogThread:
                 given = log.waiting_answer(answer.example)
                 if given is None or given[0] != answer.seq or given[1] is None:
                     continue  # undone, erased, or labelled otherwise
-                seq = log.add(hosted.number, Event.LABEL, example=answer.example, label=answer.label)
+                note = note_of(answer.by)
+                seq = log.add(hosted.number, Event.LABEL, example=answer.example, label=answer.label, note=note)
                 stored = log.find(hosted.number, answer.id)
                 if stored is not None and stored.features is not None:
                     line = labelled_line(hosted.label_key, answer.label, stored.features)

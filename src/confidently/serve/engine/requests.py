@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -44,7 +45,8 @@ class Request:
     """
 
     __slots__ = (
-        "_answered", "_future", "_loop", "batch", "committed", "examples", "result", "reverted", "rows", "size",
+        "_answered", "_future", "_loop", "batch", "committed", "examples", "result", "reverted", "rows", "since",
+        "size",
         "wait", "work",
     )  # fmt: skip
 
@@ -55,6 +57,7 @@ class Request:
         self.reverted: list[Callable[[], None]] = []
         self.result: Any = None
         self.batch: int | None = None
+        self.since = 0.0  # on the monotonic clock: when it was queued
         self._loop: asyncio.AbstractEventLoop | None = None
         self._future: asyncio.Future[Any] | None = None
         self._answered: threading.Event | None = None
@@ -175,8 +178,17 @@ class RequestQueue:
             if self.closing:
                 raise stopping()
             self.waiting.enter(request.rows, request.size, self.what)
+            request.since = time.monotonic()
             self.requests.append(request)
             self.changed.notify()
+
+    @property
+    def age(self) -> float:
+        """Seconds for which the oldest request has waited; of any thread."""
+        try:
+            return time.monotonic() - self.requests[0].since
+        except IndexError:
+            return 0.0
 
     def close(self) -> None:
         """Reject new requests."""

@@ -78,6 +78,11 @@ class Trainer:
         self.notify()
 
     @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    @property
     def is_removing(self) -> bool:
         """Whether there are files that are still to be removed."""
         return bool(self._dropped)

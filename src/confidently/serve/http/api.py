@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
+from ..log.audit import AuditEntry
+from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
 from ..replica.source import Line
 from . import messages as m
 from .calls import Call
-from .handlers import directory, labelling, models, replication, rows, stored, versions
+from .handlers import browse, directory, labelling, models, replication, rows, samples, stored, versions
 from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
@@ -36,6 +38,8 @@ class Route(NamedTuple):
         Which of body and answer may be NDJSON: "", "both", "answer".
     file : str
         Which of them is a file: "", "body", "answer".
+    some : bool
+        Of what is not about one model: whether a token for some models suffices, and gets the answer about them.
     """
 
     method: str
@@ -48,10 +52,16 @@ class Route(NamedTuple):
     statuses: tuple[int, ...] = (200,)
     lines: str = ""
     file: str = ""
+    some: bool = False
 
     @property
     def name(self) -> str:
         return self.handler.__name__
+
+    @property
+    def changes(self) -> bool:
+        """Whether an answer without a problem means that something was changed, other than rows that were taught."""
+        return self.method != "GET" and self.scope != "predict" and self.lines != "both"
 
 
 WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
@@ -65,6 +75,17 @@ AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default":
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
+SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
+SECOND = ("second", {"enum": ["false", "true"], "default": "false"})
+TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
+SECONDS = {"type": "integer", "minimum": 0, "maximum": 2**40}  # since 1970
+FILTERS = (
+    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT),
+    ("outcome", {"enum": ["any", *OUTCOMES], "default": "any"}),
+    ("state", {"enum": ["stored", *STATES], "default": "stored"}), ("since", SECONDS), ("until", SECONDS),
+)  # fmt: skip
+BEFORE = ("before", {"type": "integer", "minimum": 1, "maximum": 2**53})
+ROWS = ("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
 VERSION, BEGUN = (
@@ -74,13 +95,13 @@ REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "met
 
 ROUTES = (
     Route(
-        "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody, (m.Prediction, m.Predictions),
-        (SET, MAX_RISK, NOVELTY), lines="both",
+        "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody,
+        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY), lines="both",
     ),
     Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT, BATCH), lines="both"),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
-    Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, m.Explained),
-    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models),
+    Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
+    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, m.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201, 202)),
     Route("DELETE", MODEL, models.delete_model, "admin", statuses=(204,)),
@@ -106,16 +127,25 @@ ROUTES = (
     ),
     Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
-    Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, HOLD)),
+    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
+    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
+    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
+    Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
-    Route("DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done),
+    Route(
+        "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done, (LABELLER, SEAT, SECOND)
+    ),
+    Route(
+        "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True
+    ),
+    Route("GET", "/v1/events", directory.events, "predict", some=True),
+    Route("POST", "/v1/samples", samples.post_sample, "admin", m.SampleBody, m.ModelFacts, statuses=(201,)),
     Route("GET", "/v1/replication", replication.get_followed, "admin", None, m.Followers),
     Route("GET", f"{MODEL}/replication/snapshot", replication.get_snapshot, "admin", query=(OF,), file="answer"),
     Route(
         "GET", f"{MODEL}/replication/learned", replication.get_learned, "admin", None, Line,
         (VERSION, BEGUN, AFTER), lines="answer",
     ),
-    Route("GET", "/v1/events", directory.events, "predict"),
     Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
     Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
 )  # fmt: skip

@@ -23,7 +23,9 @@ from ..engine.engine import Engine
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
+from .entrance import AccessLog, Entrance
 from .gate import Gate, Gates, refused_fault
+from .health import watch_health
 from .openapi import document
 from .replies import JSON, Reply, Sendable, answered, encoder, refused
 from .tokens import COOKIE, SESSION_SECONDS, Guard
@@ -49,7 +51,7 @@ class LogIn(msgspec.Struct, forbid_unknown_fields=True):
     token: str
 
 
-def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
+def make_app(engine: Engine, guard: Guard | None = None, access: AccessLog | None = None) -> ASGIApp:
     """Return the application that serves an engine.
 
     Parameters
@@ -58,12 +60,14 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         Started before the first request that needs it; until then ``/readyz`` reports that.
     guard : Guard, optional
         By default there are no tokens.
+    access : AccessLog, optional
     """
     watch = guard or Guard([])
     registry = CollectorRegistry()
     registry.register(EngineMetrics(engine))
+    watch_health(engine, registry)
     gates = Gates(engine, watch, registry)
-    openapi = document()
+    openapi = document(watch.public_url)
 
     async def live(request: HTTPRequest) -> Reply:
         return answered({"status": "alive"})
@@ -97,7 +101,10 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         key, session = watch.log_in(request.headers, body.token)
         told = encoder.encode({"csrf": session.csrf, "scopes": sorted(session.token.scopes)})
         response = Response(told, media_type=JSON)
-        response.set_cookie(COOKIE, key, int(SESSION_SECONDS), httponly=True, samesite="strict", secure=watch.is_secure)
+        response.set_cookie(
+            COOKIE, key, int(SESSION_SECONDS), path=f"{watch.base}/", httponly=True, samesite="strict",
+            secure=watch.is_secure,
+        )  # fmt: skip
         return response
 
     async def session(request: HTTPRequest) -> Reply:
@@ -128,7 +135,7 @@ def make_app(engine: Engine, guard: Guard | None = None) -> ASGIApp:
         routes=_joined(addresses),
         exception_handlers={Problem: _problem, HTTPException: _http_error, Exception: _fault},
     )
-    return gates
+    return Entrance(gates, watch.base, access)
 
 
 def _path(gate: Gate) -> str:
@@ -177,6 +184,14 @@ async def _fault(request: HTTPRequest, error: Exception) -> Any:
     return refused_fault(error)
 
 
+SUMS = {
+    "mistakes": "Rows predicted wrongly before they were learned",
+    "log_loss": "Sum of log-losses of rows before they were learned",
+    "absolute_errors": "Sum of absolute errors of numbers predicted before they were learned",
+    "squared_errors": "Sum of squared errors of numbers predicted before they were learned",
+}  # of what is measured, for the models of which it is
+
+
 class EngineMetrics(Collector):
     """The metrics of an engine for Prometheus, in base units, without ids."""
 
@@ -187,12 +202,6 @@ class EngineMetrics(Collector):
         """Yield the families of metrics."""
         families: dict[str, tuple[Any, str, Callable[[Hosted], float]]] = {
             "rows_learned": (CounterMetricFamily, "Rows learned", lambda h: h.metrics.rows),
-            "mistakes": (
-                CounterMetricFamily, "Rows predicted wrongly before they were learned", lambda h: h.metrics.mistakes
-            ),
-            "log_loss": (
-                CounterMetricFamily, "Sum of log-losses of rows before they were learned", lambda h: h.metrics.log_loss
-            ),
             "predictions": (CounterMetricFamily, "Rows predicted", lambda h: h.metrics.predicted),
             "asked": (CounterMetricFamily, "Predictions whose label was asked for", lambda h: h.metrics.asked),
             "answers": (CounterMetricFamily, "Answers of labellers", lambda h: h.labelling.answers),
@@ -213,6 +222,12 @@ class EngineMetrics(Collector):
             "rows_to_label": (GaugeMetricFamily, "Rows that wait for a label", lambda h: len(h.labelling)),
         }  # fmt: skip
         hosted = list(self.engine.hosted.values())
+        for name, text in SUMS.items():
+            metric = CounterMetricFamily(f"confidently_{name}", text, labels=["model"])
+            for one in hosted:
+                if name in one.metrics.measures.sums:
+                    metric.add_metric([one.name], one.metrics.sums[one.metrics.measures.sums.index(name)])
+            yield metric
         for name, (family, text, value) in families.items():
             metric = family(f"confidently_{name}", text, labels=["model"])
             for one in hosted:

@@ -18,6 +18,7 @@ from ..engine.requests import Request
 from ..model.hosted import Hosted
 from ..problems import Problem, tried
 from .replies import NDJSON
+from .tokens import ANYONE, Token
 
 MAX_BODY = 16 << 20  # bytes, of JSON
 MAX_LINE = 4 << 20  # bytes, of a row in NDJSON
@@ -100,20 +101,27 @@ class Call:
     names : dict
         The variable parts of the address.
     guard : callable, optional
-        Called with the headers; raises a ``Problem`` unless the sender may do what the call does.
+        Called with the headers and the name of the model; returns the token, and raises a ``Problem`` unless it allows
+        what the call does.
+    note : callable, optional
+        Called with the call and the number of rows that were acknowledged.
 
     Attributes
     ----------
+    token : Token
     headers : dict
         By their names in small letters; of several of one name, the first.
     """
 
     def __init__(
         self, scope: Scope, receive: Receive, engine: Engine, names: dict[str, str],
-        guard: Callable[[dict[str, str]], None] = lambda headers: None,
+        guard: Callable[[dict[str, str], str | None], Token] = lambda headers, model: ANYONE,
+        note: Callable[[Call, int], None] = lambda call, rows: None,
     ) -> None:  # fmt: skip
         self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
         self._is_later = False  # the next part of the body
+        self._note = note
+        self.token = ANYONE
         self.headers: dict[str, str] = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])
         }
@@ -126,11 +134,20 @@ class Call:
     @property
     def hosted(self) -> Hosted:
         """The model that the address names."""
-        return self.engine.find(self.names["m"])
+        return self.engine.find(self.names["m"], self.token.sees)
+
+    @property
+    def all_hosted(self) -> list[Hosted]:
+        """The models that the token is for."""
+        return [hosted for hosted in list(self.engine.hosted.values()) if self.token.sees(hosted.name)]
 
     def check_allowed(self) -> None:
         """Raise a ``Problem`` unless the call is allowed: its token or its session may end while it lasts."""
-        self._guard(self.headers)
+        self.token = self._guard(self.headers, self.names.get("m"))
+
+    def taught(self, rows: int) -> None:
+        """Tell the audit log that rows were acknowledged."""
+        self._note(self, rows)
 
     async def is_disconnected(self) -> bool:
         """Return whether the client has gone; called after the body was read."""

@@ -1,7 +1,7 @@
 """Limits of connections: the size of headers, the time they take, unread answers, and how many there are at once.
 
-uvicorn's protocol on httptools has none of these limits: it stores headers of any length, and its only timer runs
-between an answer and the next byte.
+uvicorn's protocol on httptools has none of these limits: it stores headers of any length, its only timer runs between
+an answer and the next byte, and it takes in any number of requests that a client sends without waiting for answers.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Scope
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from ..problems import Problem, tried
-from .replies import refused
+from .replies import Reply, refused
+from .request_ids import HEADER, new_id, request_id
 
 MAX_HEAD = 64 << 10  # bytes, of the address and the headers of a request, trailers of its body included
 MAX_HEADERS = 100
@@ -23,8 +25,30 @@ HEAD_SECONDS = 30.0  # for the head of a request, from its first byte; of the fi
 KEEP_SECONDS = 75  # for which a connection is kept between two requests
 UNREAD_SECONDS = 60.0  # for which an answer may stay unread, unless the connection has shown a token
 MAX_CONNECTIONS = 2048
+PARSED = 2048  # bytes that are parsed at once before a token is known, so that few requests in them wait for others
 SPARE_FILES = 64  # file descriptors for the log, the models and what is written
 ADMITTED = "admitted"  # in a scope's state: raises a Problem once the request may not do what it asks for
+STATE_TOKEN = "token"  # in a scope's state: the name of the token
+
+
+class Flow(FlowControl):
+    """What uvicorn reads of a connection: nothing more while requests that have come wait for others.
+
+    Parameters
+    ----------
+    transport
+        As asyncio has it.
+    is_full : callable
+        Whether they do.
+    """
+
+    def __init__(self, transport: asyncio.Transport, is_full: Callable[[], bool]) -> None:
+        super().__init__(transport)
+        self._is_full = is_full
+
+    def resume_reading(self) -> None:
+        if not self._is_full():
+            super().resume_reading()
 
 
 class Connection(HttpToolsProtocol):
@@ -43,16 +67,34 @@ class Connection(HttpToolsProtocol):
         self._idle_since = self.loop.time()
         self._timers: dict[str, asyncio.TimerHandle] = {}
         self._is_lost = False  # an answer may still be made for it
+        self._held = b""  # received, but not parsed as long as requests wait for others
 
     # --- what asyncio tells ------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.flow = Flow(transport, lambda: bool(self.pipeline or self._held))
         if len(self.connections) > self.most:
             self._make_room()
         self._begin("head", HEAD_SECONDS, self._close)
 
     def data_received(self, data: bytes) -> None:
+        size = PARSED if len(data) > PARSED and not self._is_admitted else len(data)
+        for begin in range(0, len(data), size):
+            if self.pipeline or self._held:
+                self._held += data[begin:]
+                break
+            self._parse(data[begin : begin + size])
+
+    def _parse_held(self) -> None:
+        held, self._held = self._held, b""
+        if not self.transport.is_closing():
+            self.data_received(held)
+            self.flow.resume_reading()
+
+    def _parse(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
         self._untold += len(data)
         super().data_received(data)
         if self._untold > MAX_HEAD:
@@ -96,7 +138,7 @@ class Connection(HttpToolsProtocol):
         self._begun, self._untold = False, 0
         if len(self.connections) > self.most:
             problem = Problem("overloaded", f"the server has {self.most} connections, the most allowed")
-            self.app = refused(problem, {"connection": "close"})
+            self.app = _closing(problem)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -122,6 +164,10 @@ class Connection(HttpToolsProtocol):
         self._idle_since = self.loop.time()
         if self.cycle.response_complete:
             self.cycle.body = bytearray()  # of which the rest was not read
+        if self._held and not self.pipeline:
+            self.loop.call_soon(self._parse_held)
+        else:
+            self.flow.resume_reading()
         if self.transport.is_closing():
             self._close()
 
@@ -143,7 +189,7 @@ class Connection(HttpToolsProtocol):
     def _refuse(self, problem: Problem) -> None:
         """Answer with a problem unless another answer is under way, and close the connection."""
         if self._is_idle and not self.transport.is_closing():
-            reply = refused(problem, {"connection": "close"})
+            reply = _closing(problem)
             lines = [name + b": " + value + b"\r\n" for name, value in reply.headers]
             self.transport.write(b"".join([STATUS_LINE[reply.status_code], *lines, b"\r\n", reply.body]))
         self._close()
@@ -183,9 +229,9 @@ class Connection(HttpToolsProtocol):
             timer.cancel()
 
 
-def admit(scope: Scope, check: Callable[[], None]) -> None:
+def admit(scope: Scope, check: Callable[[], None], token: str | None) -> None:
     """Note that a request may do what it asks for as long as a check raises no ``Problem``: it may take its time."""
-    scope.setdefault("state", {})[ADMITTED] = check
+    scope.setdefault("state", {}).update({ADMITTED: check, STATE_TOKEN: token})
 
 
 def most_connections() -> int:
@@ -203,6 +249,12 @@ def most_connections() -> int:
         soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     return MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft) - SPARE_FILES) // 2
+
+
+def _closing(problem: Problem) -> Reply:
+    """Return the answer of a connection, which no application has seen."""
+    request_id.set(new_id())
+    return refused(problem, {"connection": "close", HEADER: request_id.get()})
 
 
 def _too_long() -> Problem:

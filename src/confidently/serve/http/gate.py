@@ -16,7 +16,8 @@ from .api import REPLICATED, ROUTES, Route
 from .calls import Call
 from .connections import admit
 from .replies import Sendable, refused
-from .tokens import Guard
+from .request_ids import request_id
+from .tokens import Guard, Token
 
 DIRECT = re.compile(r"/v1/models/([^/]+)/(predict|learn|labels)")
 
@@ -42,9 +43,11 @@ class Gate:
         """Return the answer to a request, a problem too."""
         began = time.perf_counter()
         try:
-            call = Call(scope, receive, self.engine, names, self._allow)
+            call = Call(scope, receive, self.engine, names, self._allow, self._taught)
             self._check(call)
             reply = await self.route.handler(call)
+            if self.route.changes:
+                self._changed(call)
         except Problem as problem:
             reply = refused(problem)
         observed = self._by_status.get(reply.status_code)
@@ -53,14 +56,24 @@ class Gate:
         observed.observe(time.perf_counter() - began)
         return reply
 
-    def _allow(self, headers: dict[str, str]) -> None:
-        self.guard.check(self.route.method, headers, self.route.scope)
+    def _allow(self, headers: dict[str, str], model: str | None) -> Token:
+        return self.guard.check(self.route.method, headers, self.route.scope, model, self.route.some)
+
+    def _taught(self, call: Call, rows: int) -> None:
+        query = call.scope["query_string"].decode("latin-1")
+        self.engine.audit.taught(call.token.name, self.route.name, call.names["m"], query, rows)
+
+    def _changed(self, call: Call) -> None:
+        names, query = call.names, call.scope["query_string"].decode("latin-1")
+        self.engine.audit.changed(
+            call.token.name, self.route.name, names.get("m"), names.get("id"), query, request_id.get()
+        )
 
     def _check(self, call: Call) -> None:
         call.check_allowed()
         if self.engine.replica is not None and self.route.name not in REPLICATED:
             raise self.engine.replica.refusal()
-        admit(call.scope, call.check_allowed)
+        admit(call.scope, call.check_allowed, call.token.name)
         name = call.names.get("m")
         if name is not None:
             check_name(name)

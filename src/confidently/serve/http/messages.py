@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -12,12 +12,14 @@ from ..replica.source import Followed
 
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
+Seat = Annotated[str, Meta(max_length=64, description="one of several places where a person labels")]
 Text = Annotated[str, Meta(min_length=1, max_length=256)]
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = Annotated[
-    Number | bool | Text | list[Number | Text],
-    Meta(description="a class; where rows have several labels, a list of them"),
+    Number | float | bool | Text | list[Number | Text],
+    Meta(description="a class; where rows have several labels, a list of them; where numbers are predicted, a number"),
 ]
+Guess = int | float | str | list[int | str]
 Features = Annotated[
     msgspec.Raw,
     Meta(
@@ -61,9 +63,29 @@ class Prediction(Struct):
     novelty: float | UnsetType = UNSET
 
 
+class NumberPrediction(Struct):
+    """What a model of numbers says of a row: the number expected, and limits that it is between.
+
+    The limits are those of 90 % of rows, or of the fraction ``?set=``. ``variance`` is that of the number around
+    ``label``. ``ask``: about a tenth of recent rows were as uncertain. ``novelty`` is as for classes.
+    """
+
+    id: str | None
+    label: float | None
+    interval: tuple[float, float] | None
+    variance: float | None
+    ask: bool
+    novelty: float | UnsetType = UNSET
+
+
 SCHEMAS = "#/components/schemas/"
 PredictionOrProblem = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"$ref": f"{SCHEMAS}Prediction"}, {"$ref": f"{SCHEMAS}Problem"}]})
+    Any,
+    Meta(
+        extra_json_schema={
+            "anyOf": [{"$ref": f"{SCHEMAS}{name}"} for name in ("Prediction", "NumberPrediction", "Problem")]
+        }
+    ),
 ]
 
 
@@ -83,11 +105,15 @@ class LearnBody(Struct, forbid_unknown_fields=True):
 
 
 class LabelBody(Struct, forbid_unknown_fields=True):
-    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one."""
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one.
+
+    ``labeller`` is who says so, for the history of the row.
+    """
 
     id: Id
     label: Label
     correct: bool = False
+    labeller: Labeller | None = None
 
 
 class Receipt(Struct):
@@ -99,22 +125,42 @@ class Receipt(Struct):
 
 
 class AnswerBody(Struct, forbid_unknown_fields=True):
-    """A labeller's answer about a row, or that the row is skipped."""
+    """A labeller's answer about a row, or that the row is skipped, with a reason or without.
+
+    With ``second`` it is a second answer to a row that has one; it is compared with the first and never learned.
+    ``seat`` is one of several places where a person labels at the same time, each with rows of its own.
+    """
 
     id: Id
     label: Label | None = None
     labeller: Labeller = "somebody"
+    seat: Seat = ""
+    second: bool = False
     skip: bool = False
+    reason: Annotated[str, Meta(min_length=1, max_length=200)] | None = None
+
+
+class Chance(Struct):
+    """A class, and its probability according to the model."""
+
+    label: str
+    probability: float
 
 
 class ToLabel(Struct):
-    """A row to label. ``guess`` is what the model thinks, ``random`` whether the row was drawn at random."""
+    """A row to label.
+
+    ``guess`` is what the model thinks now, ``top`` the most probable classes, ``random`` whether the row was drawn at
+    random, ``second`` whether it has an answer already and is asked about a second time.
+    """
 
     id: str
     features: dict[str, Any]
-    guess: int | str | list[int | str] | None
+    guess: Guess | None
+    top: list[Chance]
     certainty: float
     random: bool
+    second: bool
 
 
 class Queue(Struct):
@@ -129,8 +175,11 @@ class Queue(Struct):
 class ModelFacts(Struct):
     """A model.
 
-    ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
-    aside; ``failed``: why it has stopped, if it has.
+    ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
+    trained meanwhile; ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has.
+
+    Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
+    was predicted before it was learned.
     """
 
     name: str
@@ -150,10 +199,13 @@ class ModelFacts(Struct):
     others: int
     refused: int
     failed: str | None
-    error: float | None
-    log_loss: float | None
+    recent: dict[str, float | None]
     to_label: int
     behind: int
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET
 
 
 class Models(Struct):
@@ -166,7 +218,7 @@ class Version(Struct):
     """A version of a model: settings, and the log as it has learned it.
 
     ``state``: live (it answers), shadow, promoting or next (it will answer), retired. ``progress``: of the rows that
-    the model has learned. ``error`` and the other metrics are progressive, of all rows that it has learned.
+    the model has learned. ``error``, ``mae`` and the other metrics are progressive, of all rows that it has learned.
     """
 
     version: int
@@ -178,11 +230,13 @@ class Version(Struct):
     progress: float
     failed: str | None
     rows: int
-    error: float | None
-    log_loss: float | None
     recent: dict[str, Any]
     refused: int
     curve: list[dict[str, Any]]
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET
 
 
 class Versions(Struct):
@@ -239,14 +293,15 @@ class Edits(Struct):
 
 
 class ExampleOut(Struct):
-    """A learned row; ``time`` in seconds since 1970."""
+    """A learned row; ``time`` in seconds since 1970, ``by`` who labelled it, if that is known."""
 
     seq: int
     id: str | None
     features: dict[str, Any]
-    label: int | str | list[int | str]
+    label: Guess
     weight: float
     time: float
+    by: str | UnsetType = UNSET
 
 
 class SetAsideOut(Struct):
@@ -256,20 +311,80 @@ class SetAsideOut(Struct):
     event: int
     id: str | None
     features: dict[str, Any] | None
-    label: int | str | list[int | str] | None
+    label: Guess | None
     weight: float
     time: float
     reason: str
 
 
+class BrowsedRow(Struct):
+    """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
+    whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    """
+
+    seq: int
+    id: str
+    time: float
+    weight: float
+    features: dict[str, Any] | None
+    state: str
+    label: Guess | None
+    predicted: Guess | None
+    probability: float | None
+    outcome: str | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRows(Struct):
+    """Stored rows, the newest first; ``before``: where the next page begins, null after the last one."""
+
+    rows: list[BrowsedRow]
+    before: int | None
+
+
+class FacetCounts(Struct):
+    """How many rows have each value; of those since an event only, if ``since`` is not null."""
+
+    rows: int
+    since: int | None
+    state: dict[str, int]
+    label: dict[str, int]
+    predicted: dict[str, int]
+    outcome: dict[str, int]
+    by: dict[str, int]
+
+
+class Moment(Struct):
+    """An event of a row: its arrival, a label, an answer of a person, an undo, an erasure."""
+
+    seq: int
+    time: float
+    kind: str
+    label: Guess | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRowHistory(BrowsedRow):
+    """A stored row with the whole prediction, and its events in order."""
+
+    prediction: dict[str, Any] | None
+    history: list[Moment]
+
+
 class StoredRow(Struct):
-    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted."""
+    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted.
+
+    ``history`` has everything that happened to it: what and when, the label, who gave it, and why it was skipped.
+    """
 
     id: str
     seq: int
     features: dict[str, Any]
-    label: int | str | list[int | str] | None
+    label: Guess | None
     prediction: dict[str, Any] | None
+    history: list[dict[str, Any]]
 
 
 class ExplainBody(Struct, forbid_unknown_fields=True):
@@ -292,10 +407,30 @@ class Explained(Struct):
     members: list[dict[str, Any]]
 
 
+class NumberExplained(Struct):
+    """What each feature adds to a number, the largest first; of a stack, each member too.
+
+    ``predicted`` is ``offset`` and the ``mean`` of all contributions; with the rule "poisson" the exponential of that
+    and half of their variances. ``std`` is the standard deviation of the number around it.
+    """
+
+    predicted: float
+    std: float
+    offset: float
+    contributions: list[dict[str, Any]]
+    members: list[dict[str, Any]]
+
+
 class Saved(Struct):
     """The event up to which the snapshot of every model goes."""
 
     snapshots: dict[str, int]
+
+
+class SampleBody(Struct, forbid_unknown_fields=True):
+    """Which made-up rows a new model of that name is to learn."""
+
+    sample: Literal["messages", "tickets", "rents"]
 
 
 class BackupBody(Struct, forbid_unknown_fields=True):

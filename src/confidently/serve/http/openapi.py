@@ -19,8 +19,8 @@ PARAMETERS = {
 }
 
 
-def document() -> dict[str, Any]:
-    """Return the document as plain data."""
+def document(url: str | None = None) -> dict[str, Any]:
+    """Return the document as plain data; with the address of the server, if it is not that of the document."""
     types = [kind for route in ROUTES for one in (route.body, route.answer) for kind in _several(one)]
     schemas, components = msgspec.json.schema_components(types, ref_template="#/components/schemas/{name}")
     by_type = dict(zip(types, schemas, strict=True))
@@ -40,6 +40,7 @@ def document() -> dict[str, Any]:
             "type": {"enum": [f"urn:confidently:{kind}" for kind in KINDS]},
             "title": {"type": "string"}, "status": {"type": "integer"}, "detail": {"type": "string"},
             "pointer": {"type": "string", "description": "JSON pointer to the part of the body that is wrong"},
+            "request": {"type": "string", "description": "the id of the request, as in X-Request-Id"},
         },
     }  # fmt: skip
     return {
@@ -48,6 +49,7 @@ def document() -> dict[str, Any]:
             "title": "confidently serve", "version": __version__,
             "description": "Online classifiers that know how sure they are. Errors are application/problem+json.",
         },
+        "servers": [{"url": url or "/"}],
         "paths": paths,
         "components": {
             "schemas": components,

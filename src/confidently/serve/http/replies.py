@@ -10,6 +10,7 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from ..problems import Problem
+from .request_ids import request_id
 
 NDJSON, JSON, PROBLEM = "application/x-ndjson", "application/json", "application/problem+json"
 encoder = msgspec.json.Encoder()
@@ -85,10 +86,13 @@ def answered(value: Any, status: int = 200) -> Reply:
 
 
 def refused(problem: Problem, headers: dict[str, str] | None = None) -> Reply:
-    """Return a problem."""
+    """Return a problem, with the id of the request that it is about."""
     given = dict(headers or {})
+    told = problem.as_json()
+    if request := request_id.get():
+        told["request"] = request
     if problem.status == 503:
         given["retry-after"] = "1"
     if problem.status == 401:
         given["www-authenticate"] = "Bearer"
-    return Reply(encoder.encode(problem.as_json()), problem.status, PROBLEM, given)
+    return Reply(encoder.encode(told), problem.status, PROBLEM, given)

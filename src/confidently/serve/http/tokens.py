@@ -1,7 +1,8 @@
 """Who may do what: tokens with scopes, the cookie of a browser's session, and requests from other sites.
 
-A file of tokens has a line for each: a name, its scopes separated by commas, and the SHA-256 of the token, in
-hexadecimal digits. So the file does not reveal tokens. Lines that begin with # are comments.
+A file of tokens has a line for each: a name, its scopes separated by commas, perhaps the models that it is for, and
+the SHA-256 of the token, in hexadecimal digits. So the file does not reveal tokens. Models are names separated by
+commas; one that ends in * stands for all that begin so. Lines that begin with # are comments.
 """
 
 from __future__ import annotations
@@ -22,18 +23,34 @@ SCOPES = ("predict", "learn", "label", "admin")
 COOKIE = "confidently_session"
 CSRF = "x-csrf-token"
 SESSION_SECONDS = 12 * 3600.0
-LINE = re.compile(r"(\S+)\s+([a-z,]+)\s+([0-9a-fA-F]{64})")
+LINE = re.compile(r"(\S+)\s+([a-z,]+)\s+(?:(\S+)\s+)?([0-9a-fA-F]{64})")
+MODELS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\*?")
+MODELS_RULE = "names of models separated by commas, the last letters of a name perhaps replaced by *"
 LOOPBACK = re.compile(r"(localhost|127\.[0-9.]+|\[::1\]|::1)(:[0-9]+)?")
-ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE)
+PUBLIC_URL = re.compile(
+    r"(?P<origin>https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?)"
+    r"(?P<base>(?!/(?:v1|page)(?:/|$))(/[a-z0-9_~-][a-z0-9._~-]*)*)/?",
+    re.IGNORECASE,
+)
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
 class Token(NamedTuple):
-    """A token of the file, by its hash."""
+    """A token of the file, by its hash; without models it is for all of them."""
 
-    name: str
+    name: str | None
     scopes: frozenset[str]
     digest: str
+    models: tuple[str, ...] = ()
+
+    def sees(self, model: str) -> bool:
+        """Return whether the token is for a model."""
+        return not self.models or any(
+            model.startswith(one[:-1]) if one.endswith("*") else model == one for one in self.models
+        )
+
+
+ANYONE = Token(None, frozenset(SCOPES), "")  # where there are no tokens
 
 
 class Session(NamedTuple):
@@ -58,32 +75,46 @@ def read_tokens(path: str | os.PathLike[str]) -> list[Token]:
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        parts = LINE.fullmatch(line.strip())
-        scopes = frozenset(parts[2].split(",")) if parts else frozenset[str]()
-        if parts is None or not scopes <= set(SCOPES):
+        token = _token_of(line.strip())
+        if token is None:
             raise ValueError(
-                f"{path}, line {number}: expected a name, scopes of {', '.join(SCOPES)} separated by commas, and the "
-                "SHA-256 of a token; make one with: confidently serve --new-token NAME SCOPES"
+                f"{path}, line {number}: expected a name, scopes of {', '.join(SCOPES)} separated by commas, perhaps "
+                f"{MODELS_RULE}, and the SHA-256 of a token; make one with: confidently serve --new-token NAME SCOPES"
             )
-        found.append(Token(parts[1], scopes, parts[3].lower()))
+        found.append(token)
     if not found:
         raise ValueError(f"{path} has no tokens; make one with: confidently serve --new-token NAME SCOPES")
     return found
 
 
-def new_token(name: str, scopes: str) -> tuple[str, str]:
+def _token_of(line: str) -> Token | None:
+    """Return the token of a line of the file, if it is one."""
+    parts = LINE.fullmatch(line)
+    if parts is None:
+        return None
+    token = Token(parts[1], frozenset(parts[2].split(",")), parts[4].lower(), tuple((parts[3] or "*").split(",")))
+    if "*" in token.models:
+        token = token._replace(models=())
+    return token if token.scopes <= set(SCOPES) and all(map(MODELS.fullmatch, token.models)) else None
+
+
+def new_token(name: str, scopes: str, models: str = "*") -> tuple[str, str]:
     """Return a new token, and its line for the file.
 
     Raises
     ------
     ValueError
-        If a scope is unknown.
+        If the name has spaces, a scope is unknown, or the models are not names of models or beginnings of them.
     """
-    token = secrets.token_urlsafe(24)
-    line = f"{name} {scopes} {hashlib.sha256(token.encode()).hexdigest()}"
-    if LINE.fullmatch(line) is None or not set(scopes.split(",")) <= set(SCOPES):
+    if not re.fullmatch(r"[^\s#]\S*", name):
+        raise ValueError(f"the name of a token: expected letters without spaces, got {name!r}")
+    if not scopes or not set(scopes.split(",")) <= set(SCOPES):
         raise ValueError(f"scopes: expected some of {', '.join(SCOPES)} separated by commas, got {scopes!r}")
-    return token, line
+    if models != "*" and not all(map(MODELS.fullmatch, models.split(","))):
+        raise ValueError(f"models: expected {MODELS_RULE}, got {models!r}")
+    token = secrets.token_urlsafe(24)
+    parts = [name, scopes, *([] if models == "*" else [models]), hashlib.sha256(token.encode()).hexdigest()]
+    return token, " ".join(parts)
 
 
 def _origin(url: str) -> str:
@@ -100,32 +131,52 @@ class Guard:
     tokens : list of Token
         Empty: everyone who can reach the server may do everything; it then listens to this machine only.
     public_url : str, optional
-        Where browsers find the server, such as ``"https://learn.example.org"``: the address of a proxy before it.
+        Where browsers find the server, such as ``"https://example.org/learn/"``: the address of a proxy before it.
 
     Attributes
     ----------
+    public_url : str or None
+        Without a slash at its end.
+    base : str
+        The path of it, such as ``"/learn"`` or ``""``.
     is_secure : bool
         Whether cookies are for TLS only.
 
     Raises
     ------
     ValueError
-        If the address is not that of a server alone.
+        If the address has other parts, or its path begins like one of the server's own.
     """
 
     def __init__(self, tokens: list[Token], public_url: str | None = None) -> None:
-        if public_url is not None and ORIGIN.fullmatch(public_url) is None:
-            raise ValueError(f"--public-url: expected https://HOST or https://HOST:PORT, got {public_url!r}")
         self.tokens = tokens
-        self.public_origin = None if public_url is None else _origin(public_url)
+        self.public_url, self.public_origin, self.base = None, None, ""
+        if public_url is not None:
+            parts = PUBLIC_URL.fullmatch(public_url)
+            if parts is None:
+                raise ValueError(
+                    "--public-url: expected https://HOST, https://HOST:PORT or one of them with a PATH that does not "
+                    f"begin with v1 or page, got {public_url!r}"
+                )
+            self.public_url, self.public_origin = public_url.rstrip("/"), _origin(parts["origin"])
+            self.base = parts["base"]
         self.is_secure = self.public_origin is not None and self.public_origin.startswith("https:")
         self._sessions: dict[str, Session] = {}
 
-    def check(self, method: str, headers: Mapping[str, str], scope: str) -> None:
-        """Raise a ``Problem`` unless a request with these headers may do what needs this scope."""
+    def check(
+        self, method: str, headers: Mapping[str, str], scope: str, model: str | None = None, some: bool = False
+    ) -> Token:
+        """Return the token of a request with these headers, or :data:`ANYONE`.
+
+        Raises
+        ------
+        Problem
+            Unless it may do what needs this scope: to a model, if there is one, or to all; or, if that suffices, to
+            some.
+        """
         if not self.tokens:
             self._check_local(method, headers)
-            return
+            return ANYONE
         session = self.session(headers)
         token = self._bearer(headers)
         if token is None and session is not None:
@@ -140,6 +191,10 @@ class Guard:
             raise Problem(
                 "forbidden", f"this needs the scope {scope!r}; the token has {', '.join(sorted(token.scopes))}"
             )
+        if token.models and not (some if model is None else token.sees(model)):
+            wanted = "all models" if model is None else f"the model {model[:80]!r}"
+            raise Problem("forbidden", f"this needs a token for {wanted}; the token is for {', '.join(token.models)}")
+        return token
 
     def session(self, headers: Mapping[str, str]) -> Session | None:
         """Return the session of a browser, if it has one."""

@@ -6,6 +6,8 @@ import enum
 import time
 from typing import NamedTuple
 
+import msgspec
+
 SCHEMA_VERSION = 2
 
 
@@ -24,18 +26,19 @@ class Event(enum.IntEnum):
 
     PREDICTION = 1  # a row without a label: features; note: the answer
     LEARN = 2  # a row with its label: features, label, weight
-    LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone
-    CORRECTION = 4  # another label of an example that has one
+    LABEL = 3  # the label of a prediction, or of an answer that can no longer be undone; note: who, if that is known
+    CORRECTION = 4  # another label of an example that has one; note: as of a label
     ERASURE = 5  # the example is hidden; a note is there until its features and labels are overwritten
     ANSWER = 6  # of a labeller, which can still be undone: label; note: who, and whether the row was drawn at random
     UNDO = 7  # of the answer before
     PARKED = 8  # a label that came before its prediction: id, label
     REBUILD = 9  # of logs of version 1: the model was rebuilt without the rows that were erased
-    SKIP = 10  # a labeller does not want to label the example; note: who
+    SKIP = 10  # a labeller does not want to label the example; note: who, and why
     SET_ASIDE = 11  # the model could not learn an event, which counts as not there; example: that event; note: why
     PROMOTED = 12  # from now on a version answers; note: which one did before, and why
     EDIT = 13  # of the rows before, for versions that begin to train later; note: what (log/edits.py)
     REVERT = 14  # of an edit, its example
+    OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
 
 
 RARE = f"kind >= {Event.ERASURE}"  # an index has these kinds; a statement that says so uses it
@@ -135,6 +138,17 @@ class Stored(NamedTuple):
     weight: float
     note: bytes | None
     time: int
+
+
+def note_of(labeller: str | None) -> bytes | None:
+    """Return the note of a label: who gave it, if that is known."""
+    return msgspec.json.encode({"by": labeller}) if labeller else None
+
+
+def labeller_in(note: bytes | None) -> str | None:
+    """Return who gave a label, according to its note."""
+    found = None if note is None else msgspec.json.decode(note)
+    return str(found["by"]) if isinstance(found, dict) and "by" in found else None
 
 
 def now() -> int:

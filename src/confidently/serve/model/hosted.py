@@ -14,7 +14,8 @@ from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
 from ..problems import Problem
-from .labelling import POOL, Labelling, candidate
+from .candidates import candidate
+from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
 from .rows import RowCheck
@@ -49,7 +50,7 @@ class Hosted:
         self.number, self.name, self.created, self.folder = stored.number, stored.name, stored.created, folder
         self.live, self.others = live, dict[int, Version]()
         self.deleted, self.behind = False, 0  # events, of a replica
-        self.labelling = Labelling()
+        self.labelling = Labelling(twice=not live.model.task.regression)  # people seldom give the same number
         self.take_check()
 
     # --- the version that answers ------------------------------------------------------------------------------------
@@ -95,11 +96,9 @@ class Hosted:
     def take_check(self, edits: Edits = NO_EDITS) -> None:
         """Check rows as the version that answers reads them; given classes are those after edits."""
         model = self.model
-        table = model.stream.classes
-        closed = [str(name) for name in table.names if name is not None] if table.closed else []
-        self.closed = edits.classes(closed)
-        self.label_key, self.multilabel = self.live.label_key, bool(table.multilabel)
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+        self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
+        self.label_key = self.live.label_key
+        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
 
     # --- failure -----------------------------------------------------------------------------------------------------
 
@@ -125,15 +124,15 @@ class Hosted:
 
     def restore_labelling(self, log: EventLog) -> None:
         """Find the rows without labels, and the answers, of earlier runs."""
-        for label, note in log.answer_notes(self.number):
-            self.labelling.counted(label, note)
+        self.labelling.restore_answers(log, self.number)
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.skips(self.number):
-            self.labelling.skip(id, msgspec.json.decode(note)["by"])
-        for seq, example, id, label in log.waiting_answers(self.number):
-            self.labelling.restore(seq, example, id, label)
+            told = msgspec.json.decode(note)
+            self.labelling.skip(id, Labeller(told["by"]), told.get("reason"))
+        for answer in log.waiting_answers(self.number):
+            self.labelling.restore(*answer)
 
 
 def restored(log: EventLog, stored: StoredModel, folder: Path, broken: Exception | None = None) -> Hosted:

@@ -72,10 +72,11 @@ class Snapshots:
                 if int(saved.get("begun", begun if number_of(path) >= begun else -1)) != begun:
                     path.unlink()
                     continue
-                seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
+                seq = int(saved["seq"])
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
                 served = ServedModel(settings, model, seq)
+                metrics = Metrics(saved["metrics"], served.measures)
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue

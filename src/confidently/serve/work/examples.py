@@ -14,10 +14,10 @@ from ...data.memory.matrix import MIN_WEIGHT
 from ..engine.engine import Engine
 from ..engine.requests import Request, RowsQuestion
 from ..log.event_log import EventLog, refuse_other_content, same_json
-from ..log.events import Event, Stored, now
+from ..log.events import Event, Stored, note_of, now
+from ..model.candidates import candidate
 from ..model.hosted import Hosted
-from ..model.labelling import candidate
-from ..model.predicted import Answer, Promises
+from ..model.predicted import Answer, AnyAnswer, Promises
 from ..model.rows import labelled_line, one_line, same_label
 from ..model.served import Example
 from ..problems import Problem, tried
@@ -43,10 +43,11 @@ class Question(NamedTuple):
 
 
 class LabelOf(NamedTuple):
-    """The label of a prediction, by its id."""
+    """The label of a prediction, by its id, and who gave it, if that is known."""
 
     id: str
     label: Any
+    by: str | None = None
 
 
 class Receipt(NamedTuple):
@@ -279,14 +280,15 @@ def _label(
     if before is not None and not same and not correct:
         raise _other_label(given.id, before[1])
     kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
-    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind), status)
+    return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind, given.by), status)
 
 
 def _add_label(
-    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL
-) -> int:
+    hosted: Hosted, log: EventLog, request: Request, stored: Stored, label: bytes, kind: Event = Event.LABEL,
+    by: str | None = None,
+) -> int:  # fmt: skip
     assert stored.features is not None
-    seq = log.add(hosted.number, kind, example=stored.seq, label=label, batch=request.batch)
+    seq = log.add(hosted.number, kind, example=stored.seq, label=label, note=note_of(by), batch=request.batch)
     request.examples.append(
         (hosted, _example(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
     )
@@ -303,7 +305,7 @@ def predict(hosted: Hosted, rows: Sequence[Question]) -> Request:
     return RowsQuestion(hosted, [row.features for row in rows])
 
 
-def promises(hosted: Hosted, answers: Sequence[Answer], asked: Promises) -> Request:
+def promises(hosted: Hosted, answers: Sequence[AnyAnswer], asked: Promises) -> Request:
     """Return a question about answers, answered with what is promised of each."""
 
     def work(log: EventLog, request: Request) -> list[dict[str, Any]]:
@@ -323,13 +325,15 @@ def novelty(hosted: Hosted, rows: Sequence[Question]) -> Request:
     return Request(work)
 
 
-def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
+def store_predictions(
+    engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[AnyAnswer]
+) -> Request:
     """Return a request to store predictions with ids, answered with an ``Answer`` or a ``Problem`` for each.
 
     An id that was used before with the same features gets its first answer.
     """
 
-    def work(log: EventLog, request: Request) -> list[Answer | Problem]:
+    def work(log: EventLog, request: Request) -> list[AnyAnswer | Problem]:
         hosted.check_working()
         return [
             answer if row.id is None else tried(_store, engine, hosted, log, request, row, answer)
@@ -339,7 +343,9 @@ def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], 
     return Request(work, len(rows), sum(len(row.features) for row in rows))
 
 
-def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Question, answer: Answer) -> Answer:
+def _store(
+    engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Question, answer: AnyAnswer
+) -> AnyAnswer:
     assert row.id is not None
     stored = log.find(hosted.number, row.id)
     if stored is not None and _is_expired(engine, log, stored):
@@ -365,9 +371,9 @@ def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row:
 
 
 def find(hosted: Hosted, id: str) -> Request:
-    """Return a request for a stored row, answered with it and its last label as JSON, or None."""
+    """Return a request for a stored row, answered with it, its last label as JSON, or None, and its history."""
 
-    def work(log: EventLog, request: Request) -> tuple[Stored, bytes | None]:
+    def work(log: EventLog, request: Request) -> tuple[Stored, bytes | None, list[Any]]:
         hosted.check_living()
         stored = log.find(hosted.number, id)
         if stored is None or stored.kind == Event.PARKED:
@@ -375,6 +381,6 @@ def find(hosted: Hosted, id: str) -> Request:
         if stored.features is None:
             raise Problem("expired", f"the row {id!r} is no longer stored")
         last = log.label_of(stored.seq)
-        return stored, None if last is None else last[1]
+        return stored, None if last is None else last[1], log.history(stored.seq)
 
     return Request(work)

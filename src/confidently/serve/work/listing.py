@@ -10,8 +10,10 @@ import msgspec
 from ..engine.requests import Request
 from ..log.edits import Basis
 from ..log.event_log import MAX_SEQ, EventLog, reason_in
-from ..log.events import Row, StoredVersion
+from ..log.events import Event, Row, StoredVersion, labeller_in
 from ..model.hosted import Hosted
+
+NOTED = (Event.LABEL, Event.CORRECTION, Event.ANSWER, Event.SKIP, Event.OPINION)  # whose notes say who and why
 
 
 def export(hosted: Hosted, after: int, limit: int) -> Request:
@@ -23,7 +25,7 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
         for row in log.taught(exported(log, hosted.live.stored), after, limit):
             is_there = row.features is not None and row.label is not None
-            yield row.seq, {"seq": row.seq} | _shown_row(row) if is_there else None
+            yield row.seq, {"seq": row.seq} | _shown_row(row) | _labeller(row) if is_there else None
 
     return _page(hosted, limit, shown_rows)
 
@@ -65,6 +67,24 @@ def _shown_row(row: Row) -> dict[str, Any]:
         "id": row.id, "features": shown(row.features), "label": shown(row.label), "weight": row.weight,
         "time": row.time / 1000.0,
     }  # fmt: skip
+
+
+def _labeller(row: Row) -> dict[str, Any]:
+    """Return who gave the label of a row, if that is known."""
+    by = labeller_in(row.note)
+    return {} if by is None else {"by": by}
+
+
+def history(events: Iterable[tuple[int, Event, bytes | None, bytes | None, int]]) -> list[dict[str, Any]]:
+    """Return what happened to a row, in order: what, when, and where they are known, the label, who and why."""
+    found = []
+    for seq, kind, label, note, time in events:
+        one = {"seq": seq, "event": kind.name.lower().replace("_", "-"), "time": time / 1000.0}
+        if label is not None:
+            one["label"] = shown(label)
+        told = msgspec.json.decode(note) if note is not None and kind in NOTED else {}
+        found.append(one | {key: told[key] for key in ("by", "reason") if key in told})
+    return found
 
 
 def shown(text: bytes | None) -> msgspec.Raw | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncGenerator
+from itertools import islice
 
 from ...problems import Problem, tried
 from ...work import models
 from .. import messages as m
 from ..calls import Call
-from ..replies import Flow, Sendable, answered, encoder
+from ..lines import ROWS_PER_CHUNK
+from ..replies import NDJSON, Flow, Sendable, answered, encoder
 from .models import facts_of
 
 SSE_SECONDS = 1.0
@@ -28,7 +30,7 @@ async def events(call: Call) -> Sendable:
         while not call.engine.stopping and not await call.is_disconnected():
             if isinstance(tried(call.check_allowed), Problem):
                 return
-            summary = [facts_of(hosted) for hosted in list(call.engine.hosted.values())]
+            summary = [facts_of(hosted) for hosted in call.all_hosted]
             data = encoder.encode({"models": summary})
             if data != before:
                 number, before = number + 1, data
@@ -37,7 +39,21 @@ async def events(call: Call) -> Sendable:
                 yield b": nothing new\n\n"
             await asyncio.sleep(SSE_SECONDS)
 
-    return Flow(told(), "text/event-stream", {"Cache-Control": "no-store"})
+    return Flow(told(), "text/event-stream", {"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+
+async def get_audit(call: Call) -> Sendable:
+    """Export who has taught, changed or deleted what, a line of JSON for each; rows are told of after a second."""
+    after, limit = call.number("after", 0, 0, 2**53), call.number("limit", 2**53, 1, 2**53)
+    seen = (one for one in call.engine.audit.lines(after) if not call.token.models or call.token.sees(one.model or ""))
+
+    async def lines() -> AsyncGenerator[bytes, None]:
+        left = islice(seen, limit)
+        while some := await asyncio.to_thread(lambda: list(islice(left, ROWS_PER_CHUNK))):
+            call.check_allowed()
+            yield encoder.encode_lines(some)
+
+    return Flow(lines(), NDJSON)
 
 
 async def snapshot(call: Call) -> Sendable:

@@ -6,12 +6,12 @@ import asyncio
 import hashlib
 import os
 import tempfile
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from starlette.background import BackgroundTask
 from starlette.responses import FileResponse, Response
+from starlette.types import Message, Receive, Scope, Send
 
 from ...engine.engine import PASSING
 from ...model.hosted import Hosted
@@ -25,18 +25,47 @@ STATUSES = {models.Made.NEW: 201, models.Made.THERE: 200, models.Made.SHADOW: 20
 MAX_FILE = 8 << 30  # bytes, of a model file
 
 
+class Download(FileResponse):
+    """A file that is sent as long as that is allowed, and then removed.
+
+    Parameters
+    ----------
+    path, filename : str
+    check : callable
+        Raises a ``Problem`` when it is no longer allowed.
+    """
+
+    def __init__(self, path: str, filename: str, check: Callable[[], None]) -> None:
+        super().__init__(path, media_type="application/octet-stream", filename=filename)
+        self._check = check
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def checked(message: Message) -> None:
+            self._check()
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, checked)
+        except Problem:
+            return  # without an end, as Flow
+        finally:
+            Path(self.path).unlink(missing_ok=True)
+
+
 def facts_of(hosted: Hosted) -> dict[str, Any]:
     shown = hosted.metrics.shown()
-    return models.facts(hosted) | {
-        "error": shown["error"], "log_loss": shown["log_loss"], "to_label": len(hosted.labelling),
-        "behind": hosted.behind,
-    }  # fmt: skip
+    means = {name: shown[name] for name in hosted.metrics.measures.names}
+    return (
+        models.facts(hosted)
+        | means
+        | {"recent": shown["recent"], "to_label": len(hosted.labelling), "behind": hosted.behind}
+    )
 
 
 async def list_models(call: Call) -> Sendable:
     """List the models."""
     call.engine.check_open()
-    return answered({"models": [facts_of(hosted) for hosted in list(call.engine.hosted.values())]})
+    return answered({"models": [facts_of(hosted) for hosted in call.all_hosted]})
 
 
 async def get_model(call: Call) -> Sendable:
@@ -56,7 +85,7 @@ async def put_model(call: Call) -> Sendable:
 
 async def delete_model(call: Call) -> Sendable:
     """Delete a model with all its rows."""
-    await call.log(models.delete(call.engine, call.names["m"]))
+    await call.log(models.delete(call.engine, call.hosted))
     return Response(status_code=204)
 
 
@@ -65,15 +94,12 @@ async def get_file(call: Call) -> Sendable:
     hosted = call.hosted
     descriptor, path = tempfile.mkstemp(".cw", PASSING, call.engine.folder)
     os.close(descriptor)
-    remove = partial(Path(path).unlink, missing_ok=True)
     try:
         await call.ask(models.download(hosted, path))
     except BaseException:
-        remove()
+        Path(path).unlink(missing_ok=True)
         raise
-    return FileResponse(
-        path, media_type="application/octet-stream", filename=f"{hosted.name}.cw", background=BackgroundTask(remove)
-    )
+    return Download(path, f"{hosted.name}.cw", call.check_allowed)
 
 
 async def put_file(call: Call) -> Sendable:
@@ -95,11 +121,15 @@ async def put_file(call: Call) -> Sendable:
 
 
 async def metrics(call: Call) -> Sendable:
-    """Return progressive error and log-loss, their course, calibration, alarms, rates of the last hour, labelling."""
+    """Return progressive errors, their course, calibration, alarms, rates of the last hour, labelling."""
     hosted, learned = call.hosted, call.hosted.model.conformal
     alarms = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
     return answered(hosted.metrics.shown() | alarms | {"labelling": labelling_of(hosted)})
 
 
 def labelling_of(hosted: Hosted) -> dict[str, Any]:
-    return hosted.labelling.shown() | {"gain": hosted.metrics.gain()}
+    """Return how far labelling is; random rows show the accuracy of classes, or the mean absolute error of numbers."""
+    shown = hosted.labelling.shown()
+    left_out = ("accuracy", "interval") if hosted.model.task.regression else ("mae",)
+    random = {name: value for name, value in shown["random"].items() if name not in left_out}
+    return shown | {"random": random, "gain": hosted.metrics.gain()}

@@ -9,11 +9,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ....models.explanation import Explanation
-from ....models.stack_explanation import StackExplanation
+from ....models.explanation import Explanation, NumberExplanation
+from ....models.stack_explanation import NumberStackExplanation, StackExplanation
 from ...engine.requests import Request
 from ...model.hosted import Hosted
-from ...model.predicted import Answer, Promises
+from ...model.numbers import NumberAnswer
+from ...model.predicted import AnyAnswer, Promises
+from ...model.rows import label_of
 from ...problems import Problem, tried
 from ...work import examples
 from .. import messages as m
@@ -77,28 +79,32 @@ def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
 
 async def _predicted(
     call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
-) -> list[m.Prediction | Problem]:
+) -> list[m.Prediction | m.NumberPrediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
     if not rows:
         return []
-    found: list[Answer | Problem] = await call.ask(examples.predict(hosted, rows))
+    found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
     if call.engine.replica is not None:
         refusal = call.engine.replica.refusal()
         found = [one if row.id is None else refusal for row, one in zip(rows, found, strict=True)]
     elif any(row.id is not None for row in rows):
-        given = [answer for answer in found if isinstance(answer, Answer)]
-        found = await call.log(examples.store_predictions(call.engine, hosted, rows, given))
+        found = await call.log(examples.store_predictions(call.engine, hosted, rows, _good(found)))
     if asked == Promises():
-        return [
-            one if isinstance(one, Problem) else m.Prediction(row.id, *one)
-            for row, one in zip(rows, found, strict=True)
-        ]
+        return [one if isinstance(one, Problem) else _message(row, one) for row, one in zip(rows, found, strict=True)]
     more = _filled(found, await call.ask(examples.promises(hosted, _good(found), asked)))
     novelty = await call.ask(examples.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
     return [
-        one if isinstance(one, Problem) else m.Prediction(row.id, *one, **own, novelty=p)
+        one if isinstance(one, Problem) else _message(row, one, own | {"novelty": p})
         for row, one, own, p in zip(rows, found, more, novelty, strict=True)
     ]
+
+
+def _message(
+    row: examples.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
+) -> m.Prediction | m.NumberPrediction:
+    kind = m.NumberPrediction if isinstance(answer, NumberAnswer) else m.Prediction
+    found: m.Prediction | m.NumberPrediction = kind(row.id, *answer)
+    return found if more is None else msgspec.structs.replace(found, **more)
 
 
 async def learn(call: Call) -> Sendable:
@@ -108,21 +114,24 @@ async def learn(call: Call) -> Sendable:
         return by_lines(call, partial(_learn_lines, call, hosted, wait, batch))
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
-    row = examples.taught(hosted, id, bytes(body.features), class_of(body.label), body.weight)
-    return _receipt(await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
-
-
-def class_of(label: Any) -> Any:
-    """Return a label as rows have it: true and false are the classes 1 and 0."""
-    return int(label) if isinstance(label, bool) else label
+    row = examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)
+    return _receipt(call, await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
 
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
-    rows = [(body.id, bytes(body.features), class_of(body.label), body.weight) for body in _good(bodies)]
+    rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_taught(hosted, rows))
     good = _good(checked)
-    return _filled(checked, await call.log(examples.learn(call.engine, hosted, good, wait, batch)) if good else [])
+    if not good:
+        return checked
+    return _filled(checked, _counted(call, await call.log(examples.learn(call.engine, hosted, good, wait, batch))))
+
+
+def _counted(call: Call, found: list[examples.Receipt | Problem]) -> list[examples.Receipt | Problem]:
+    """Return receipts, after the audit log has been told how many there are."""
+    call.taught(len(_good(found)))
+    return found
 
 
 async def label(call: Call) -> Sendable:
@@ -132,11 +141,11 @@ async def label(call: Call) -> Sendable:
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
     body = await call.message(m.LabelBody)
-    given = examples.LabelOf(body.id, class_of(body.label))
+    given = examples.LabelOf(body.id, label_of(body.label), body.labeller)
     request = examples.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
-    return _receipt(await call.log(request))
+    return _receipt(call, await call.log(request))
 
 
 async def _label_lines(
@@ -144,21 +153,22 @@ async def _label_lines(
 ) -> list[Any]:
     bodies = decoded_lines(lines, m.LabelBody)
     good = _good(bodies)
-    labels = [examples.LabelOf(body.id, class_of(body.label)) for body in good]
+    labels = [examples.LabelOf(body.id, label_of(body.label), body.labeller) for body in good]
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
     )
-    return _filled(bodies, await call.log(request) if good else [])
+    return _filled(bodies, _counted(call, await call.log(request)) if good else [])
 
 
-def _receipt(found: list[examples.Receipt | Problem]) -> Reply:
+def _receipt(call: Call, found: list[examples.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
+    call.taught(1)
     return answered(m.Receipt(*found[0]))
 
 
 async def explain(call: Call) -> Sendable:
-    """Explain a prediction: what each feature adds to the margin's mean and variance."""
+    """Explain a prediction: what each feature adds to the mean and variance of the margin, or to the number."""
     hosted, body = call.hosted, await call.message(m.ExplainBody)
     row = examples.question(hosted, None, bytes(body.features))
 
@@ -172,13 +182,19 @@ async def explain(call: Call) -> Sendable:
     return answered(_explained(await call.ask(Request(work))))
 
 
-def _explained(found: Explanation | StackExplanation) -> m.Explained:
+def _explained(
+    found: Explanation | StackExplanation | NumberExplanation | NumberStackExplanation,
+) -> m.Explained | m.NumberExplained:
     members: list[dict[str, Any]] = []
-    if isinstance(found, StackExplanation):
+    if isinstance(found, StackExplanation | NumberStackExplanation):
         parts = [part._asdict() for part in found.features]
         members = [member._asdict() | {"mean": member.mean} for member in found.members]
     else:
         parts = [asdict(contribution) for contribution in found.contributions]
+    if isinstance(found, NumberStackExplanation):
+        return m.NumberExplained(found.predicted, found.std, 0.0, parts, members)
+    if isinstance(found, NumberExplanation):
+        return m.NumberExplained(found.predicted, found.std, found.offset, parts, members)
     return m.Explained(
         found.predicted, found.supported, found.rival, found.mean, found.variance, found.classes, parts, members
     )

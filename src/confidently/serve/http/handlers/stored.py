@@ -50,11 +50,12 @@ def _pages(call: Call, some: Callable[[Hosted, int, int], Request]) -> Flow:
 async def get_example(call: Call) -> Sendable:
     """Return a stored row."""
     hosted, id = call.hosted, call.names["id"]
-    stored, label = await call.log(examples.find(hosted, id))
+    stored, label, events = await call.log(examples.find(hosted, id))
     return answered({
         "id": id, "seq": stored.seq, "features": listing.shown(stored.features),
         "label": None if label is None else msgspec.Raw(label),
         "prediction": None if stored.note is None else msgspec.Raw(stored.note),
+        "history": listing.history(events),
     })  # fmt: skip
 
 

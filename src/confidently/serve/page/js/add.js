@@ -1,19 +1,13 @@
 // Adding a model: a file is dropped, its columns are chosen, its rows are sent.
 
 import { may, modelPath, request } from "./api.js";
-import { areNumbers, columnsOf, converter, modelName } from "./columns.js";
+import { modelName } from "./columns.js";
 import { objects } from "./csv.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { count, counted, shown } from "./format.js";
-import { upload } from "./upload.js";
+import { importForm } from "./import.js";
+import { field, listOf, methodField, nameField, settingsOf } from "./settings.js";
 
 const SAMPLE = 1000;
-const ROLES = [["label", "Label"], ["feature", "Feature"], ["text", "Text"], ["drop", "Drop"]];
-const METHODS = [
-  ["auto", "Automatic: mixes several learners"],
-  ["arow", "AROW: one learner, fast"],
-  ["cw_stdev", "CW, standard deviation: one learner, for little noise"],
-];
 export const FILES = ".csv,.tsv,.jsonl,.ndjson,.json,.txt,.cw"; // that can be chosen
 let handed = null; // a file that was dropped on another view
 
@@ -63,7 +57,7 @@ export function addView(page) {
       notify(`${file.name} has no rows.`, "bad");
       return;
     }
-    fill(body, chosenFile(file, rows, stop.signal));
+    fill(body, importForm(file, rows, stop.signal));
     body.querySelector("select, input")?.focus();
   };
   fill(body, start(choose));
@@ -91,27 +85,6 @@ async function firstRows(file) {
     if (rows.length >= SAMPLE) break;
   }
   return rows.slice(0, SAMPLE);
-}
-
-function nameField(value = "") {
-  const pattern = "[A-Za-z0-9][A-Za-z0-9._\\-]{0,63}";
-  return h("input", { id: "name", required: true, maxlength: 64, pattern, title: "letters, digits, dots, hyphens", value });
-}
-
-function methodField() {
-  return h("select", { id: "method" }, METHODS.map(([value, text]) => h("option", { value }, text)));
-}
-
-const field = (text, control, hint) => h("div", { class: "field" }, h("label", { for: control.id }, text), control,
-  hint ? h("p", { class: "muted small" }, hint) : null);
-
-const listOf = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
-
-function settingsOf(method, classes, text) {
-  const made = method === "auto" ? { auto: true } : { rule: method };
-  if (classes.length) made.classes = classes;
-  if (text.length) made.reading = { text };
-  return made;
 }
 
 function emptyModel() {
@@ -148,89 +121,4 @@ function modelFile(file, signal) {
     }
   });
   return form;
-}
-
-function chosenFile(file, rows, signal) {
-  const columns = columnsOf(rows);
-  const name = nameField(modelName(file.name)), method = methodField();
-  const classes = h("input", { id: "classes" });
-  const classField = field("Classes", classes, "For rows without labels: the classes to choose from, separated by commas.");
-  const error = h("p", { class: "error", role: "alert" });
-  const table = columnTable(columns, () => {
-    classField.hidden = columns.some((one) => one.role === "label");
-  });
-  classField.hidden = columns.some((one) => one.role === "label");
-  const form = h("form", {},
-    h("p", { class: "lead" }, `${file.name}: ${counted(columns.length, "column")}, at least ${counted(rows.length, "row")}`),
-    h("div", { class: "fields" }, field("Name of the model", name), field("Method", method), classField),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Columns of the file" }, table), error,
-    h("button", { class: "primary" }, "Create and learn"));
-  const place = h("div", {}, form);
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (!columns.some((one) => ["feature", "text"].includes(one.role))) {
-      setText(error, "Keep at least one column as a feature or text.");
-      return;
-    }
-    const label = columns.find((one) => one.role === "label");
-    if (label && areNumbers(rows.map((row) => row[label.name]))) {
-      setText(error, `The labels in ${label.name} are numbers, not classes; use another column, or confidently train --regression.`);
-      return;
-    }
-    const text = columns.filter((one) => one.role === "text").map((one) => one.name);
-    try {
-      await request("PUT", modelPath(name.value), settingsOf(method.value, classField.hidden ? [] : listOf(classes.value), text));
-    } catch (problem) {
-      setText(error, `The model was not created: ${problem.message}.`);
-      return;
-    }
-    await sending(place, file, name.value, converter(columns), signal);
-  });
-  return place;
-}
-
-function columnTable(columns, changed) {
-  const selects = columns.map((column) => {
-    const select = h("select", { "aria-label": `Role of the column ${column.name}` },
-      ROLES.map(([value, text]) => h("option", { value, selected: value === column.role }, text)));
-    select.addEventListener("change", () => {
-      column.role = select.value;
-      if (select.value === "label") {
-        columns.forEach((other, k) => {
-          if (other !== column && other.role === "label") selects[k].value = other.role = other.kind === "text" ? "text" : "feature";
-        });
-      }
-      changed();
-    });
-    return select;
-  });
-  return h("table", { class: "table" },
-    h("thead", {}, h("tr", {}, ["Column", "Use as", "Looks like", "Examples"].map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, columns.map((column, k) => h("tr", {},
-      h("th", { scope: "row" }, column.name), h("td", {}, selects[k]), h("td", {}, column.kind),
-      h("td", { class: "examples" }, column.examples.map((value) => h("span", { class: "sample" }, shown(value).slice(0, 80))))))));
-}
-
-async function sending(place, file, name, convert, signal) {
-  const bar = h("progress", { max: file.size, value: 0, "aria-label": "Bytes of the file that were sent" });
-  const told = h("p", { role: "status" }), problems = h("ul", { class: "error" });
-  fill(place, h("h2", {}, `Learning ${file.name}`), bar, told, problems);
-  const show = (state) => {
-    bar.value = state.bytes;
-    const parts = [`${counted(state.learned, "row")} learned`];
-    if (state.offered) parts.push(`${count(state.offered)} to label`);
-    if (state.rejected) parts.push(`${count(state.rejected)} rejected`);
-    setText(told, `${parts.join(", ")}${state.waiting ? ". The server is away; sending continues when it is back." : ""}`);
-    fill(problems, state.problems.map((text) => h("li", {}, text)));
-  };
-  try {
-    const state = await upload(file, name, convert, show, signal);
-    const path = `#/m/${encodeURIComponent(name)}`;
-    place.append(h("div", { class: "actions" },
-      h("a", { class: "button", href: path }, "Show the model"),
-      state.offered ? h("a", { class: "button", href: `${path}/label` }, "Label rows") : null));
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    place.append(h("p", { class: "notice bad" }, `Learning stopped: ${error.message}. Rows that were acknowledged are kept; drop the file again to continue.`));
-  }
 }

@@ -19,13 +19,13 @@ export const may = (scope) => session.scopes.includes(scope);
 
 /** Ask the server who we are; return whether a token is needed. */
 export async function openSession() {
-  Object.assign(session, await request("GET", "/session"));
+  Object.assign(session, await request("GET", "session"));
   return session.needed;
 }
 
 /** Exchange a token for a session. */
 export async function logIn(token) {
-  Object.assign(session, { needed: false }, await request("POST", "/session", { token }));
+  Object.assign(session, { needed: false }, await request("POST", "session", { token }));
 }
 
 /** Send a request; return the JSON of its answer.
@@ -61,5 +61,9 @@ function encoded(body) {
   return ["application/json", JSON.stringify(body)];
 }
 
-/** Return the address of a model, or of something below it. */
-export const modelPath = (name, rest = "") => `/v1/models/${encodeURIComponent(name)}${rest}`;
+/** Return the address of a model, or of something below it. Like all addresses it is relative to the page, since the
+ *  server may be below a path of another one. */
+export const modelPath = (name, rest = "") => `v1/models/${encodeURIComponent(name)}${rest}`;
+
+/** Return an address with the server's own before it, to be used elsewhere. */
+export const absolute = (path) => new URL(path, new URL(".", document.baseURI)).href;

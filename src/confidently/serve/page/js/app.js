@@ -7,16 +7,26 @@ import { outbox, startOutbox } from "./outbox.js";
 import { addView } from "./add.js";
 import { explainView } from "./explain.js";
 import { labelView } from "./label.js";
+import { lifeView } from "./life.js";
 import { modelView } from "./model.js";
 import { overview } from "./overview.js";
+import { rowView } from "./row.js";
+import { rowsView } from "./rows.js";
 
 const ROUTES = [
   [/^#?\/?$/, overview, "overview", () => "Models"],
   [/^#\/add$/, addView, "add", () => "Add a model"],
   [/^#\/m\/([^/]+)$/, modelView, "overview", (name) => name],
   [/^#\/m\/([^/]+)\/label$/, labelView, "overview", (name) => `Label – ${name}`],
+  [/^#\/m\/([^/]+)\/versions$/, lifeView, "overview", (name) => `Versions – ${name}`],
   [/^#\/m\/([^/]+)\/explain$/, explainView, "overview", (name) => `Explain – ${name}`],
+  [/^#\/m\/([^/]+)\/rows(?:\?.*)?$/, rowsView, "overview", (name) => `Rows – ${name}`],
+  [/^#\/m\/([^/]+)\/row\/([^/?]+)(?:\?.*)?$/, rowView, "overview", (name) => `Row – ${name}`],
 ];
+const REFUSALS = { // in words that name no id
+  "other-label": "the row has another label already", leased: "somebody else has the row",
+  expired: "the row is no longer stored", "unknown-id": "the row, or its answer, is no longer there",
+};
 const main = document.getElementById("main");
 const dialog = document.getElementById("login");
 let leave = null;
@@ -38,11 +48,11 @@ async function show() {
     return;
   }
   const [pattern, view, , title] = route;
-  const [, name] = pattern.exec(location.hash).map((part) => part && decodeURIComponent(part));
-  document.title = `${title(name)} – confidently`;
+  const [, ...names] = pattern.exec(location.hash).map((part) => part && decodeURIComponent(part));
+  document.title = `${title(...names)} – confidently`;
   const page = h("div", { class: "view" });
   fill(main, page);
-  leave = view(page, name) ?? null;
+  leave = view(page, ...names) ?? null;
   scrollTo(0, 0);
   if (!first) main.focus({ preventScroll: true });
   first = false;
@@ -71,11 +81,11 @@ dialog.addEventListener("cancel", (event) => event.preventDefault());
 addEventListener("login-needed", askForToken);
 outbox.addEventListener("refused", (event) => {
   const { operation, problem } = event.detail;
-  const what = operation.kind === "undo" ? "The undo of the answer" : "The answer";
+  const what = operation.kind === "undo" ? "The undo of an answer" : operation.kind === "skip" ? "The skip of a row" : "An answer";
   const learned = operation.kind === "undo" && problem.kind === "other-label";
   notify(learned
-    ? `The answer to ${operation.id} was already learned. Your next answer to it will be a correction.`
-    : `${what} to ${operation.id} was rejected: ${problem.message}.`, learned ? "info" : "bad", 15);
+    ? "The answer was already learned. Your next answer to the row will be a correction."
+    : `${what} was rejected: ${REFUSALS[problem.kind] ?? problem.message}.`, learned ? "info" : "bad", 15);
 });
 addEventListener("hashchange", show);
 

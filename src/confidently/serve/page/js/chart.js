@@ -3,7 +3,7 @@
 import { h, s, setText } from "./dom.js";
 
 const WINDOWS = 24; // of all rows one is called recent
-const LEFT = 46, RIGHT = 12, TOP = 10, BOTTOM = 26;
+const LEFT = 46, RIGHT = 12, TOP = 22, BOTTOM = 42; // with the names of the axes
 
 /** Return about n round numbers that cover a range. */
 export function ticks(low, high, n) {
@@ -18,8 +18,9 @@ export function ticks(low, high, n) {
 const line = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
 /** A chart of lines. `update(series)` draws it: a series has a name, a class and points [x, y].
- *  @param options title, x and y (functions that format values), top (the smallest upper end of y) */
-export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200, empty = "No rows yet." }) {
+ *  @param options title, x and y (functions that format values), xName and yName (of the axes, with units; xName may
+ *  be a function), top (the smallest upper end of y) */
+export function lineChart({ title, x: formatX, y: formatY, xName, yName, top = 0, height = 216, empty = "No rows yet." }) {
   const svg = s("svg", { class: "chart", role: "img", "aria-label": title });
   const legend = h("p", { class: "legend" });
   const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h2", {}, title), legend), svg);
@@ -50,10 +51,14 @@ export function lineChart({ title, x: formatX, y: formatY, top = 0, height = 200
         s("text", { x: LEFT - 8, y: py(y) + 4, class: "tick", "text-anchor": "end" }, formatY(y)),
       );
     }
+    svg.append(
+      s("text", { x: 0, y: 11, class: "tick axis" }, yName),
+      s("text", { x: width - RIGHT, y: height - 6, class: "tick axis", "text-anchor": "end" }, typeof xName === "function" ? xName() : xName),
+    );
     const marks = ticks(low, high, width / (7 * formatX(high).length + 50));
     marks.forEach((x, k) => {
       const anchor = px(x) > width - 50 ? "end" : k === 0 && px(x) < LEFT + 20 ? "start" : "middle";
-      svg.append(s("text", { x: px(x), y: height - 6, class: "tick", "text-anchor": anchor }, formatX(x)));
+      svg.append(s("text", { x: px(x), y: height - BOTTOM + 18, class: "tick", "text-anchor": anchor }, formatX(x)));
     });
     for (const one of series) {
       if (one.points.length === 1) {
@@ -94,7 +99,7 @@ function nearest(points, x) {
 
 /** A reliability diagram: accuracy against probability, the size of a dot shows its rows. */
 export function reliabilityChart(title) {
-  const size = 240, edge = 34;
+  const size = 260, edge = 44;
   const svg = s("svg", { class: "chart square", role: "img", viewBox: `0 0 ${size} ${size}` });
   const legend = h("p", { class: "legend" }, "On the diagonal, stated probabilities are right.");
   const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h2", {}, title), legend), svg);
@@ -109,9 +114,13 @@ export function reliabilityChart(title) {
         s("line", { x1: px(0), x2: px(1), y1: py(v), y2: py(v), class: "grid" }),
         s("line", { x1: px(v), x2: px(v), y1: py(0), y2: py(1), class: "grid" }),
         s("text", { x: px(0) - 6, y: py(v) + 4, class: "tick", "text-anchor": "end" }, `${100 * v}`),
-        s("text", { x: px(v), y: size - 8, class: "tick", "text-anchor": v ? "end" : "start" }, `${100 * v} %`),
+        s("text", { x: px(v), y: py(0) + 18, class: "tick", "text-anchor": v === 1 ? "end" : v ? "middle" : "start" }, `${100 * v}`),
       );
     }
+    svg.append(
+      s("text", { x: px(1), y: size - 4, class: "tick axis", "text-anchor": "end" }, "stated probability, %"),
+      s("text", { x: 0, y: 0, class: "tick axis", "text-anchor": "end", transform: `translate(11 ${py(1)}) rotate(-90)` }, "correct, %"),
+    );
     svg.append(s("line", { x1: px(0), y1: py(0), x2: px(1), y2: py(1), class: "diagonal" }));
     const most = Math.max(...filled.map((bin) => bin.rows), 1);
     for (const bin of filled) {
@@ -152,11 +161,13 @@ export function sparkline(color = "first") {
 }
 
 /** Return progressive and windowed values of a curve, against rows or time.
- *  @param quantity "error" or "log_loss" */
+ *  @param quantity "error", "log_loss", "mae" or "rmse", whose square is averaged */
 export function course(curve, quantity, byTime) {
   let rows = 0, sum = 0, n = 0, wrong = 0, first = 0;
   const total = [], recent = [];
-  const value = (point) => point.rows * (point[quantity] ?? 0);
+  const power = quantity === "rmse" ? 2 : 1;
+  const value = (point) => point.rows * (point[quantity] ?? 0) ** power;
+  const mean = (total, rows) => (total / rows) ** (1 / power);
   const window = curve.reduce((all, point) => all + point.rows, 0) / WINDOWS;
   for (const point of curve) {
     rows += point.rows;
@@ -168,8 +179,8 @@ export function course(curve, quantity, byTime) {
       wrong -= value(curve[first++]);
     }
     const x = byTime ? point.time : rows;
-    total.push([x, sum / rows]);
-    recent.push([x, Math.max(wrong, 0) / n]);
+    total.push([x, mean(sum, rows)]);
+    recent.push([x, mean(Math.max(wrong, 0), n)]);
   }
-  return { total, recent };
+  return { total, recent, window: Math.max(Math.round(window), 1) };
 }

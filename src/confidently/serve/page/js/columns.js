@@ -2,16 +2,16 @@
 
 import { isNumber } from "./csv.js";
 
-const LABELS = ["label", "class", "target", "y", "category", "spam", "sentiment", "species", "outcome"];
+const LABELS = ["label", "labels", "class", "target"]; // names of columns that say what they are
 const IDS = /^(id|_id|uuid|guid|index|.*_id)$/i;
 const CLASS_LIMIT = 256; // characters of a label
 
-/** Return the columns of some rows: name, examples, kind ("number", "text", "category") and role. */
+/** Return the columns of some rows: name, examples, kind ("number", "text", "category") and role.
+ *  A column is taken for the label by its name only, never by its values. */
 export function columnsOf(rows) {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const columns = names.map((name) => describe(name, rows.filter((row) => name in row).map((row) => row[name])));
-  const label = LABELS.map((name) => columns.find((one) => one.name.toLowerCase() === name)).find(Boolean)
-    ?? columns.findLast((one) => one.kind === "category" && one.distinct >= 2 && one.distinct <= Math.max(2, rows.length / 5));
+  const label = LABELS.map((name) => columns.find((one) => one.name.toLowerCase() === name)).find(Boolean);
   for (const one of columns) {
     one.role = one === label ? "label" : IDS.test(one.name) && one.distinct === rows.length ? "drop" : one.kind === "text" ? "text" : "feature";
   }

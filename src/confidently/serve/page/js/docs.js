@@ -1,5 +1,6 @@
 // The HTTP interface, from the OpenAPI document of the server.
 
+import { absolute } from "./api.js";
 import { fill, h } from "./dom.js";
 import { boundsOf, exampleOf, schemaTable, typeOf } from "./schema.js";
 
@@ -12,7 +13,7 @@ const main = document.getElementById("main"), contents = document.getElementById
 async function start() {
   let document_;
   try {
-    document_ = await (await fetch("/openapi.json", { cache: "no-store" })).json();
+    document_ = await (await fetch("openapi.json", { cache: "no-store" })).json();
   } catch {
     fill(main, h("p", { class: "notice bad" }, "The server cannot be reached. Load the page again."));
     return;
@@ -40,8 +41,8 @@ function introduction(document_) {
     h("p", { class: "lead" }, `Version ${document_.info.version}. ${document_.info.description}`),
     h("p", {}, "Rows are JSON objects. Bodies of many rows are NDJSON: one object per line, sent with the content type ",
       h("code", {}, "application/x-ndjson"), "; the answer has one line for each. A row that was acknowledged is on disk, and a request that repeats an id is answered like the first. The machine-readable form of this page is ",
-      h("a", { href: "/openapi.json" }, "/openapi.json"), "."),
-    h("p", {}, "Other addresses: ", ["/livez", "/readyz", "/metrics"].map((path, k) => [k ? ", " : "", h("a", { href: path }, path)]),
+      h("a", { href: "openapi.json" }, "/openapi.json"), "."),
+    h("p", {}, "Other addresses: ", ["livez", "readyz", "metrics"].map((path, k) => [k ? ", " : "", h("a", { href: path }, `/${path}`)]),
       " (Prometheus), and ", h("code", {}, "POST /session"), " for browsers."),
   ];
 }
@@ -78,7 +79,7 @@ function body(type, schema, document_, title) {
 }
 
 function curl(path, method, operation, document_) {
-  const address = location.origin + path.replace(/\{(\w+)\}/g, (_, name) => EXAMPLE_VALUES[name] ?? name);
+  const address = absolute("").slice(0, -1) + path.replace(/\{(\w+)\}/g, (_, name) => EXAMPLE_VALUES[name] ?? name);
   const schema = operation.requestBody?.content?.["application/json"]?.schema;
   const file = operation.requestBody && !schema;
   const parts = [`curl ${method === "GET" || (method === "POST" && schema) ? "" : `-X ${method} `}${address}`];

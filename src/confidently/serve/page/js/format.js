@@ -6,7 +6,7 @@ const grouped = new Intl.NumberFormat("en-US");
 export const count = (n) => grouped.format(n);
 
 /** Return a count with its noun: "1 row", "2,000 rows". */
-export const counted = (n, noun) => `${count(n)} ${n === 1 ? noun : `${noun}s`}`;
+export const counted = (n, noun, nouns = `${noun}s`) => `${count(n)} ${n === 1 ? noun : nouns}`;
 
 /** Return a fraction as a percentage. */
 export function percent(fraction, digits = 1) {
@@ -36,5 +36,6 @@ export function clock(seconds) {
 /** Return a value of a row as text. */
 export const shown = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** Return a label as text; several labels are joined. */
-export const labelText = (label) => (Array.isArray(label) ? label.join(", ") || "none" : String(label));
+/** Return a label as text; several labels are joined, and fractions have about six digits. */
+export const labelText = (label) => (Array.isArray(label) ? label.join(", ") || "none"
+  : String(Number.isFinite(label) && !Number.isInteger(label) ? Number(label.toPrecision(6)) : label));

@@ -1,93 +1,103 @@
-// The parts of the labelling view: the row, the buttons of the classes, progress, help.
+// The parts of the labelling view: the row, the buttons of the classes, dialogs, help.
 
-import { h, setText } from "./dom.js";
-import { count, gained, labelText, number, percent, shown } from "./format.js";
+import { h } from "./dom.js";
+import { labelText, number, percent, shown } from "./format.js";
+import { underlined } from "./words.js";
 
-const KEYS = "1234567890";
 const LONG = 60; // characters from which a value is shown as a paragraph
-const RATE_MS = 5 * 60_000;
+export const REASONS = ["I cannot tell", "No class fits", "Several classes fit", "The row is damaged"];
 
-/** Return the contents of the card of a row. */
-export function rowCard(row, text, showGuess) {
+/** Return the contents of the card of a row.
+ *  @param text the columns that are texts
+ *  @param words what is underlined in each of them */
+export function rowCard(row, text, words) {
   const entries = Object.entries(row.features);
   const isText = ([key, value]) => typeof value === "string" && (text.includes(key) || value.length > LONG);
   const prose = entries.filter(isText), facts = entries.filter((entry) => !isText(entry));
   return [
-    h("p", { class: "row-id" }, h("span", { class: "id" }, row.id),
-      row.again ? h("span", { class: "tag" }, "again") : null,
-      showGuess && row.guess !== null ? h("span", { class: "tag" }, `guess: ${labelText(row.guess)}`) : null),
-    prose.map(([key, value]) => h("div", { class: "prose" }, prose.length > 1 || facts.length ? h("h2", {}, key) : null, h("p", {}, value))),
-    facts.length ? h("dl", { class: "facts" }, facts.map(([key, value]) => [h("dt", {}, key), h("dd", {}, shown(value))])) : null,
+    row.again ? h("p", { class: "row-note" }, h("span", { class: "tag" }, "again")) : null,
+    prose.map(([key, value]) => h("div", { class: "prose" },
+      prose.length > 1 || facts.length ? h("h2", { dir: "auto" }, key) : null,
+      h("p", { dir: "auto" }, underlined(value, words?.get(key))))),
+    facts.length ? h("dl", { class: "facts" }, facts.map(([key, value]) => [h("dt", { dir: "auto" }, key), h("dd", { dir: "auto" }, shown(value))])) : null,
+    entries.length ? null : h("p", { class: "muted" }, "This row has no columns."),
   ];
 }
 
-/** Return the buttons of the classes, with the keys that press them. */
-export function choices({ classes, multilabel, open, choose, done, add }) {
-  const buttons = classes.map((label, k) => h("button", {
-    type: "button", class: "choice", "data-class": label, "aria-pressed": multilabel ? "false" : null, onclick: () => choose(label),
-  }, h("span", { class: "choice-name" }, label), keysOf(k, classes.length).map((key) => h("kbd", { "aria-hidden": "true" }, key))));
-  const input = h("input", { id: "new-class", maxlength: 256, autocomplete: "off", size: 12, placeholder: "New class" });
-  const form = h("form", { class: "new-class" }, h("label", { for: "new-class", class: "visually-hidden" }, "New class"), input, h("button", { class: "quiet" }, "Add"));
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    add(input.value.trim());
+/** Return the buttons of classes: [{label, keys, probability, guessed, pressed}], a button each. */
+export function choices(buttons, choose) {
+  return buttons.map(({ label, keys, probability, guessed, pressed }) => h("button", {
+    type: "button", class: guessed ? "choice guessed" : "choice", "data-class": label,
+    "aria-pressed": pressed === undefined ? null : String(pressed), onclick: () => choose(label),
+  }, h("span", { class: "choice-name", dir: "auto" }, label),
+  probability === undefined ? null : h("span", { class: "chance" }, percent(probability, 0)),
+  keys.map((key) => h("kbd", { "aria-hidden": "true" }, key)), guessed ? h("kbd", { "aria-hidden": "true" }, "enter") : null));
+}
+
+/** Return the field of a number: {element, input}.
+ *  @param answer called with the number
+ *  @param guess the number that an empty field stands for, or null */
+export function numberField({ answer, guess }) {
+  const input = h("input", {
+    id: "number", inputmode: "decimal", autocomplete: "off", size: 14, placeholder: guess === null ? null : number(guess),
+    "aria-describedby": "number-error",
   });
-  return [
-    classes.length ? null : h("p", { class: "muted" }, "This model has no classes yet. Name the class of this row:"),
-    buttons,
-    multilabel ? h("button", { type: "button", class: "primary", onclick: done }, "Done ", h("kbd", {}, "enter")) : null,
-    open ? form : null,
-  ];
+  const error = h("p", { id: "number-error", class: "error", role: "alert" });
+  const element = h("form", { class: "number-form" },
+    h("label", { for: "number" }, "Number"), input,
+    h("button", { class: "primary" }, "Send ", h("kbd", { "aria-hidden": "true" }, "enter")),
+    guess === null ? null : h("span", { class: "muted" }, `Guess: ${number(guess)}. An empty field accepts it.`), error);
+  element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = input.value.trim().replace(",", ".").replace("−", "-");
+    const value = text === "" && guess !== null ? guess : Number(text);
+    if ((text === "" && guess === null) || !Number.isFinite(value)) {
+      error.textContent = "Type a number, such as 12.5.";
+      input.setAttribute("aria-invalid", "true");
+    } else answer(value);
+  });
+  return { element, input };
 }
 
-function keysOf(k, n) {
-  return [...(n === 2 ? [["a", "x"][k]] : []), ...(k < KEYS.length ? [KEYS[k]] : [])];
+/** Ask why a row is skipped; call ``skip`` with the reason. */
+export function askForReason(page, skip) {
+  const other = h("input", { id: "reason", maxlength: 200, autocomplete: "off", dir: "auto" });
+  const buttons = REASONS.map((reason, k) => h("button", { type: "button", class: "quiet", onclick: () => finish(reason) },
+    h("kbd", { "aria-hidden": "true" }, k + 1), " ", reason));
+  const form = h("form", { class: "reasons" }, h("h2", { id: "reason-title" }, "Why is this row skipped?"), buttons,
+    h("label", { for: "reason" }, "Another reason"), other,
+    h("div", { class: "actions" }, h("button", { class: "primary" }, "Skip"), h("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Back")));
+  const dialog = h("dialog", { "aria-labelledby": "reason-title" }, form);
+  const finish = (reason) => { dialog.close(); skip(reason); };
+  form.addEventListener("submit", (event) => { event.preventDefault(); finish(other.value.trim() || undefined); });
+  dialog.addEventListener("keydown", (event) => {
+    const reason = event.target === other ? undefined : REASONS[Number(event.key) - 1];
+    if (reason) { event.preventDefault(); finish(reason); }
+  });
+  dialog.addEventListener("close", () => dialog.remove());
+  page.append(dialog);
+  dialog.showModal();
 }
 
-/** Return the panel of progress. */
-export function progressPanel() {
-  const answers = h("b"), waiting = h("b"), rate = h("b"), accuracy = h("b", { class: "big" }), interval = h("p", { class: "muted small" });
-  const gain = h("p", { class: "small" });
-  const range = h("div", { class: "range" }), middle = h("div", { class: "range-middle" });
-  const bar = h("div", { class: "range-track", "aria-hidden": "true" }, range, middle);
-  const element = h("div", {},
-    h("dl", { class: "progress" },
-      h("div", {}, h("dt", {}, "Answers"), h("dd", {}, answers)),
-      h("div", {}, h("dt", {}, "Waiting"), h("dd", {}, waiting)),
-      h("div", {}, h("dt", {}, "A minute"), h("dd", {}, rate))),
-    h("h2", { class: "small-heading" }, "Accuracy on random rows"), accuracy, bar, interval,
-    h("h2", { class: "small-heading" }, "Expected gain"), gain);
-
-  function update(progress, times) {
-    const { answers: n, accuracy: mean, interval: [low, high] } = progress.random;
-    setText(answers, count(progress.answers));
-    setText(waiting, count(progress.waiting));
-    setText(rate, number(perMinute(times)));
-    setText(accuracy, percent(mean, 0));
-    setText(interval, n
-      ? `95 % interval ${percent(low, 0)} to ${percent(high, 0)}, from ${count(n)} ${n === 1 ? "row" : "rows"} drawn at random. Rows the model was unsure about do not count.`
-      : "Measured on the rows that are drawn at random, about one in seven. None has an answer yet.");
-    setText(gain, progress.gain ? `${gained(progress.gain)}, if the learning curve goes on as before.`
-      : "Shown once the error falls steadily.");
-    range.style.left = `${100 * low}%`;
-    range.style.width = `${100 * (high - low)}%`;
-    middle.hidden = mean === null;
-    middle.style.left = `${100 * (mean ?? 0)}%`;
-  }
-
-  return { element, update };
-}
-
-function perMinute(times) {
-  const now = Date.now(), recent = times.filter((time) => time > now - RATE_MS);
-  return recent.length < 2 ? recent.length : (recent.length - 1) / Math.max((now - recent[0]) / 60_000, 1 / 60);
+/** Return what is said of an answer: what the person and the model said. */
+export function said(label, row, why) {
+  const told = ["You: ", h("b", { dir: "auto" }, labelText(label))];
+  if (row.second) return [...told, ". This row was asked about a second time; the model does not learn it again."];
+  if (row.guess === null || row.guess === undefined) return [...told, " · Model: nothing yet"];
+  const agrees = labelText(label) === labelText(row.guess), chance = row.top?.[0]?.probability;
+  return [...told, " · Model: ", h("b", { class: agrees ? "agrees" : "differs", dir: "auto" }, labelText(row.guess)),
+    chance !== undefined && !Array.isArray(row.guess) ? `, ${percent(chance, 0)} ` : " ", why];
 }
 
 /** Return the dialog that lists the keys. */
 export function helpDialog() {
   const keys = [
-    ["1 … 9, 0", "choose a class"], ["a, x", "the two classes, if there are two"], ["enter", "send the chosen labels, if a row has several"],
-    ["space", "skip the row"], ["⌫", "undo; again for the answer before"], ["?", "this list"],
+    ["1 … 5", "the most probable classes, in the model's order; with ten classes or fewer, each has a key that stays"],
+    ["6 … 0", "the classes that you choose most often, if there are many"],
+    ["a, x", "the two classes, if there are two"], ["/", "find one of the classes, or add one"],
+    ["enter", "accept the model's guess where it is shown; send the chosen labels, if a row has several"],
+    ["space", "skip the row"], ["s", "skip it with a reason"], ["⌫", "undo; again for the answer before"],
+    ["w", "underline the words that speak for the guess, or not"], ["↑ ↓", "scroll a long text"], ["?", "this list"],
   ];
   const close = h("button", { type: "button", class: "primary" }, "Close");
   const dialog = h("dialog", { "aria-labelledby": "help-title" },
@@ -97,4 +107,16 @@ export function helpDialog() {
     close);
   close.addEventListener("click", () => dialog.close());
   return dialog;
+}
+
+/** Return the card of a queue without rows.
+ *  @param address of predictions */
+export function emptyCard(online, address) {
+  return [
+    h("h2", {}, online ? "Nothing to label" : "No more rows here"),
+    h("p", {}, online
+      ? "Rows appear here when they are predicted with an id and have no label yet:"
+      : "More rows come when the server is back."),
+    online ? h("pre", {}, `curl ${address} \\\n  -d '{"id": "row-1", "features": {"text": "..."}}'`) : null,
+  ];
 }

@@ -9,7 +9,7 @@ let source = null;
 /** Begin to listen; the browser connects again by itself. */
 export function listen() {
   source?.close();
-  source = new EventSource("/v1/events");
+  source = new EventSource("v1/events");
   source.addEventListener("models", (event) => {
     state.models = JSON.parse(event.data).models;
     live.dispatchEvent(new Event("models"));

@@ -2,12 +2,15 @@
 
 import { may, modelPath, request } from "./api.js";
 import { course, lineChart, reliabilityChart } from "./chart.js";
+import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { clock, count, gained, number, percent, shown } from "./format.js";
+import { clock, count, counted, gained, number, percent, shown } from "./format.js";
 import { live, state } from "./live.js";
+import { isNumeric, measuresOf } from "./measures.js";
 import { kindOf } from "./overview.js";
 
 const POLL_MS = 2000;
+const CLASSES = 10; // that are shown at once
 
 /** Show a model; return a function that ends it. */
 export function modelView(page, name) {
@@ -19,9 +22,11 @@ export function modelView(page, name) {
     h("div", { class: "heading" }, h("h1", {}, name), kind,
       h("div", { class: "actions" },
         may("label") ? h("a", { class: "button", href: `${path}/label` }, "Label rows") : null,
+        may("admin") ? h("a", { class: "button quiet", href: `${path}/rows` }, "Rows") : null,
+        h("a", { class: "button quiet", href: `${path}/versions` }, "Versions"),
         h("a", { class: "button quiet", href: `${path}/explain` }, "Explain a row"))),
     body);
-  const view = figures(name);
+  let view = null;
   let busy = false, ended = false;
 
   async function refresh() {
@@ -32,7 +37,10 @@ export function modelView(page, name) {
         request("GET", modelPath(name)), request("GET", modelPath(name, "/metrics")),
       ]);
       if (ended) return;
-      if (!body.firstChild) fill(body, view.element);
+      if (!view) {
+        view = figures(model);
+        fill(body, view.element);
+      }
       setText(kind, kindOf(model));
       view.update(model, metrics);
     } catch (error) {
@@ -55,75 +63,95 @@ export function modelView(page, name) {
   };
 }
 
-function figures(name) {
+function figures(model) {
+  const measures = measuresOf(model), [first] = measures;
   const tiles = Object.fromEntries([
-    ["error", "Progressive error", "Errors of predictions made before each row was learned"],
-    ["recent", "Recent error", "The same over about the last 1,000 rows"],
-    ["loss", "Log-loss", "Mean over all rows, before each was learned"],
+    ["recent", `Recent ${first.name}`, "Of predictions made before each of about the last 1,000 rows was learned"],
     ["rows", "Rows learned", "Acknowledged rows that the model has learned"],
-    ["asked", "Asked for a label", "Predictions whose margin is within one standard deviation of zero"],
-    ["honest", "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
+    ["honest", isNumeric(model) ? "Mean absolute error on random rows" : "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
+    ["asked", "Asked for a label", "Predictions that were too uncertain"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
   const gain = h("p", { class: "muted" });
-  const failed = h("p", { class: "notice bad", role: "alert", hidden: true });
+  const signs = h("div");
   const byTime = h("input", { type: "checkbox", id: "by-time" });
   const xFormat = (x) => (byTime.checked ? clock(x) : count(Math.round(x)));
-  const error = lineChart({ title: "Error", x: xFormat, y: (y) => percent(y, y && y < 0.1 ? 1 : 0), top: 0.05 });
-  const loss = lineChart({ title: "Log-loss", x: xFormat, y: number, top: 0.1 });
-  const rate = lineChart({ title: "Rows per second, last hour", x: clock, y: number, top: 1, empty: "No rows in the last hour." });
+  const xName = () => (byTime.checked ? "time" : "rows learned");
+  const courses = measures.map((one) => ({ ...one, chart: lineChart({ title: one.title, x: xFormat, y: one.axis, xName, yName: one.unit, top: one.top }) }));
+  const rate = lineChart({ title: "Rows, last hour", x: clock, y: number, xName: "time", yName: "rows per second", top: 1 });
   const asked = lineChart({
-    title: "Fraction of predictions asked for", x: clock, y: (y) => percent(y, 0), top: 1, empty: "No predictions in the last hour.",
+    title: "Predictions asked for, last hour", x: clock, y: (y) => percent(y, 0), xName: "time", yName: "of predictions, %", top: 1,
   });
   const reliability = reliabilityChart("Reliability");
   const table = h("dl", { class: "facts" });
-  const element = h("div", {}, failed,
+  const element = h("div", {}, signs,
     h("section", { "aria-label": "Figures", class: "tiles" }, Object.values(tiles).map((one) => one.element)),
     gain,
     h("section", { "aria-label": "Charts" },
       h("p", { class: "switch" }, byTime, h("label", { for: "by-time" }, "Time instead of rows on the horizontal axis")),
-      h("div", { class: "charts" }, error.element, loss.element, rate.element, asked.element, reliability.element,
-        h("div", { class: "figure" }, h("h2", {}, "About the model"), table, manage(name)))),
+      h("div", { class: "charts" }, courses.map((one) => one.chart.element), rate.element, asked.element, reliability.element,
+        h("div", { class: "figure" }, h("h2", {}, "About the model"), table, manage(model.name)))),
   );
   let last = null;
 
-  function update(model, metrics) {
-    const honest = metrics.labelling.random;
-    tiles.error.set(percent(metrics.error));
-    tiles.recent.set(percent(metrics.recent.error));
-    tiles.loss.set(number(metrics.log_loss));
+  function update(now, metrics) {
+    const { random } = metrics.labelling, { recent } = metrics;
+    const all = metrics.rows > recent.rows ? `${first.format(metrics[first.key])} over all rows` : ""; // which are the recent ones
+    tiles.recent.set(metrics.rows ? first.format(recent[first.key]) : null, all);
     tiles.rows.set(count(metrics.rows), metrics.refused ? `${count(metrics.refused)} set aside` : "");
-    failed.hidden = !model.failed;
-    setText(failed, model.failed ? `${model.failed}. Restart the server, or train the model again.` : "");
-    tiles.asked.set(percent(metrics.predicted ? metrics.asked / metrics.predicted : null, 0),
-      metrics.predicted ? `of ${count(metrics.predicted)} predictions` : "no predictions yet");
-    tiles.honest.set(percent(honest.accuracy, 0), honest.answers
-      ? `${percent(honest.interval[0], 0)} to ${percent(honest.interval[1], 0)}, n = ${count(honest.answers)}`
-      : "label rows to measure it");
+    tiles.asked.set(metrics.predicted ? percent(metrics.asked / metrics.predicted, 0) : null, `of ${counted(metrics.predicted, "prediction")}`);
+    tiles.honest.set(random.answers ? (random.interval ? percent(random.accuracy, 0) : number(random.mae)) : null,
+      random.interval ? `${percent(random.interval[0], 0)} to ${percent(random.interval[1], 0)}, n = ${count(random.answers)}` : `n = ${count(random.answers)}`);
+    showSigns(signs, now);
     const told = gained(metrics.labelling.gain);
     setText(gain, told ? `${told}, if the learning curve goes on as before.` : "");
-    for (const [chart, quantity] of [[error, "error"], [loss, "log_loss"]]) {
-      const { total, recent } = course(metrics.curve, quantity, byTime.checked);
-      chart.update([{ name: "so far", class: "first", points: total }, { name: "recent", class: "second", points: recent }]);
+    for (const { key, chart } of courses) {
+      const found = course(metrics.curve, key, byTime.checked);
+      chart.update([{ name: "all rows so far", class: "first", points: found.total },
+        { name: `last ${counted(found.window, "row")}`, class: "second", points: found.recent }]);
     }
+    rate.element.hidden = !metrics.history.length;
     rate.update([
       { name: "learned", class: "first", points: metrics.history.map((one) => [one.time, one.learned]) },
       { name: "predicted", class: "second", points: metrics.history.map((one) => [one.time, one.predicted]) },
     ]);
+    asked.element.hidden = !metrics.history.some((one) => one.asked !== null);
     asked.update([{ name: "asked for", class: "first",
       points: metrics.history.filter((one) => one.asked !== null).map((one) => [one.time, one.asked]) }]);
-    reliability.update(metrics.reliability);
-    fill(table, facts(model).map(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]));
-    last = [model, metrics];
+    reliability.element.hidden = !metrics.reliability?.some((bin) => bin.rows > 0);
+    if (metrics.reliability) reliability.update(metrics.reliability);
+    const open = table.querySelector("details")?.open;
+    fill(table, facts(now).map(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]));
+    if (open) table.querySelector("details").open = true;
+    last = [now, metrics];
   }
 
   byTime.addEventListener("change", () => last && update(...last));
   return { element, update };
 }
 
+/** Show why a model has stopped, and its alarms; what is the same is left alone, since it is announced. */
+function showSigns(place, model) {
+  const told = [
+    ...(model.failed ? [`${model.failed}. Restart the server, or train the model again.`] : []),
+    ...(model.alarms ?? []).map((alarm) => `Alarm (${alarm.kind}) since ${clock(alarm.since)}: ${alarm.detail}`),
+  ];
+  if (place.dataset.told === JSON.stringify(told)) return;
+  place.dataset.told = JSON.stringify(told);
+  fill(place, told.map((text) => h("p", { class: "notice bad", role: "alert" }, text)));
+}
+
 function tile(title, hint) {
   const value = h("b", { class: "big" }), note = h("span", { class: "muted small" });
   const element = h("div", { class: "tile", title: hint }, h("h2", {}, title), value, note);
-  return { element, set(text, more = "") { setText(value, text); setText(note, more); } };
+  return {
+    element,
+    /** Show a value and a note; without a value the tile says nothing and is left out. */
+    set(text, more = "") {
+      element.hidden = text === null;
+      setText(value, text ?? "");
+      setText(note, more);
+    },
+  };
 }
 
 /** A link to the rows that the model could not learn, with the reasons. */
@@ -133,16 +161,18 @@ function asideLink(model) {
 }
 
 function facts(model) {
-  const settings = Object.entries(model.settings).filter(([key]) => key !== "reading");
+  const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes"].includes(key));
   const reading = Object.entries(model.settings.reading ?? {});
   return [
     ["Task", model.task],
-    ["Classes", model.classes.join(", ") || "none yet"],
-    ["New classes", model.open ? "are added as they appear" : "are rejected"],
+    ...(isNumeric(model) ? [] : [
+      [model.classes.length > CLASSES ? `${count(model.classes.length)} classes` : "Classes", classes(model.classes)],
+      ["New classes", model.open ? "are added as they appear" : "are rejected"],
+    ]),
     ["Features", count(model.features)],
     ["Updates", count(model.updates)],
-    ["Waiting rows", count(model.waiting)],
-    ["To label", count(model.to_label)],
+    ...(model.waiting ? [["Waiting rows", count(model.waiting)]] : []),
+    ...(model.to_label ? [["To label", count(model.to_label)]] : []),
     ...(model.refused ? [["Set aside", asideLink(model)]] : []),
     ["Last event", `${count(model.seq)}, snapshot at ${count(model.snapshot)}`],
     ["Created", clock(model.created)],
@@ -150,22 +180,16 @@ function facts(model) {
   ];
 }
 
+function classes(names) {
+  if (names.length <= CLASSES) return names.join(", ") || "none yet";
+  return [names.slice(0, CLASSES).join(", "), h("details", {}, h("summary", { class: "small" }, `${count(names.length - CLASSES)} more`), names.slice(CLASSES).join(", "))];
+}
+
 function manage(name) {
   if (!may("admin")) return null;
   const remove = h("button", { type: "button", class: "danger" }, "Delete the model");
-  const dialog = h("dialog", { "aria-labelledby": "delete-title" },
-    h("form", { method: "dialog" },
-      h("h2", { id: "delete-title" }, `Delete ${name}?`),
-      h("p", {}, "The model and all its rows are removed. This cannot be undone."),
-      h("div", { class: "actions" },
-        h("button", { value: "" }, "Keep it"), h("button", { value: "delete", class: "danger" }, "Delete"))));
-  for (const button of dialog.querySelectorAll("button")) {
-    button.type = "button";
-    button.addEventListener("click", () => dialog.close(button.value));
-  }
-  remove.addEventListener("click", () => { dialog.returnValue = ""; dialog.showModal(); });
-  dialog.addEventListener("close", async () => {
-    if (dialog.returnValue !== "delete") return;
+  remove.addEventListener("click", async () => {
+    if (!await confirmed(`Delete ${name}?`, "The model and all its rows are removed. This cannot be undone.", "Delete", true)) return;
     try {
       await request("DELETE", modelPath(name));
       if (state.models) state.models = state.models.filter((model) => model.name !== name);
@@ -176,5 +200,5 @@ function manage(name) {
   });
   return h("div", { class: "actions" },
     h("a", { class: "button quiet", href: modelPath(name, "/file"), download: `${name}.cw` }, "Download the model"),
-    remove, dialog);
+    remove);
 }

@@ -4,7 +4,8 @@
 import { modelPath, Offline, Problem, request } from "./api.js";
 import { live, setOnline } from "./live.js";
 
-const PREFIX = "confidently.outbox.";
+// Another server may be below another path of this host, and shares the storage.
+const PREFIX = `confidently.outbox${new URL(".", document.baseURI).pathname.slice(0, -1)}.`;
 const RETRY_MS = 1500;
 export const outbox = new EventTarget();
 let timer = null, running = false, kept = new Map(), last = 0;
@@ -30,7 +31,7 @@ export function waiting() {
   return found.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, operation]) => ({ key, ...operation }));
 }
 
-/** Add an operation: {kind: "answer" | "skip" | "undo", model, id, label, labeller, again}. Return its key. */
+/** Add an operation: {kind: "answer" | "skip" | "undo", model, id, label, labeller, seat, second, again, reason}. Return its key. */
 export function send(operation) {
   last = Math.max(Date.now(), last + 1);
   const key = `${PREFIX}${String(last).padStart(15, "0")}.${Math.random().toString(36).slice(2, 8)}`;
@@ -44,12 +45,12 @@ export function send(operation) {
   return key;
 }
 
-/** Take an operation back; return whether it had not been sent. */
-export function takeBack(key) {
+/** Take an operation back if it was not sent; otherwise the server is asked to undo it, before all that follows. */
+export function takeBack(key, undo) {
+  const undoing = undo && send(undo);
   return exclusively(() => {
-    const there = waiting().some((operation) => operation.key === key);
+    if (undoing && waiting().some((operation) => operation.key === key)) remove(undoing);
     remove(key);
-    return there;
   });
 }
 
@@ -63,7 +64,7 @@ const changed = () => outbox.dispatchEvent(new Event("changed"));
 
 /** Run a function while no other tab does; browsers offer locks to secure pages only. */
 function exclusively(work) {
-  return navigator.locks ? navigator.locks.request("confidently.outbox", work) : work();
+  return navigator.locks ? navigator.locks.request(PREFIX, work) : work();
 }
 
 /** Send what waits. */
@@ -101,13 +102,16 @@ async function sendOldest() {
   outbox.dispatchEvent(new CustomEvent("sent", { detail: operation }));
 }
 
-async function deliver({ kind, model, id, label, labeller, again }) {
-  if (kind === "undo") return request("DELETE", modelPath(model, `/answers/${encodeURIComponent(id)}`));
-  if (kind === "skip") return request("POST", modelPath(model, "/answers"), { id, labeller, skip: true });
+async function deliver({ kind, model, id, label, labeller, seat, second, again, reason }) {
+  if (kind === "undo") {
+    const query = new URLSearchParams({ labeller, seat, second });
+    return request("DELETE", modelPath(model, `/answers/${encodeURIComponent(id)}?${query}`));
+  }
+  if (kind === "skip") return request("POST", modelPath(model, "/answers"), { id, labeller, seat, skip: true, reason });
   try {
-    return await request("POST", modelPath(model, "/answers"), { id, label, labeller });
+    return await request("POST", modelPath(model, "/answers"), { id, label, labeller, seat, second });
   } catch (error) {
-    if (!again || error.kind !== "other-label") throw error;
-    return request("POST", modelPath(model, "/labels"), { id, label, correct: true });
+    if (!again || second || error.kind !== "other-label") throw error;
+    return request("POST", modelPath(model, "/labels"), { id, label, correct: true, labeller });
   }
 }

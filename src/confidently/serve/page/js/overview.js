@@ -1,41 +1,43 @@
-// The models of the server, each with its error and what can be done with it.
+// The models of the server, one line each: how well it does, what is wrong, what waits.
 
 import { may, modelPath, request } from "./api.js";
 import { course, sparkline } from "./chart.js";
 import { acceptFile, FILES } from "./add.js";
 import { fill, h, setText } from "./dom.js";
-import { count, counted, gained, number, percent } from "./format.js";
+import { count, counted } from "./format.js";
 import { live, state } from "./live.js";
+import { isNumeric, measureOf } from "./measures.js";
+import { samples } from "./samples.js";
 
-const RATE_MS = 15_000; // in which rates get another point
+const NAMED = 6; // classes, beyond which they are counted only
+const CURVE_MS = 15_000; // at least between two curves of a model
 
 /** Show the overview; return a function that ends it. */
 export function overview(page) {
-  const cards = new Map();
+  const lines = new Map();
   const summary = h("p", { class: "lead" });
-  const list = h("ul", { class: "cards" });
+  const list = h("ul", { class: "models" });
+  const first = h("div", { hidden: true }, may("admin") ? samples() : null);
   const drop = may("admin") ? dropZone() : null;
-  fill(page, h("div", { class: "heading" }, h("h1", {}, "Models"), summary), list, drop);
+  fill(page, h("div", { class: "heading" }, h("h1", {}, "Models"), summary), list, first, drop);
 
   function update() {
-    const models = state.models ?? [];
+    const models = [...(state.models ?? [])].sort(byNeed);
     const total = models.reduce((sum, model) => sum + model.rows, 0);
-    setText(summary, models.length
-      ? `${counted(models.length, "model")}, ${counted(total, "row")} learned`
-      : "There is no model yet. Drop a file below, or create one with PUT /v1/models/NAME.");
+    setText(summary, models.length ? `${counted(models.length, "model")}, ${counted(total, "row")} learned`
+      : may("admin") ? "There is no model yet. Try a sample, or drop a file of your own." : "There is no model yet.");
+    first.hidden = models.length > 0;
     for (const model of models) {
-      if (!cards.has(model.name)) {
-        cards.set(model.name, card(model));
-        list.append(cards.get(model.name).element);
-      }
-      cards.get(model.name).update(model);
+      if (!lines.has(model.name)) lines.set(model.name, lineOf(model));
+      lines.get(model.name).update(model);
     }
-    for (const [name, one] of cards) {
-      if (!models.some((model) => model.name === name)) {
-        one.element.remove();
-        cards.delete(name);
-      }
+    for (const [name, one] of lines) {
+      if (models.some((model) => model.name === name)) continue;
+      one.element.remove();
+      lines.delete(name);
     }
+    const order = models.map((model) => lines.get(model.name).element);
+    if (order.some((element, k) => list.children[k] !== element)) list.append(...order); // moving them takes the focus
   }
 
   live.addEventListener("models", update);
@@ -43,60 +45,75 @@ export function overview(page) {
   return () => live.removeEventListener("models", update);
 }
 
-function card(model) {
+/** Those that have stopped come first, then those with alarms; the others stay where people expect them. */
+function byNeed(a, b) {
+  const need = (model) => (model.failed ? 2 : model.alarms?.length ? 1 : 0);
+  return need(b) - need(a) || a.name.localeCompare(b.name);
+}
+
+function lineOf(model) {
   const path = `#/m/${encodeURIComponent(model.name)}`;
-  const spark = sparkline(), rates = sparkline("second");
-  const rate = h("p", { class: "muted small" }), gain = h("p", { class: "small" });
-  const kind = h("p", { class: "muted small" });
-  const error = h("b", { class: "big" });
-  const facts = h("p", { class: "muted small" });
-  const label = h("a", { class: "button", href: `${path}/label` }, "Label");
-  const element = h("li", { class: "card" },
-    h("h2", {}, h("a", { href: path }, model.name)), kind,
-    h("p", { class: "figure-number" }, error, h("span", { class: "muted" }, " progressive error")),
-    spark.element, facts, gain, rate, rates.element,
-    h("div", { class: "actions" }, may("label") ? label : null,
-      h("a", { class: "button quiet", href: `${path}/explain`, "aria-label": `Explain a row of ${model.name}` }, "Explain")),
-  );
-  let rows = -1, asked = -Infinity, busy = false;
+  const spark = sparkline("first");
+  const kind = h("p", { class: "muted small" }), error = h("b", { class: "big" }), measure = h("span", { class: "muted small" });
+  const rows = h("p", { class: "model-rows" }), signs = h("p", { class: "signs" });
+  const label = h("a", { class: "button", href: `${path}/label` });
+  const element = h("li", { class: "card model-line" },
+    h("div", { class: "model-name" }, h("h2", {}, h("a", { href: path }, model.name)), kind),
+    h("p", { class: "model-error" }, error, measure), spark.element,
+    h("div", {}, rows, signs),
+    h("div", { class: "actions" }, may("label") ? label : null));
+  let learned = -1, asked = -Infinity, busy = false;
 
   async function refresh(now) {
-    if (busy || (now === rows && Date.now() - asked < RATE_MS)) return;
+    if (busy || now.rows === learned || Date.now() - asked < CURVE_MS) return;
     busy = true;
     try {
       const metrics = await request("GET", modelPath(model.name, "/metrics"));
-      rows = now;
+      learned = now.rows;
       asked = Date.now();
-      spark.update(course(metrics.curve, "error", false).total);
-      const hour = metrics.history.map((one) => [one.time, one.learned + one.predicted]);
-      rates.update(hour);
-      setText(rate, `${number(metrics.learns_per_second)} rows learned and ${number(metrics.predictions_per_second)} predicted a second`
-        + (hour.length > 1 ? "; the last hour:" : ""));
-      setText(gain, gained(metrics.labelling.gain) ?? "");
+      spark.update(course(metrics.curve, measureOf(now).key, false).recent);
     } catch { /* the next event tries again */ } finally {
       busy = false;
     }
   }
 
   function update(now) {
+    const { key, name, format } = measureOf(now);
     setText(kind, kindOf(now));
-    setText(error, percent(now.error));
-    setText(facts, `${counted(now.rows, "row")} learned · log-loss ${number(now.log_loss)}`
-      + (now.waiting ? ` · ${count(now.waiting)} waiting` : ""));
-    setText(label, now.to_label ? `Label ${counted(now.to_label, "row")}` : "Label");
+    setText(error, format(now.recent?.[key] ?? now[key]));
+    setText(measure, now.rows ? ` recent ${name}` : " no rows yet");
+    setText(rows, [`${counted(now.rows, "row")} learned`, ...(now.waiting ? [`${count(now.waiting)} wait to be learned`] : [])].join(", "));
+    const told = signsOf(now);
+    if (signs.dataset.told !== JSON.stringify(told)) {
+      signs.dataset.told = JSON.stringify(told);
+      fill(signs, told.map(([text, detail, bad]) => h("span", { class: bad ? "tag bad-tag" : "tag", title: detail }, text)));
+    }
+    label.hidden = now.to_label === 0;
+    setText(label, `Label ${counted(now.to_label, "row")}`);
     label.setAttribute("aria-label", `${label.textContent}: ${model.name}`);
-    refresh(now.rows);
+    refresh(now);
   }
 
   return { element, update };
 }
 
+/** Return what is notable about a model: a few words, a sentence, and whether it is bad. */
+function signsOf(model) {
+  return [
+    ...(model.failed ? [["stopped", model.failed, true]] : []),
+    ...(model.alarms ?? []).map((alarm) => [`alarm: ${alarm.kind}`, alarm.detail, true]),
+    ...(model.refused ? [[`${count(model.refused)} set aside`, "Rows that the model could not learn", true]] : []),
+    ...(model.others ? [[`trains ${counted(model.others, "version")}`, "Versions that are trained beside the one that answers", false]] : []),
+  ];
+}
+
 /** Return a line that says what a model is. */
 export function kindOf(model) {
   const learner = model.settings.file ? "from a model file" : model.settings.auto ? "automatic"
-    : `${model.settings.rule ?? "arow"}, ${model.settings.covariance ?? "diag"}`;
-  const names = model.classes.slice(0, 4).join(", ") + (model.classes.length > 4 ? ", …" : "");
-  return `${learner} · ${model.classes.length ? `${counted(model.classes.length, "class").replace("classs", "classes")}: ${names}` : "no classes yet"}`;
+    : [model.settings.rule ?? (isNumeric(model) ? "ridge" : "arow"), model.settings.covariance].filter(Boolean).join(", ");
+  if (isNumeric(model)) return `${learner} · predicts numbers`;
+  const names = model.classes.length <= NAMED ? `: ${model.classes.join(", ")}` : "";
+  return `${learner} · ${model.classes.length ? `${counted(model.classes.length, "class", "classes")}${names}` : "no classes yet"}`;
 }
 
 function dropZone() {

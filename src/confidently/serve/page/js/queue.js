@@ -8,27 +8,35 @@ const AHEAD = 6;
 export const HOLD_MS = 6000;
 
 export class Queue {
-  constructor(model, labeller) {
-    Object.assign(this, { model, labeller, rows: [], done: new Set(), classes: [], progress: null, lost: null, holdUntil: 0 });
-    this.loading = null;
+  constructor(model, labeller, seat) {
+    Object.assign(this, { model, labeller, seat, rows: [], done: new Set(), classes: [], progress: null, lost: null, holdUntil: 0 });
+    Object.assign(this, { loading: null, stale: false });
   }
 
   /** The row to show, or undefined. */
   get current() { return this.rows[0]; }
 
-  /** Get more rows, and renew the leases of those that are here. Concurrent calls share one request. */
+  /** Get more rows, and renew the leases of those that are here. Calls during a request share the one that follows it. */
   refill() {
-    this.loading ??= this.load().finally(() => { this.loading = null; });
+    this.stale = true;
+    this.loading ??= this.loadUntilFresh().finally(() => { this.loading = null; });
     return this.loading;
   }
 
+  async loadUntilFresh() {
+    while (this.stale) {
+      this.stale = false;
+      await this.load();
+    }
+  }
+
   async load() {
-    const unsent = waiting().filter((operation) => operation.labeller === this.labeller).map((operation) => operation.id);
+    const unsent = waiting().filter((operation) => operation.seat === this.seat).map((operation) => operation.id);
     const held = this.rows.map((row) => row.id);
     const holding = !state.online || Date.now() < this.holdUntil;
     if (holding && !held.length) return;
     const n = Math.min(holding ? held.length : Math.max(AHEAD, held.length) + unsent.length, 100);
-    const query = new URLSearchParams({ n, labeller: this.labeller });
+    const query = new URLSearchParams({ n, labeller: this.labeller, seat: this.seat });
     for (const id of [...held, ...unsent]) query.append("hold", id);
     const found = await request("GET", `${modelPath(this.model, "/queue")}?${query}`);
     const leased = new Set(found.rows.map((row) => row.id));
@@ -36,6 +44,8 @@ export class Queue {
     const gone = this.rows.filter((row) => !row.again && held.includes(row.id) && !leased.has(row.id));
     this.lost = gone.includes(this.current) ? this.current : null;
     this.rows = this.rows.filter((row) => !gone.includes(row));
+    const fresh = new Map(found.rows.map((row) => [row.id, row])); // of rows that are not shown yet, with guesses of now
+    this.rows = this.rows.map((row) => (row === this.current || row.again ? row : fresh.get(row.id) ?? row));
     const here = new Set(this.rows.map((row) => row.id));
     this.rows.push(...found.rows.filter((row) => !here.has(row.id) && !this.done.has(row.id)));
     this.classes = found.classes;

@@ -13,7 +13,7 @@ const SHOWN = 5; // problems of rows
 export async function upload(file, model, convert, told, signal) {
   const state = { bytes: 0, learned: 0, offered: 0, rejected: 0, problems: [], waiting: false };
   const prefix = `${file.name}-${file.size}-${file.lastModified}`.slice(-200);
-  const learn = batch("/learn", "learned"), offer = batch("/predict", "offered");
+  const learn = batch(`/learn?${new URLSearchParams({ batch: file.name.slice(-200) })}`, "learned"), offer = batch("/predict", "offered");
   let number = 0;
 
   function batch(path, counter) {

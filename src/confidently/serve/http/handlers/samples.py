@@ -1,0 +1,21 @@
+"""Models of made-up rows, to try the server."""
+
+from __future__ import annotations
+
+from ...work import examples, samples
+from .. import messages as m
+from ..calls import Call
+from ..replies import Sendable, answered
+from .models import facts_of
+
+
+async def post_sample(call: Call) -> Sendable:
+    """Make a model of made-up rows: it learns some, and others wait for labels."""
+    name = (await call.message(m.SampleBody)).sample
+    await call.log(samples.begin(call.engine, name))
+    hosted = call.engine.find(name)
+    await call.log(examples.learn(call.engine, hosted, samples.taught(hosted, name), wait=True, batch="sample"))
+    rows = samples.waiting(hosted, name)
+    found = await call.ask(examples.predict(hosted, rows))
+    await call.log(examples.store_predictions(call.engine, hosted, rows, found))
+    return answered(facts_of(hosted), 201)

@@ -1,0 +1,277 @@
+"""Looking through the rows of a model, the newest first: filters, and how many rows have which values.
+
+A model may have millions of rows, and the thread that reads them here also writes those that arrive. So each query
+looks at a range of events that takes some milliseconds.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import apsw
+
+from .events import LABELS, Event
+
+STEP_SECONDS = 0.005  # of one query, about
+FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events that a query looks at
+MAX_BYTES = 1 << 20  # of features, in one answer
+STATES = ("labelled", "unlabelled", "set-aside", "erased", "expired")
+GONE = STATES[3:]  # without features; shown only to who asks for them
+OUTCOMES = ("right", "wrong")
+ROWS = f"({Event.PREDICTION}, {Event.LEARN})"  # events that are rows
+
+OF_ROW = "FROM events x WHERE x.example = e.seq AND x.kind"
+LABEL = f"coalesce((SELECT x.label {OF_ROW} IN {LABELS} ORDER BY x.seq DESC LIMIT 1), e.label)"
+REASON = (
+    f"(SELECT s.note FROM events s WHERE s.kind = {Event.SET_ASIDE} AND s.version = :version "
+    f"AND s.example IN (SELECT e.seq UNION ALL SELECT x.seq {OF_ROW} IN {LABELS}) LIMIT 1)"
+)
+ERASED = f"EXISTS (SELECT 1 {OF_ROW} = {Event.ERASURE})"
+STATE = (
+    f"CASE WHEN {ERASED} THEN 'erased' WHEN e.features IS NULL THEN 'expired' "
+    f"WHEN {REASON} IS NOT NULL THEN 'set-aside' WHEN {LABEL} IS NULL THEN 'unlabelled' ELSE 'labelled' END"
+)
+PREDICTED = f"CASE WHEN e.kind = {Event.PREDICTION} THEN CAST(e.note AS TEXT) -> '$.label' END"
+BY = (
+    f"(SELECT CAST(x.note AS TEXT) ->> '$.by' {OF_ROW} IN ({Event.LABEL}, {Event.CORRECTION}, {Event.ANSWER}) "
+    f"AND x.note IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events u WHERE u.example = e.seq AND u.kind = {Event.UNDO} "
+    "AND u.seq > x.seq) ORDER BY x.seq DESC LIMIT 1)"
+)
+
+
+def _names(label: str) -> str:
+    """Return SQL for the names of the classes of a label, sorted."""
+    each = f"SELECT CAST(j.value AS TEXT) AS name FROM json_each({label}) j ORDER BY 1"
+    return f"(SELECT coalesce(group_concat(name, char(10)), '') FROM ({each}))"
+
+
+def _has(label: str, name: str) -> str:
+    """Return SQL for whether a label is a class, or has it among others."""
+    return f"EXISTS (SELECT 1 FROM json_each({label}) j WHERE CAST(j.value AS TEXT) = {name})"
+
+
+GIVEN = f"CAST({LABEL} AS TEXT)"
+OUTCOME = (
+    f"CASE WHEN {GIVEN} IS NULL OR coalesce({PREDICTED}, 'null') = 'null' THEN NULL WHEN {GIVEN} = {PREDICTED} "
+    f"OR {_names(GIVEN)} = {_names(PREDICTED)} THEN 'right' ELSE 'wrong' END"
+)
+COLUMNS = (
+    f"e.seq, e.id, e.time, coalesce(e.weight, 1.0), e.features, {LABEL}, "
+    f"CASE WHEN e.kind = {Event.PREDICTION} THEN e.note END, {STATE}, {OUTCOME}, {BY}, {REASON}"
+)
+
+
+class Filters(NamedTuple):
+    """Which rows are looked for; None: any.
+
+    Attributes
+    ----------
+    text : str
+        Words; each occurs in the id or in a value, whatever the case.
+    label, predicted : str
+        The name of a class: the one that the row has, and the one that was predicted before.
+    outcome : str
+        Whether these are the same; one of :data:`OUTCOMES`.
+    state : str
+        One of :data:`STATES`; by default all but those whose features are gone.
+    by : str
+        Who gave the label.
+    since, until : int
+        When the row came, in milliseconds since 1970; ``until`` is excluded.
+    """
+
+    text: str | None = None
+    label: str | None = None
+    predicted: str | None = None
+    outcome: str | None = None
+    state: str | None = None
+    by: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+class Found(NamedTuple):
+    """A row that was looked for."""
+
+    seq: int
+    id: str
+    time: int
+    weight: float
+    features: bytes | None
+    label: bytes | None
+    prediction: bytes | None
+    state: str
+    outcome: str | None
+    by: str | None
+    reason: bytes | None
+
+
+class Page(NamedTuple):
+    """Some of the rows looked for, and the event before which to look for more; None if these are the last."""
+
+    rows: list[Found]
+    before: int | None
+
+
+class Facets(NamedTuple):
+    """How many of the rows looked for have which values, among those since an event; None: among all."""
+
+    rows: int
+    since: int | None
+    counts: dict[str, Counter[str]]
+
+
+class Moment(NamedTuple):
+    """An event of a row's history."""
+
+    seq: int
+    kind: Event
+    label: bytes | None
+    note: bytes | None
+    time: int
+
+
+class RowLog:
+    """The rows of models, as people look at them; of the thread that has the connection.
+
+    What is set aside is so for a version.
+
+    Parameters
+    ----------
+    db : apsw.Connection
+    """
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def page(self, model: int, version: int, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
+        """Yield the rows found so far, until there are enough or ``most`` events were looked at."""
+        where, values = _conditions(model, version, filters)
+        where += "" if filters.state else f" AND e.features IS NOT NULL AND NOT {ERASED}"
+        statement = f"SELECT {COLUMNS} FROM events e NOT INDEXED WHERE {where} ORDER BY e.seq DESC"
+        found, size = list[Found](), 0
+        yield Page(found, None)
+        for low, high in self._ranges(before, most):
+            for row in self._db.execute(statement, values | {"low": low, "high": high}):
+                found.append(one := _found(row))
+                size += len(one.features or b"")
+                if len(found) == limit or size >= MAX_BYTES:
+                    yield Page(found, one.seq)
+                    return
+            yield Page(found, low if low > 1 else None)
+
+    def facets(self, model: int, version: int, filters: Filters, most: int, classes: bool = True) -> Iterator[Facets]:
+        """Yield the counts so far, until all events were looked at, or ``most`` of them.
+
+        Without ``classes``, labels are numbers, of which each is another one.
+        """
+        where, values = _conditions(model, version, filters)
+        columns = f"{STATE}, {GIVEN}, {PREDICTED}, {BY}" if classes else f"{STATE}, NULL, NULL, {BY}"
+        statement = f"SELECT {columns}, count(*) FROM events e NOT INDEXED WHERE {where} GROUP BY 1, 2, 3, 4"
+        counts = {name: Counter[str]() for name in ("state", "label", "predicted", "outcome", "by")}
+        rows = 0
+        yield Facets(rows, None, counts)
+        for low, high in self._ranges(self.last() + 1, most):
+            for state, label, predicted, by, n in self._db.execute(statement, values | {"low": low, "high": high}):
+                counts["state"][state] += n
+                if state in GONE:
+                    rows += n if filters.state else 0
+                    continue
+                rows += n
+                given, guessed = _classes(label), _classes(predicted)
+                for name, found in (("label", given), ("predicted", guessed), ("by", [by])):
+                    counts[name].update({one: n for one in found or [] if one is not None})
+                if given is not None and guessed is not None:
+                    counts["outcome"]["right" if sorted(given) == sorted(guessed) else "wrong"] += n
+            yield Facets(rows, low if low > 1 else None, counts)
+
+    def row(self, model: int, version: int, id: str) -> Found | None:
+        """Return the row that has an id."""
+        statement = f"SELECT {COLUMNS} FROM events e WHERE e.model = :model AND e.id = :id AND e.kind IN {ROWS}"
+        row = self._db.execute(statement, {"model": model, "version": version, "id": id}).fetchone()
+        return None if row is None else _found(row)
+
+    def history(self, example: int) -> list[Moment]:
+        """Return what became of a row, in order."""
+        rows = self._db.execute(
+            f"SELECT seq, kind, label, CASE WHEN kind = {Event.PREDICTION} THEN NULL ELSE note END, time FROM events "
+            "WHERE seq = ?1 OR example = ?1 OR example IN (SELECT x.seq FROM events x WHERE x.example = ?1) "
+            "ORDER BY seq", (example,),
+        )  # fmt: skip
+        return [Moment(seq, Event(kind), *rest) for seq, kind, *rest in rows]
+
+    def last(self) -> int:
+        """Return the number of the last event."""
+        [(found,)] = self._db.execute("SELECT coalesce(max(seq), 0) FROM events")
+        return int(found)
+
+    def _ranges(self, before: int, most: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges of events, the newest first; each takes about as long as a query may."""
+        high, n = min(before, self.last() + 1), FIRST_RANGE
+        end = max(high - most, 1)
+        while high > end:
+            low = max(high - n, end)
+            began = time.perf_counter()
+            yield low, high
+            spent = time.perf_counter() - began
+            n = int(n * min(max(STEP_SECONDS / max(spent, 1e-6), 0.5), 2.0))
+            n, high = min(max(n, 1), MAX_RANGE), low
+
+
+def _found(row: tuple[Any, ...]) -> Found:
+    one = Found(*row)
+    if one.state not in GONE:
+        return one  # what is gone may only be hidden yet
+    return one._replace(features=None, label=None, prediction=None, outcome=None, reason=None)
+
+
+def _classes(label: str | None) -> list[str] | None:
+    """Return the names of the classes of a label in JSON."""
+    found = None if label is None else json.loads(label)
+    return None if found is None else [str(one) for one in (found if isinstance(found, list) else [found])]
+
+
+def _conditions(model: int, version: int, filters: Filters) -> tuple[str, dict[str, Any]]:
+    """Return the condition of the rows looked for in a range, and its values."""
+    tests = {
+        "label": _has(GIVEN, ":label"), "predicted": _has(PREDICTED, ":predicted"), "outcome": f"{OUTCOME} = :outcome",
+        "state": f"{STATE} = :state", "by": f"{BY} = :by", "since": "e.time >= :since", "until": "e.time < :until",
+    }  # fmt: skip
+    values: dict[str, Any] = {"model": model, "version": version}
+    where = f"e.model = :model AND e.seq >= :low AND e.seq < :high AND e.kind IN {ROWS} AND e.id IS NOT NULL"
+    for name, test in tests.items():
+        if (value := getattr(filters, name)) is not None:
+            where += f" AND {test}"
+            values[name] = value
+    for k, word in enumerate((filters.text or "").split()):
+        test, patterns = _contains(word, f"w{k}")
+        where += f" AND {test}"
+        values |= patterns
+    return where, values
+
+
+def _contains(word: str, name: str) -> tuple[str, dict[str, str]]:
+    """Return SQL for whether the id or a value of a row has a word, and the patterns that it needs.
+
+    Texts may be escaped in JSON, so the text of the features is searched first, and values only where that has a match.
+    """
+    forms = [word] if word.isascii() else sorted({word, word.lower(), word.upper(), word.capitalize()})  # as LIKE needs
+    plain = {f"{name}v{k}": _pattern(form) for k, form in enumerate(forms)}
+    inner = {json.dumps(form, ensure_ascii=ascii)[1:-1] for form in forms for ascii in (True, False)}
+    raw = {f"{name}r{k}": _pattern(form) for k, form in enumerate(sorted(inner))}
+
+    def like(what: str, patterns: dict[str, str]) -> str:
+        return "(" + " OR ".join(f"{what} LIKE :{one} ESCAPE '\\'" for one in patterns) + ")"
+
+    text = "CAST(e.features AS TEXT)"
+    values = f"EXISTS (SELECT 1 FROM json_tree({text}) t WHERE {like('t.atom', plain)})"
+    inside = f"{like(text, raw)} AND CASE WHEN json_valid({text}, 6) THEN {values} ELSE 1 END"
+    return f"({like('e.id', plain)} OR {inside})", plain | raw
+
+
+def _pattern(text: str) -> str:
+    return "%" + "".join(f"\\{c}" if c in "%_\\" else c for c in text) + "%"

@@ -1,0 +1,75 @@
+"""Models of numbers on the page."""
+
+import json
+import random
+
+import pytest
+
+from tests.serve.page.acts import offer
+from tests.serve.running import wait_until
+
+
+def teach_numbers(server, name, n=200, **settings):
+    chance = random.Random(name)
+    rows = [{"rooms": chance.randrange(1, 6), "city": chance.choice(["Ulm", "Bonn"])} for _ in range(n)]
+    labels = [100.0 * row["rooms"] + (50 if row["city"] == "Ulm" else 0) + chance.gauss(0, 20) for row in rows]
+    content = "".join(json.dumps({"features": x, "label": y}) + "\n" for x, y in zip(rows, labels, strict=True))
+    with server.client() as client:
+        client.put(f"/v1/models/{name}", json={"task": "numbers", **settings}).raise_for_status()
+        headers = {"Content-Type": "application/x-ndjson"}
+        answer = client.post(f"/v1/models/{name}/learn?wait=learned", content=content, headers=headers)
+        answer.raise_for_status()
+
+
+@pytest.mark.parametrize("auto", [False, True])
+def test_the_explanation_of_a_number(server, visit, auto):
+    name = f"rent-{'auto' if auto else 'one'}"
+    teach_numbers(server, name, **({"auto": True} if auto else {}))
+    features = {"rooms": 3, "city": "Ulm"}
+    offer(server, name, {"row-9": features})
+    page = visit().open(f"/#/m/{name}/explain")
+    page.get_by_label("Id of a stored row").fill("row-9")
+    page.get_by_role("button", name="Look up").click()
+    with server.client() as client:
+        found = client.post(f"/v1/models/{name}/explain", json={"features": features}).json()
+    table = page.get_by_role("table", name="What each feature adds")
+    table.get_by_role("rowheader", name="rooms", exact=True).wait_for()
+    assert table.get_by_role("rowheader").all_inner_texts() == [str(one["feature"]) for one in found["contributions"]]
+    assert page.get_by_role("table", name="What each learner adds").count() == auto
+    said = page.get_by_role("heading", name="Predicted").inner_text()
+    assert float(said.split()[1]) == pytest.approx(found["predicted"], rel=0.01)
+    assert float(said.split("±")[1]) == pytest.approx(found["std"], rel=0.01)
+    assert not page.get_by_label("Class", exact=True).is_visible(), "a number is about itself"
+
+
+def test_the_root_mean_square_of_parts_is_that_of_all(visit):
+    page = visit().open("/")
+    total, recent = page.evaluate("""async () => {
+        const { course } = await import("/page/js/chart.js");
+        const curve = [{ time: 1, rows: 1, rmse: 3 }, { time: 2, rows: 3, rmse: 1 }];
+        const { total, recent } = course(curve, "rmse", false);
+        return [total.at(-1), recent.at(-1)];
+    }""")
+    assert total == [4, pytest.approx(3**0.5)] and recent == [4, 1]
+
+
+def test_versions_of_numbers_are_compared_by_their_errors(server, visit):
+    teach_numbers(server, "life")
+    with server.client() as client:
+        client.put("/v1/models/life", json={"task": "numbers", "auto": True}).raise_for_status()
+    page = visit().open("/#/m/life/versions")
+    page.get_by_role("columnheader", name="RMSE").wait_for()
+    page.get_by_role("rowheader", name="other settings").wait_for()
+
+    def shown():
+        with server.client() as client:
+            found = client.get("/v1/models/life/versions").json()["versions"]
+        cells = page.locator("tbody tr").first.get_by_role("cell").all_inner_texts()
+        newest = found[0]
+        return newest["rows"] == 200 and [float(cells[3]), float(cells[5])] == pytest.approx(
+            [newest["mae"], newest["rmse"]], rel=0.01
+        )
+
+    wait_until(shown)
+    assert page.locator(".chart .line").count() == 2
+    assert page.get_by_text("Rename or merge").count() == 0, "numbers have no classes"

@@ -1,0 +1,215 @@
+"""Looking through stored rows: filters, pages, counts, histories."""
+
+import asyncio
+import json
+import random
+from collections import Counter
+
+import pytest
+
+from confidently.serve.log import browse
+from tests.serve.running import lines_of
+from tests.serve.test_set_aside import FAR, TINY
+
+MODEL = "/v1/models/m"
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+def send(server, path, rows):
+    body = "".join(json.dumps(row) + "\n" for row in rows)
+    found = lines_of(server("POST", f"{MODEL}/{path}", content=body.encode(), headers=NDJSON))
+    assert not [one for one in found if "detail" in one], found
+    return found
+
+
+def rows_of(server, query=""):
+    """All rows, page by page."""
+    found, before = [], ""
+    while True:
+        answer = server("GET", f"{MODEL}/rows?limit=7{query}{before}")
+        assert answer.status_code == 200, answer.text
+        found += answer.json()["rows"]
+        if answer.json()["before"] is None:
+            return found
+        before = f"&before={answer.json()['before']}"
+
+
+def ids(server, query=""):
+    return [row["id"] for row in rows_of(server, query)]
+
+
+@pytest.fixture
+def filled(local):
+    """A server with rows of every state; the truth about them, in the order of their arrival."""
+    server, chance, truth = local(), random.Random(3), []
+    server("PUT", MODEL, {"classes": ["ham", "spam", "eggs"]}).raise_for_status()
+    for k in range(60):
+        row = {"id": f"row-{k}", "features": {"word": f"lunch{k % 5}", "n": k}}
+        if k % 3 == 0:
+            row["label"] = chance.choice(["ham", "spam"])
+            send(server, "learn", [row])
+            truth.append({"id": row["id"], "label": row["label"], "predicted": None})
+            continue
+        [answer] = send(server, "predict", [row])
+        truth.append({"id": row["id"], "label": None, "predicted": answer["label"]})
+        if k % 3 == 1:
+            truth[-1]["label"] = chance.choice(["ham", "eggs"])
+            send(server, "labels", [{"id": row["id"], "label": truth[-1]["label"]}])
+    assert server("GET", f"{MODEL}/file").status_code == 200  # all are learned
+    return server, truth
+
+
+def test_rows_are_those_that_were_sent_the_newest_first(filled):
+    server, truth = filled
+    found = rows_of(server)
+    assert [(row["id"], row["label"], row["predicted"]) for row in found] == [
+        (row["id"], row["label"], row["predicted"]) for row in reversed(truth)
+    ]
+    assert all(row["features"]["n"] == int(row["id"].partition("-")[2]) for row in found)
+    assert [row["seq"] for row in found] == sorted((row["seq"] for row in found), reverse=True)
+    for row in found:
+        assert row["state"] == ("unlabelled" if row["label"] is None else "labelled")
+        assert (row["probability"] is None) == (row["predicted"] is None)
+
+
+FILTERS = {
+    "label=ham": lambda row: row["label"] == "ham",
+    "predicted=spam": lambda row: row["predicted"] == "spam",
+    "outcome=right": lambda row: None not in (row["label"], row["predicted"]) and row["label"] == row["predicted"],
+    "outcome=wrong": lambda row: None not in (row["label"], row["predicted"]) and row["label"] != row["predicted"],
+    "state=unlabelled": lambda row: row["label"] is None,
+    "state=labelled": lambda row: row["label"] is not None,
+    "text=LUNCH3": lambda row: int(row["id"][4:]) % 5 == 3,
+    "text=lunch3 row-1": lambda row: int(row["id"][4:]) % 5 == 3 and row["id"].startswith("row-1"),
+    "text=word": lambda row: False,  # the name of a column is not a value
+    "state=erased": lambda row: False,
+    "label=ham&predicted=ham": lambda row: row["label"] == row["predicted"] == "ham",
+}
+
+
+@pytest.mark.parametrize("query", FILTERS)
+def test_filters_leave_the_rows_that_a_loop_finds_and_counts_are_theirs(filled, query):
+    server, truth = filled
+    kept = [row for row in truth if FILTERS[query](row)]
+    assert ids(server, f"&{query}") == [row["id"] for row in reversed(kept)]
+    found = server("GET", f"{MODEL}/facets?{query}").json()
+    assert (found["rows"], found["since"]) == (len(kept), None)
+    for name in ("label", "predicted"):
+        assert found[name] == Counter(row[name] for row in kept if row[name] is not None)
+    both = [row for row in kept if None not in (row["label"], row["predicted"])]
+    assert found["outcome"] == Counter(["wrong", "right"][row["label"] == row["predicted"]] for row in both)
+    assert found["state"] == Counter("unlabelled" if row["label"] is None else "labelled" for row in kept)
+
+
+def test_small_ranges_give_the_same_pages(filled, monkeypatch):
+    server, _ = filled
+    whole, some = ids(server), ids(server, "&label=eggs")
+    for name, value in {"FIRST_RANGE": 1, "MAX_RANGE": 3, "MAX_BYTES": 60}.items():
+        monkeypatch.setattr(browse, name, value)
+    monkeypatch.setattr("confidently.serve.work.browse.MAX_LOOK", 5)
+    assert (ids(server), ids(server, "&label=eggs")) == (whole, some)
+    monkeypatch.setattr("confidently.serve.work.browse.MAX_COUNT", 20)
+    found = server("GET", f"{MODEL}/facets").json()
+    assert found["since"] > 1 and 0 < found["rows"] < len(whole)
+
+
+def test_time(filled):
+    server, _ = filled
+    times = [row["time"] for row in rows_of(server)]
+    assert ids(server, f"&since={int(max(times)) + 1}") == ids(server, f"&until={int(min(times))}") == []
+    both = f"&since={int(min(times))}&until={int(max(times)) + 1}"
+    assert ids(server, both) == ids(server)
+
+
+def test_texts_are_found_whatever_their_case_and_their_escapes(local):
+    server = local()
+    server("PUT", MODEL, {}).raise_for_status()
+    for k, text in enumerate(
+        ["Caf\\u00c9 ol\\u00e9", "café", "100 %", "a_b", 'say \\"hi\\"', "back\\\\slash", "x\\ny"]
+    ):
+        body = b'{"id": "r%d", "label": "a", "features": {"t": "%s", "deep": {"er": ["in%d"]}}}' % (k, text.encode(), k)
+        server("POST", f"{MODEL}/learn", content=body).raise_for_status()
+    for text, expected in {
+        "café": ["r1", "r0"], "CAFÉ": ["r1", "r0"], "olé": ["r0"], "%": ["r2"], "a_b": ["r3"], '"hi"': ["r4"],
+        "\\": ["r5"], "x": ["r6"], "IN3": ["r3"], "R2": ["r2"], "deep": [], "_": ["r3"], "'; DROP": [],
+    }.items():  # fmt: skip
+        answer = server("GET", f"{MODEL}/rows", params={"text": text})
+        assert [row["id"] for row in answer.json()["rows"]] == expected, text
+
+
+def test_histories_tell_who_labelled_and_corrected(local):
+    server = local()
+    server("PUT", MODEL, {"classes": ["ham", "spam"]}).raise_for_status()
+    send(server, "predict", [{"id": "a/b ?", "features": {"n": 1}}, {"id": "c", "features": {"n": 2}}])
+    answer = {"id": "a/b ?", "label": "ham", "labeller": "ann"}
+    assert server("POST", f"{MODEL}/answers", answer).status_code == 200
+    assert server("DELETE", f"{MODEL}/answers/a%2Fb%20%3F").status_code == 200
+    send(server, "labels", [{"id": "a/b ?", "label": "ham", "labeller": "bob"}])
+    send(server, "labels", [{"id": "a/b ?", "label": "spam", "correct": True, "labeller": "cy"}])
+    found = server("GET", f"{MODEL}/rows/a%2Fb%20%3F").json()
+    assert [(one["kind"], one["label"], one["by"]) for one in found["history"]] == [
+        ("prediction", None, None), ("answer", "ham", "ann"), ("undo", None, None), ("label", "ham", "bob"),
+        ("correction", "spam", "cy"),
+    ]  # fmt: skip
+    assert (found["label"], found["by"], found["state"]) == ("spam", "cy", "labelled")
+    assert found["prediction"]["probability"].keys() == {"ham", "spam"}
+    assert ids(server, "&by=cy") == ["a/b ?"] and ids(server, "&by=ann") == []
+    assert server("GET", f"{MODEL}/facets").json()["by"] == {"cy": 1}
+    assert server("GET", f"{MODEL}/rows/none").status_code == 404
+
+
+def test_erased_rows_and_those_set_aside(local):
+    server = local()
+    server("PUT", MODEL, FAR | {"classes": ["ham", "spam", "odd"]}).raise_for_status()
+    rows = [{"id": f"r{k}", "features": {"n": k, "t": "secret"}, "label": ["ham", "spam"][k % 2]} for k in range(4)]
+    send(server, "learn", rows)
+    assert server("POST", f"{MODEL}/learn?wait=learned", TINY | {"id": "bad"}).status_code == 422
+    assert server("DELETE", f"{MODEL}/examples/r2").status_code == 200
+    [gone] = rows_of(server, "&state=erased")
+    assert (gone["id"], gone["features"], gone["label"]) == ("r2", None, None)
+    found = server("GET", f"{MODEL}/rows/r2")
+    assert "secret" not in found.text and [one["kind"] for one in found.json()["history"]] == ["learn", "erasure"]
+    [aside] = rows_of(server, "&state=set-aside")
+    assert aside["id"] == "bad" and "out of the range" in aside["reason"]
+    assert ids(server) == ["bad", "r3", "r1", "r0"] and ids(server, "&text=secret") == ["r3", "r1", "r0"]
+    assert server("GET", f"{MODEL}/facets").json()["state"]["erased"] == 1
+
+
+def test_sets_of_labels(local):
+    server = local()
+    server("PUT", MODEL, {"multilabel": True, "classes": ["a", "b", "c"]}).raise_for_status()
+    send(server, "predict", [{"id": f"r{k}", "features": {"n": k}} for k in range(3)])
+    send(server, "labels", [{"id": "r0", "label": ["b", "a"]}, {"id": "r1", "label": []}])
+    guesses = {row["id"]: row["predicted"] for row in rows_of(server)}
+    assert ids(server, "&label=a") == ids(server, "&label=b") == ["r0"] and ids(server, "&label=c") == []
+    right = [id for id, label in (("r1", set()), ("r0", {"a", "b"})) if set(guesses[id]) == label]
+    assert ids(server, "&outcome=right") == right
+    found = server("GET", f"{MODEL}/facets").json()
+    assert found["label"] == {"a": 1, "b": 1} and found["state"] == {"labelled": 2, "unlabelled": 1}
+
+
+@pytest.mark.parametrize("query", [
+    "text=", f"text={'x' * 257}", "state=lost", "outcome=maybe", "since=-1", "until=soon", "before=0", "limit=0",
+    "limit=201", "labels=ham",
+])  # fmt: skip
+def test_wrong_parameters(filled, query):
+    server, _ = filled
+    answer = server("GET", f"{MODEL}/rows?{query}")
+    assert answer.status_code == 422 and query.partition("=")[0] in answer.json()["detail"]
+
+
+def test_a_long_search_lets_others_pass(filled, monkeypatch):
+    """Rows are stored between the steps of a search."""
+    server, _ = filled
+    for name in ("FIRST_RANGE", "MAX_RANGE"):
+        monkeypatch.setattr(browse, name, 1)
+
+    async def both():
+        async with server.client() as client:
+            search = asyncio.create_task(client.get(f"{MODEL}/rows?text=nothing"))
+            row = {"id": "new", "features": {"word": "x"}, "label": "ham"}
+            taught = await client.post(f"{MODEL}/learn", json=row)
+            return taught.status_code, (await search).json()
+
+    status, found = asyncio.run(both())
+    assert (status, found) == (200, {"rows": [], "before": None})
