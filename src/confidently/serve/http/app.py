@@ -20,6 +20,7 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp
 
 from ..engine.engine import Engine
+from ..model.alarms import KINDS as ALARM_KINDS
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
@@ -211,3 +212,14 @@ class EngineMetrics(Collector):
             for one in hosted:
                 metric.add_metric([one.name], value(one))
             yield metric
+        odd = CounterMetricFamily("confidently_odd_rows", "Odd rows by guard", labels=["model", "guard", "rows"])
+        alarm = GaugeMetricFamily("confidently_alarm", "Whether there is an alarm now", labels=["model", "kind"])
+        for one in hosted:
+            for guard, counts in one.model.guards.shown().items():
+                for rows, n in counts.items():
+                    odd.add_metric([one.name, guard, rows], n)
+            now = {found.kind for found in one.metrics.alarms.now()}
+            for kind in ALARM_KINDS:
+                alarm.add_metric([one.name, kind], float(kind in now))
+        yield odd
+        yield alarm

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from .alarms import Alarms
 from .gain import expected_gain
 from .history import History
 
@@ -85,6 +86,7 @@ class Metrics:
         self.bins = [list(one) for one in found.get("bins", [[0, 0.0, 0]] * BINS)]  # rows, sum of p, hits
         self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
         self.history = History(found.get("history", ()))
+        self.alarms = Alarms(found.get("alarms"))
         self.learn_rate, self.predict_rate = Rate(), Rate()
         self._recent: deque[tuple[int, int, float]] = deque()
         self._recent_rows = 0
@@ -95,6 +97,7 @@ class Metrics:
             return
         self.rows, self.mistakes, self.log_loss = self.rows + rows, self.mistakes + mistakes, self.log_loss + log_loss
         self.curve.add(time.time(), rows, mistakes, log_loss)
+        self.alarms.learned(rows, mistakes, log_loss)
         self._recent.append((rows, mistakes, log_loss))
         self._recent_rows += rows
         while self._recent_rows - self._recent[0][0] >= RECENT_ROWS:
@@ -108,6 +111,7 @@ class Metrics:
         self.rows = self.mistakes = 0
         self.log_loss = 0.0
         self.curve = Curve()
+        self.alarms.begin_again()
         self._recent.clear()
         self._recent_rows = 0
 
@@ -133,6 +137,7 @@ class Metrics:
             "rows": self.rows, "mistakes": self.mistakes, "log_loss": self.log_loss, "refused": self.refused,
             "curve": self.curve.points, "rows_per_point": self.curve.rows_per_point, "bins": self.bins,
             "predicted": self.predicted, "asked": self.asked, "history": self.history.as_list(),
+            "alarms": self.alarms.as_dict(),
         }  # fmt: skip
 
     def gain(self) -> dict[str, Any] | None:
@@ -150,6 +155,7 @@ class Metrics:
             "recent": {
                 "rows": recent[0], "error": ratio(recent[1], recent[0]), "log_loss": ratio(recent[2], recent[0])
             },
+            "alarms": self.alarms.shown(),
             "refused": self.refused,
             "predicted": self.predicted,
             "asked": self.asked,

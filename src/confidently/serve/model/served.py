@@ -28,11 +28,15 @@ from ...models.stack_explanation import StackExplanation, explain_stack
 from ...stack.stack import Stack
 from ...tasks.conformal import ConformalSets, untrained
 from ..problems import Problem
-from .predicted import Answer, Promises, answers_of
-from .rows import QuestionReader, RowReader
+from .alarms import COVERED
+from .asking import SAMPLED, Asking
+from .guards import MIN_ROWS, SHOWN, UNKNOWN_CLASS, Finding, Guards, unknown_features
+from .predicted import Answer, Promises, answers_of, certainty
+from .rows import QuestionReader, RowReader, label_names
 from .settings import ModelSettings, Setup
 
 EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
+SHOWN_CLASSES = 20  # in messages
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
 
@@ -84,16 +88,24 @@ class ServedModel:
         What was learned before; by default nothing.
     seq : int
         The event up to which that was learned.
+    saved : dict, optional
+        What :meth:`saved` returned then.
 
     Attributes
     ----------
     seq : int
         The event up to which it has learned.
+    guards : Guards
+    asking : Asking
     """
 
-    def __init__(self, settings: ModelSettings, model: Model | None = None, seq: int = 0) -> None:
+    def __init__(
+        self, settings: ModelSettings, model: Model | None = None, seq: int = 0, saved: dict[str, Any] | None = None
+    ) -> None:
         self.setup = Setup(settings)
         self.settings, self.seq = settings, seq
+        self.guards = Guards(self.setup.reading(), bool(settings.strict), (saved or {}).get("guards"))
+        self.asking = Asking(settings.ask, (saved or {}).get("asking"))
         self.early: Early | None = None
         self._aside: list[tuple[Example, str]] = []
         self._answering: StreamPredictor | None = None
@@ -104,6 +116,19 @@ class ServedModel:
         else:
             self.estimator = model.estimator
             self._continue(model)
+            self.guards.take_reading(self.reading)
+            if saved is None and (features := self.stream.features) is not None:  # it was trained elsewhere
+                rows = self.stream.learner.n_seen
+                self.guards = Guards.of_features(self.reading, bool(settings.strict), features.names, rows)
+
+    def saved(self) -> dict[str, Any]:
+        """Return what snapshots keep besides the model."""
+        return {"guards": self.guards.as_dict(), "asking": self.asking.as_dict()}
+
+    def take_traffic(self, before: ServedModel) -> None:
+        """Go on from the questions to the version that answered before."""
+        self.guards.asked = before.guards.asked
+        self.asking.take_traffic(before.asking)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +169,7 @@ class ServedModel:
             self._learn_early(first, self.early)
             if len(self.early.examples) >= ROWS_TO_INFER:
                 self.early = None
-        self._learn(rest)
+        self._learn_sampled(rest)
 
     def _learn_early(self, examples: list[Example], early: Early) -> None:
         """Learn some of the first rows; begin again with all of them if they show another kind of rows."""
@@ -161,7 +186,7 @@ class ServedModel:
                 self._begin(early.standardized)
                 examples = early.examples
             before = len(self._aside)
-            self._learn(examples)
+            self._learn_sampled(examples)
             if len(self._aside) == before:
                 return
             decision, examples = self._decision(early.examples), []
@@ -190,6 +215,31 @@ class ServedModel:
         reader = RowReader(self.setup.reading(standardized), self.settings.dtype, self.settings.multilabel)
         return reader.batch([example.line for example in examples])
 
+    def _learn_sampled(self, examples: Sequence[Example]) -> None:
+        """Learn rows; some are predicted before, of models that do not know how certain their answers were."""
+        if self._calibration is not None and not self.stream.learner.task.multilabel:
+            self._learn(examples)
+            return
+        first = 0
+        for k, example in enumerate(examples):
+            if example.seq % SAMPLED == 0:
+                self._learn(examples[first:k])
+                first = k + 1
+                self._learn_predicted(example)
+        self._learn(examples[first:])
+
+    def _learn_predicted(self, example: Example) -> None:
+        """Learn a row after it was predicted."""
+        aside = len(self._aside)
+        try:
+            [answer] = self.answers([example.line]) if self._has_begun else [None]
+        except Exception as error:  # it cannot be read, as learning it will find out
+            raise_of_machine(error)
+            answer = None
+        self._learn([example])
+        if answer is not None and len(self._aside) == aside:
+            self.asking.sampled(float(certainty(np.array(answer.margin), np.array(answer.variance))))
+
     def _learn(self, examples: Sequence[Example]) -> None:
         """Learn rows; where the learner refuses some, learn them one by one."""
         done, error = self._learn_together(examples)
@@ -216,7 +266,11 @@ class ServedModel:
         try:
             batch = self._reader.batch([example.line for example in examples], [example.weight for example in examples])
             for part in self.stream.parts(batch):
+                classes = self.stream.classes
+                new = [label.row for label in part.new_labels if classes.get(label.name) is None]
                 self._learn_part(_own_columns(part, batch, done))
+                lines = [example.line for example in examples[done : done + len(part)]]
+                self.guards.count_learned(lines, part, new)
                 done += len(part)
         except Exception as error:
             raise_of_machine(error)
@@ -256,6 +310,9 @@ class ServedModel:
     def _begin(self, standardized: bool) -> None:
         """Begin without any rows learned."""
         stream = self.setup.learner(self.setup.reading(standardized), standardized)
+        assert stream.reading is not None
+        self.guards.begin_again(stream.reading)
+        self.asking.begin_again()
         if self.settings.auto and self.early is not None and self.early.examples:
             stream.prepare([self._first_batch(self.early.examples, standardized)])
         self._take(stream)
@@ -308,16 +365,47 @@ class ServedModel:
         names = self.stream.classes.names
         return [names[k] for k in sorted_numbers(names) if names[k] is not None]
 
-    def answers(self, lines: Sequence[bytes]) -> list[Answer]:
-        """Return what the model says of rows without labels."""
+    def answers(self, lines: Sequence[bytes], counted: bool = False) -> list[Answer]:
+        """Return what the model says of rows without labels; ``counted``: the odd ones among them."""
         batch = self._questions.batch(lines)
+        if counted:
+            self.guards.count_asked(lines, batch, self._known)
         if not self._has_begun:
-            return [Answer(None, {}, 0.0, 0.0, True)] * len(batch)
+            return [Answer(None, {}, 0.0, 0.0, self.settings.ask > 0.0)] * len(batch)
         answering = self._ready()
         margin, variance, probability = answering.learner.margins_and_probabilities(
             answering.matrix(batch), self._calibration
         )
-        return answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)
+        return answers_of(
+            self.stream, self._calibration, self.asking, np.asarray(margin), np.asarray(variance), probability
+        )
+
+    def findings(self, lines: Sequence[bytes]) -> list[list[Finding]]:
+        """Return what is odd about the features of each row."""
+        _, none_known = unknown_features(self._questions.batch(lines), self._known)
+        return [self.guards.findings(line, none) for line, none in zip(lines, none_known.tolist(), strict=True)]
+
+    def odd_class(self, label: bytes) -> Finding | None:
+        """Return what is odd about a label, as JSON, if it has a class that no row had; of any thread."""
+        if self.guards.rows < MIN_ROWS:
+            return None
+        known = {str(name) for name in self.stream.classes.names}
+        new = next((name for name in label_names(label) if name not in known), None)
+        if new is None:
+            return None
+        shown = ", ".join(map(str, self.classes[:SHOWN_CLASSES])) + (", ..." if len(known) > SHOWN_CLASSES else "")
+        return Finding(UNKNOWN_CLASS, f"no row so far had the class {new[:SHOWN]!r}; there are: {shown}", "/label")
+
+    def check_class(self, label: bytes) -> None:
+        """Raise a ``Problem`` if a label has a new class and the settings refuse that; of any thread."""
+        if UNKNOWN_CLASS in self.settings.strict and (odd := self.odd_class(label)) is not None:
+            raise odd.problem()
+
+    @property
+    def _known(self) -> int:
+        """The number of known features."""
+        features = self.stream.features
+        return self.stream.learner.n_features if features is None else len(features)
 
     def novelty(self, lines: Sequence[bytes]) -> list[float]:
         """Return the p-values of rows as some of those learned."""
@@ -359,6 +447,22 @@ class ServedModel:
         """Return what is promised of answers."""
         names = self.stream.learner.task.names(self.stream.classes.names) if self._has_begun else self.classes
         return asked.of(answers, names, self.conformal)
+
+    def covered(self, sampled: Sequence[tuple[Example, Answer]]) -> list[bool]:
+        """Return of rows that were predicted whether their sets have the class; nothing where that is not known."""
+        if self._calibration is None or self.stream.learner.task.multilabel or not sampled:
+            return []
+        sets = self.promises([answer for _, answer in sampled], Promises(COVERED))
+        return [
+            label_names(example.label)[0] in map(str, one["set"])
+            for (example, _), one in zip(sampled, sets, strict=True)
+        ]
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """How often the order of rows was doubtful, and the rows since."""
+        learned = self.conformal
+        return learned.alarms, learned.rows_since_alarm
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
         """Return the contribution of every feature of a row; for a stack, that of every member too.

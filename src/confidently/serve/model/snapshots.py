@@ -74,7 +74,7 @@ class Snapshots:
                 seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
-                served = ServedModel(settings, model, seq)
+                served = ServedModel(settings, model, seq, saved)
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
@@ -151,7 +151,7 @@ def _packed(content: Content) -> Packed:
     model.check_values()
     model.training = {
         "seq": served.seq, "metrics": content.metrics.as_dict(), "aside": list(content.aside.items()),
-        "begun": content.begun,
+        "begun": content.begun, **served.saved(),
     }  # fmt: skip
     arrays = {name: np.array(array) for name, array in model.arrays().items()}
     return Packed(served.seq, model.header(), arrays)

@@ -94,10 +94,12 @@ class Version:
     def learn(self, examples: list[Example], live: bool = True) -> None:
         """Learn rows, after some of them were predicted to compare the predictions with the labels."""
         sampled = self._sampled(examples)
+        self.metrics.alarms.sampled(self.model.covered(sampled))
         found = self.model.learn(examples)
         if found.anew:
             self.metrics.began_again()
         self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
+        self.metrics.alarms.ordered(*self.model.order)
         for one in self.model.take_aside():
             self.aside[one.seq] = one.reason
             self.metrics.refused += 1

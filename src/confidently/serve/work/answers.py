@@ -37,6 +37,7 @@ def answer(hosted: Hosted, id: str, label: Any, labeller: str) -> Request:
             raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
         encoded = msgspec.json.encode(label)
         hosted.check.labelled(stored.features, encoded)
+        hosted.model.check_class(encoded)
         given = log.waiting_answer(stored.seq)
         before = log.label_of(stored.seq) if given is None else given
         if before is not None and same_label(before[1], encoded):

@@ -6,10 +6,9 @@ from ...model.labelling import LEASE_SECONDS
 from ...problems import Problem
 from ...work import answers, listing
 from .. import messages as m
-from ..calls import Call, decoded
+from ..calls import Call, class_of, decoded
 from ..replies import Sendable, answered, encoder
 from .models import labelling_of
-from .rows import class_of
 
 
 async def get_queue(call: Call) -> Sendable:

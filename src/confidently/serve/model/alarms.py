@@ -1,0 +1,138 @@
+"""Alarms: signs that the rows have changed, from what was said of them before they were learned."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+ERROR, LOG_LOSS, COVERAGE, ORDER = KINDS = ("error", "log-loss", "coverage", "order")
+RECENT, PART = 1000, 100  # rows that are compared with those before, in parts
+RECENT_PARTS, MIN_BEFORE, MAX_BEFORE = RECENT // PART, 20, 50  # parts; older ones are forgotten
+RAISED, ENDED = 5.0, 2.0  # standard errors by which recent rows are worse
+BLOCK = 10  # parts whose means show how much errors vary from time to time
+COVERED, SETS = 0.9, 500  # of sampled sets, and how many are recent
+MIN_SETS = 100
+
+
+class Alarm(NamedTuple):
+    """A sign that rows have changed: its kind, since when, in seconds since 1970, and what was found then."""
+
+    kind: str
+    since: float
+    detail: str
+
+
+class Alarms:
+    """What has changed in recent rows.
+
+    Error and log-loss of the last 1,000 rows are compared with those of the up to 5,000 before, in steps of 100 rows.
+    An alarm begins where recent rows are worse by five standard errors, and ends where this is less than two. The
+    standard error is the largest of what chance alone gives, of what parts of 100 rows show, and of what parts of 1,000
+    do, since errors of real streams come in groups.
+
+    Parameters
+    ----------
+    saved : dict, optional
+        What :meth:`as_dict` returned before.
+
+    Attributes
+    ----------
+    raised : int
+        Alarms so far.
+    """
+
+    def __init__(self, saved: dict[str, Any] | None = None) -> None:
+        found = saved or {}
+        self.raised = int(found.get("raised", 0))
+        self._parts = deque((list(map(float, one)) for one in found.get("parts", ())), RECENT_PARTS + MAX_BEFORE)
+        self._open = list(map(float, found.get("open", (0, 0, 0))))  # rows, mistakes, sum of log-losses
+        self._covered = deque(map(bool, found.get("covered", ())), SETS)
+        self._alarms = {kind: Alarm(kind, float(since), detail) for kind, since, detail in found.get("alarms", ())}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what snapshots keep."""
+        return {
+            "raised": self.raised, "parts": list(self._parts), "open": self._open,
+            "covered": list(map(int, self._covered)), "alarms": list(self._alarms.values()),
+        }  # fmt: skip
+
+    def now(self) -> list[Alarm]:
+        """Return the alarms that have not ended; of any thread."""
+        return list(self._alarms.values())
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the alarms that have not ended, as the server shows them; of any thread."""
+        return [alarm._asdict() for alarm in self.now()]
+
+    def begin_again(self) -> None:
+        """Forget the rows that are learned again."""
+        self._parts.clear()
+        self._open = [0.0, 0.0, 0.0]
+
+    # --- what is counted -------------------------------------------------------------------------------------------
+
+    def learned(self, rows: int, mistakes: int, log_loss: float) -> None:
+        """Count rows, which were predicted before they were learned; many at once are taken to be alike."""
+        error, loss = mistakes / max(rows, 1), log_loss / max(rows, 1)
+        while rows > 0:
+            some = min(rows, PART - int(self._open[0]))
+            self._open = [self._open[0] + some, self._open[1] + some * error, self._open[2] + some * loss]
+            rows -= some
+            if self._open[0] >= PART:
+                self._parts.append([value / PART for value in self._open[1:]])
+                self._open = [0.0, 0.0, 0.0]
+                self._compare()
+
+    def sampled(self, covered: Sequence[bool]) -> None:
+        """Count rows by whether their sets of coverage .9, before they were learned, had the class."""
+        self._covered.extend(covered)
+        n = len(self._covered)
+        if n < MIN_SETS:
+            return
+        share = sum(self._covered) / n
+        excess = (COVERED - share) / math.sqrt(COVERED * (1.0 - COVERED) / n)
+        self._tell(COVERAGE, excess, f"sets for coverage {COVERED:g} had the class of {share:.1%} of {n} sampled rows")
+
+    def ordered(self, rung: int, quiet: int) -> None:
+        """Take over how often a martingale has rung (``tasks/conformal.py``), and the rows since."""
+        told = "predictions have become worse, more than the order of rows could make them by chance"
+        self._tell(ORDER, math.inf if rung and quiet < RECENT else 0.0, told)
+
+    def _compare(self) -> None:
+        parts = list(self._parts)
+        before, recent = parts[:-RECENT_PARTS], parts[-RECENT_PARTS:]
+        if len(before) < MIN_BEFORE:
+            return
+        for k, (kind, what) in enumerate(((ERROR, "error"), (LOG_LOSS, "log-loss"))):
+            old, new = [part[k] for part in before], sum(part[k] for part in recent) / RECENT_PARTS
+            mean = sum(old) / len(old)
+            chance = mean * (1.0 - mean) / PART if kind == ERROR else 0.0
+            spread = max(chance, _variance(old), BLOCK * _variance(_means(old)))
+            spread = spread * (1.0 / RECENT_PARTS + 1.0 / len(old))
+            excess = (new - mean) / math.sqrt(spread) if spread > 0.0 else math.inf if new > mean else 0.0
+            told = f"{what} {new:.3g} in the last {RECENT:,} rows, {mean:.3g} in the {PART * len(old):,} before"
+            self._tell(kind, excess, told)
+
+    def _tell(self, kind: str, excess: float, detail: str) -> None:
+        if kind in self._alarms:
+            if excess < ENDED:
+                self._alarms = {other: alarm for other, alarm in self._alarms.items() if other != kind}
+        elif excess > RAISED:
+            self.raised += 1
+            self._alarms = self._alarms | {kind: Alarm(kind, time.time(), detail)}
+
+
+def _means(values: Sequence[float]) -> list[float]:
+    """Return the means of blocks, from the last one back."""
+    return [sum(values[k - BLOCK : k]) / BLOCK for k in range(len(values), BLOCK - 1, -BLOCK)]
+
+
+def _variance(values: Sequence[float]) -> float:
+    """Return the variance by the differences of neighbors, in which a trend counts little."""
+    if len(values) < 2:
+        return 0.0
+    return sum((b - a) ** 2 for a, b in pairwise(values)) / (2 * (len(values) - 1))
