@@ -10,13 +10,14 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import uvicorn
 
 from .engine.engine import Engine
+from .engine.webhooks import Webhooks, check_url, secret_of
 from .http.app import make_app
 from .http.connections import KEEP_SECONDS, Connection, most_connections
 from .http.tokens import Guard, read_tokens
@@ -53,20 +54,29 @@ class Server:
         The name of a virtual file system of SQLite, for the log.
     say : callable
         Called with a line about what happens.
+    webhooks : sequence of str
+        Addresses to which alarms are sent.
+    webhook_secret_file : path, optional
+        Of the secret with which they are signed.
 
     Raises
     ------
     UsageError
         For an address that others can reach, without tokens.
     ValueError
-        For a file of tokens or a public address that cannot be used.
+        For a file of tokens or a secret, a public address or a webhook that cannot be used.
     """
 
     def __init__(
         self, folder: str | os.PathLike[str], host: str = "127.0.0.1", port: int = 8642, *,
         token_file: str | os.PathLike[str] | None = None, public_url: str | None = None, limits: Limits | None = None,
-        vfs: str | None = None, say: Callable[[str], None] = lambda line: None,
+        vfs: str | None = None, say: Callable[[str], None] = lambda line: None, webhooks: Sequence[str] = (),
+        webhook_secret_file: str | os.PathLike[str] | None = None,
     ) -> None:  # fmt: skip
+        for url in webhooks:
+            check_url(url)
+        self.webhooks = tuple(webhooks)
+        self._secret = None if webhook_secret_file is None else secret_of(webhook_secret_file)
         if token_file is None and host not in LOOPBACK:
             raise UsageError(
                 f"without tokens only this machine may use the server, got --host {host}; use --token-file FILE"
@@ -85,7 +95,7 @@ class Server:
         self.model: str | None = None  # a model file to begin with
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
-        self.sources: list[Follower | Demo] = []
+        self.sources: list[Follower | Demo | Webhooks] = []
         self._refusal: UsageError | None = None
         self.socket = self._bind()
 
@@ -180,6 +190,8 @@ class Server:
                     check_name(name)
                     self.engine.submit(create(self.engine, name, ModelSettings()).blocking()).answer()
             self.sources += [Follower(self.engine, self.engine.find(name), one, self.say) for one in followed]
+        if self.webhooks:
+            self.sources.append(Webhooks(self.engine, self.webhooks, self._secret, self.say))
         for source in self.sources:
             source.start()
 

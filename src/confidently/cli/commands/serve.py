@@ -33,6 +33,14 @@ _OPTIONS = [
         "[default: none]",
     ),
     click.option(
+        "--webhook", metavar="URL", multiple=True,
+        help="Send alarms about models to this address; can be repeated.  [default: none]",
+    ),
+    click.option(
+        "--webhook-secret-file", metavar="FILE", type=OneFile(),
+        help="Sign what is sent to webhooks with the secret in this file (HMAC-SHA256).  [default: none]",
+    ),
+    click.option(
         "--model", metavar="FILE", type=OneFile(),
         help="Begin with this model file, under its name without the suffix, unless there is one already.",
     ),
@@ -90,6 +98,8 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
         raise click.UsageError("Missing argument 'DIR'; name the directory of the log and the models")
     if bool(options["follow"]) != bool(options["into"]):
         raise click.UsageError("--follow FILE and --into MODEL belong together")
+    if options["webhook_secret_file"] and not options["webhook"]:
+        raise click.UsageError("--webhook-secret-file FILE signs what is sent to --webhook URL; name one")
     try:
         from ...serve.log.log_file import LogError
         from ...serve.problems import Problem
@@ -157,6 +167,7 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
         server = Server(
             folder, options["host"], options["port"], token_file=options["token_file"],
             public_url=options["public_url"], limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
+            webhooks=options["webhook"], webhook_secret_file=options["webhook_secret_file"],
         )  # fmt: skip
     except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None
