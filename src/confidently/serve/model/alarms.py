@@ -6,8 +6,9 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
+
+import numpy as np
 
 ERROR, LOG_LOSS, COVERAGE, ORDER = KINDS = ("error", "log-loss", "coverage", "order")
 RECENT, PART = 1000, 100  # rows that are compared with those before, in parts
@@ -103,36 +104,32 @@ class Alarms:
         self._tell(ORDER, math.inf if rung and quiet < RECENT else 0.0, told)
 
     def _compare(self) -> None:
-        parts = list(self._parts)
-        before, recent = parts[:-RECENT_PARTS], parts[-RECENT_PARTS:]
-        if len(before) < MIN_BEFORE:
+        n = len(self._parts) - RECENT_PARTS
+        if n < MIN_BEFORE:
             return
-        for k, (kind, what) in enumerate(((ERROR, "error"), (LOG_LOSS, "log-loss"))):
-            old, new = [part[k] for part in before], sum(part[k] for part in recent) / RECENT_PARTS
-            mean = sum(old) / len(old)
-            chance = mean * (1.0 - mean) / PART if kind == ERROR else 0.0
-            spread = max(chance, _variance(old), BLOCK * _variance(_means(old)))
-            spread = spread * (1.0 / RECENT_PARTS + 1.0 / len(old))
-            excess = (new - mean) / math.sqrt(spread) if spread > 0.0 else math.inf if new > mean else 0.0
-            told = f"{what} {new:.3g} in the last {RECENT:,} rows, {mean:.3g} in the {PART * len(old):,} before"
-            self._tell(kind, excess, told)
+        parts = np.array(self._parts)
+        before = parts[:n]
+        means, recent = before.mean(axis=0), parts[n:].mean(axis=0)
+        blocks = before[n % BLOCK :].reshape(-1, BLOCK, 2).mean(axis=1)
+        spread = np.maximum(_variance(before), BLOCK * _variance(blocks))
+        spread[0] = max(spread[0], means[0] * (1.0 - means[0]) / PART)
+        error = np.sqrt(spread * (1.0 / RECENT_PARTS + 1.0 / n))
+        for kind, new, old, one in zip((ERROR, LOG_LOSS), recent.tolist(), means.tolist(), error.tolist(), strict=True):
+            excess = (new - old) / one if one > 0.0 else math.inf if new > old else 0.0
+            self._tell(
+                kind, excess, f"{kind} %.3g in the last {RECENT:,} rows, %.3g in the {PART * n:,} before", new, old
+            )
 
-    def _tell(self, kind: str, excess: float, detail: str) -> None:
+    def _tell(self, kind: str, excess: float, detail: str, *values: float) -> None:
         if kind in self._alarms:
             if excess < ENDED:
                 self._alarms = {other: alarm for other, alarm in self._alarms.items() if other != kind}
         elif excess > RAISED:
             self.raised += 1
-            self._alarms = self._alarms | {kind: Alarm(kind, time.time(), detail)}
+            self._alarms = self._alarms | {kind: Alarm(kind, time.time(), detail % values if values else detail)}
 
 
-def _means(values: Sequence[float]) -> list[float]:
-    """Return the means of blocks, from the last one back."""
-    return [sum(values[k - BLOCK : k]) / BLOCK for k in range(len(values), BLOCK - 1, -BLOCK)]
-
-
-def _variance(values: Sequence[float]) -> float:
-    """Return the variance by the differences of neighbors, in which a trend counts little."""
-    if len(values) < 2:
-        return 0.0
-    return sum((b - a) ** 2 for a, b in pairwise(values)) / (2 * (len(values) - 1))
+def _variance(values: np.ndarray) -> np.ndarray:
+    """Return the variances of columns by the differences of neighbors, in which a trend counts little."""
+    found: np.ndarray = np.square(values[1:] - values[:-1]).sum(axis=0) / (2 * (len(values) - 1))
+    return found

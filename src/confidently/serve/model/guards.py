@@ -93,7 +93,7 @@ class Guards:
     def as_dict(self) -> dict[str, Any]:
         """Return what snapshots keep."""
         return {
-            "rows": self.rows, "fields": dict(self.fields), "learned": dict(self.learned), "asked": dict(self.asked)
+            "rows": self.rows, "fields": dict(self.fields), "learned": dict(+self.learned), "asked": dict(+self.asked)
         }  # fmt: skip
 
     def shown(self) -> dict[str, dict[str, int]]:
@@ -110,9 +110,12 @@ class Guards:
 
     def count_learned(self, lines: Sequence[bytes], batch: Batch, new_classes: Sequence[int]) -> None:
         """Count the odd ones of rows that were learned; ``new_classes``: those that brought a class."""
-        n, usual = len(batch), max(MIN_ROWS - self.rows, 0)
-        sizes, new = np.diff(batch.start), batch.new_features
-        look = np.zeros(n, np.bool_)
+        n, usual, start, new = len(batch), max(MIN_ROWS - self.rows, 0), batch.start, batch.new_features
+        if new is None and self.rows >= ROWS_OF_FIELDS and not (self._thorough or self._mixed or new_classes):
+            self.rows += n  # as nearly always
+            self.learned[NO_FEATURE] += n - int(np.count_nonzero(start[1:] != start[:-1]))
+            return
+        sizes, look = np.diff(start), np.zeros(n, np.bool_)
         if new is None:
             none_known = sizes == 0
         else:

@@ -94,7 +94,8 @@ class Version:
     def learn(self, examples: list[Example], live: bool = True) -> None:
         """Learn rows, after some of them were predicted to compare the predictions with the labels."""
         sampled = self._sampled(examples)
-        self.metrics.alarms.sampled(self.model.covered(sampled))
+        if sampled:
+            self.metrics.alarms.sampled(self.model.covered(sampled))
         found = self.model.learn(examples)
         if found.anew:
             self.metrics.began_again()
