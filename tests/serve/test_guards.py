@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from confidently.serve import Client
 from confidently.serve.model.guards import KINDS, MAX_FIELDS, MIN_ROWS, Guards
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
@@ -283,6 +284,19 @@ def test_a_dry_run_counts_what_strict_settings_would_refuse(local):
     assert (found["rows"], found["good"], len(found["bad"])) == (31, 1, 20)
     assert found["labels"] == {"ham": 1} and found["new_classes"] == []
     assert found["guards"] == {"unknown-class": 30, "unknown-field": 1, "no-known-feature": 1}
+
+
+def test_the_client_tries_rows_before_it_sends_them(tmp_path):
+    rows = [{"features": features, "label": label} for features, label in made(150, "mixed")]
+    with running(tmp_path / "served") as server, Client(server.url, "m") as model:
+        model.create(classes=["ham", "spam"])
+        found = model.try_many([*rows, {"features": {"a": 1}, "label": "spm"}])
+        assert (found["rows"], found["good"], found["bad"][0]["line"]) == (151, 150, 151)
+        assert model.info()["rows"] == 0
+        model.learn_many(rows)
+        model.learn({"a": 1}, "ham", wait=True)
+        assert list(model.predict({"a": 1}, top_k=1)["probability"]) == [model.predict({"a": 1})["label"]]
+        assert len(model.predict_many([{"features": {"a": 1}}], top_k=1)[0]["probability"]) == 1
 
 
 def test_a_dry_run_of_another_label_column_shows_its_classes(local):

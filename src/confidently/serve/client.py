@@ -108,7 +108,7 @@ class Client:
 
     def predict(
         self, features: Mapping[str, Any], id: str | None = None, *, coverage: float | None = None,
-        max_risk: float | None = None, novelty: bool = False,
+        max_risk: float | None = None, novelty: bool = False, top_k: int | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """Return the prediction of a row; with an id the row is stored, so that its label can follow.
 
@@ -124,9 +124,11 @@ class Client:
             others is wrong.
         novelty : bool
             Whether ``novelty`` is asked for: a p-value, which is small for rows unlike all those learned.
+        top_k : int, optional
+            ``probability`` has only this number of classes, the most probable first.
         """
         body = {"features": features} | ({} if id is None else {"id": id})
-        return self._json("POST", _asking(coverage, max_risk, novelty), body)
+        return self._json("POST", _asking(coverage, max_risk, novelty, top_k), body)
 
     def learn(
         self, features: Mapping[str, Any], label: Any, id: str | None = None, weight: float = 1.0, wait: bool = False
@@ -147,15 +149,25 @@ class Client:
         """
         return self._lines("/learn", ({"id": new_id()} | dict(row) for row in rows))
 
+    def try_many(self, rows: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return what :meth:`learn_many` would do with rows: how many are good, the first problems, classes, fields.
+
+        The model does not change. All rows are sent in one request.
+        """
+        body = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        answer = self._send("POST", "/learn?dry_run=true", body, {"Content-Type": NDJSON})
+        found: dict[str, Any] = msgspec.json.decode(answer.content)
+        return found
+
     def predict_many(
         self, rows: Iterable[Mapping[str, Any]], *, coverage: float | None = None, max_risk: float | None = None,
-        novelty: bool = False,
+        novelty: bool = False, top_k: int | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Predict rows such as ``{"features": {...}}``; return a prediction or a problem for each.
 
         Rows with an ``"id"`` are stored, so that their labels can follow; the rest is as for :meth:`predict`.
         """
-        return self._lines(_asking(coverage, max_risk, novelty), rows)
+        return self._lines(_asking(coverage, max_risk, novelty, top_k), rows)
 
     def label_many(self, labels: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Send labels such as ``{"id": "m-17", "label": "spam"}``; return a receipt or a problem for each."""
@@ -205,9 +217,9 @@ class Client:
             pause = min(2 * pause, 2.0)
 
 
-def _asking(coverage: float | None, max_risk: float | None, novelty: bool) -> str:
-    """Return the address of predictions with what is to be promised of them."""
-    asked = {"set": coverage, "max_risk": max_risk, "novelty": "true" if novelty else None}
+def _asking(coverage: float | None, max_risk: float | None, novelty: bool, top_k: int | None) -> str:
+    """Return the address of predictions with what is asked for of them."""
+    asked = {"set": coverage, "max_risk": max_risk, "novelty": "true" if novelty else None, "top_k": top_k}
     return f"/predict?{urlencode({name: value for name, value in asked.items() if value is not None})}".rstrip("?")
 
 

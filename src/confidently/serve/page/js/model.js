@@ -61,7 +61,7 @@ function figures(name) {
     ["recent", "Recent error", "The same over about the last 1,000 rows"],
     ["loss", "Log-loss", "Mean over all rows, before each was learned"],
     ["rows", "Rows learned", "Acknowledged rows that the model has learned"],
-    ["asked", "Asked for a label", "Predictions whose margin is within one standard deviation of zero"],
+    ["asked", "Asked for a label", "Predictions among the least certain ones"],
     ["honest", "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
   const gain = h("p", { class: "muted" });
