@@ -1,13 +1,16 @@
-"""The memory that is available, and the one error for what needs more; asked before anything large is allocated."""
+"""The memory that is available, the one error for what needs more, and giving back what is no longer used."""
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 UNLIMITED = 2**62
+M_MMAP_THRESHOLD, LARGE = -3, 2**22  # of malloc.h; bytes of an array
 CGROUP_LIMITS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"  # of a container
 
 
@@ -27,6 +30,19 @@ def available_bytes() -> int:
     Other programs give memory back when they end, so the memory of the machine counts, not what is free now.
     """
     return max(0, min(_limits(), default=UNLIMITED))
+
+
+def give_back_large() -> None:
+    """Have the C library give the memory of large arrays back as soon as they are freed, from now on."""
+    with suppress(AttributeError, OSError, TypeError):  # only glibc keeps much, and only it has the functions
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE)
+
+
+def give_back() -> None:
+    """Give memory that is no longer used back to the system, as far as the C library can."""
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _limits() -> Iterator[int]:

@@ -36,7 +36,7 @@ def learned(alarms, n, error, chance, each=25):
     """Learn rows whose predictions have probabilities that fit the first error."""
     for _ in range(n // each):
         mistakes = sum(chance.random() < error for _ in range(each))
-        alarms.learned(each, mistakes, 2.5 * mistakes + 0.05 * (each - mistakes))
+        alarms.learned(each, (mistakes, 2.5 * mistakes + 0.05 * (each - mistakes)))
 
 
 # --- when there is one -----------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_a_martingale_that_has_rung_is_an_alarm_for_a_thousand_rows():
 def test_many_rows_at_once_count_as_many(n):
     alarms = Alarms()
     for _ in range(8192 // n):
-        alarms.learned(n, n // 10, 0.3 * n)
+        alarms.learned(n, (n // 10, 0.3 * n))
     state = alarms.as_dict()
     assert all(part == pytest.approx([n // 10 / n, 0.3]) for part in state["parts"])
     assert len(state["parts"]) == min(8192 // n * n // 100, 60)
@@ -118,7 +118,7 @@ def test_a_state_is_kept_as_json():
     assert again.now() == alarms.now() != []
     assert again.as_dict() == alarms.as_dict()
     for one in (alarms, again):
-        one.learned(1000, 20, 30.0)
+        one.learned(1000, (20, 30.0))
     assert again.as_dict() == alarms.as_dict()
 
 
@@ -140,7 +140,7 @@ def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
         assert client.get(f"{MODEL}/metrics").json()["alarms"] == facts
         families = {one.name: one.samples for one in text_string_to_metric_families(client.get("/metrics").text)}
         shown = {one.labels["kind"]: one.value for one in families["confidently_alarm"]}
-        assert shown == {kind: float(kind in {one["kind"] for one in facts}) for kind in KINDS}
+        assert shown == {kind: float(kind in {one["kind"] for one in facts}) for kind in Alarms().kinds}
         assert server.stop() == 0
     with running(tmp_path / "served") as server, server.client() as client:
         wait_until(lambda: client.get("/readyz").status_code == 200)

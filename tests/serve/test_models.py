@@ -264,13 +264,6 @@ def test_a_model_of_numbered_features_is_refused(local, tmp_path, data, ok):
     assert "svmlight" in answer.json()["detail"]
 
 
-def test_a_regression_is_refused(local, tmp_path):
-    trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
-    answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "trained.cw").read_bytes())
-    assert kind_of(answer) == "invalid-body"
-    assert "expected a classifier, got a regression model" in answer.json()["detail"]
-
-
 def test_a_model_whose_sets_cover_by_a_column_is_refused(local, tmp_path):
     trained(tmp_path, [({"a": k % 3}, k % 2) for k in range(60)], "--coverage-by", "a")
     answer = local()("PUT", f"{FIRST}/file", content=(tmp_path / "trained.cw").read_bytes())

@@ -27,9 +27,7 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 # Routes that no view asks by a request or a link: those for programs, and list_models, events, predict and learn, which
 # the page reaches by a stream of events and by uploads.
 ELSEWHERE = {
-    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup", "get_versions",
-    "promote_version", "delete_version", "rollback", "get_batches", "delete_batch", "get_edits", "post_edit",
-    "delete_edit",
+    "list_models", "events", "predict", "learn", "rebuild", "delete_example", "snapshot", "backup",
 }  # fmt: skip
 
 

@@ -197,7 +197,7 @@ def test_the_page_says_what_scripts_it_may_run(local):
 @pytest.mark.parametrize(("path", "body", "told"), [
     ("/learn", {"a": 1}, 'expected features, label, id, weight; the columns of a row go under "features"'),
     ("/predict", {"subject": "win"}, 'expected id, features, instances; the columns of a row go under "features"'),
-    ("", {"rulee": "arow"}, "expected rule, rule_parameters, covariance, "),
+    ("", {"rulee": "arow"}, "expected task, rule, rule_parameters, "),
 ])  # fmt: skip
 def test_an_unknown_field_is_told_with_those_that_are_known(local, path, body, told):
     server = local()

@@ -141,7 +141,7 @@ def test_weights_are_learned_and_exported(spam, tmp_path):
         (b'{"features": {"label": 1}, "label": "x"}', "invalid-row", "/features"),
         (b'{"features": {"a": 1}, "label": null}', "invalid-body", "/label"),
         (b'{"features": {"a": 1}, "label": ""}', "invalid-body", "/label"),
-        (b'{"features": {"a": 1}, "label": 1.5}', "invalid-body", "/label"),
+        (b'{"features": {"a": 1}, "label": 1.5}', "invalid-row", "/label"),
         (b'{"features": {"a": 1}, "label": 99999999999999999999}', "invalid-body", "/label"),
         (b'{"features": {"a": 1}, "label": {"x": 1}}', "invalid-body", "/label"),
         (b'{"features": {"a": 1}, "label": "a\\u0000b"}', "invalid-row", "/label"),

@@ -68,6 +68,17 @@ def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, settings):
     assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
 
 
+def test_members_of_the_same_names_may_differ(tmp_path):
+    """The scale of cosines depends on the values per row, which change as rows come."""
+    chance = random.Random(1)
+    rows = [({"a": chance.gauss(k % 2, 1), "b": chance.gauss(0, 5)}, "ham" if k % 2 else "spam") for k in range(120)]
+    for k, (features, _) in enumerate(rows):
+        if chance.random() < k / 120:
+            features["word"] = chance.choice("xyz")
+    model = learn_in_pieces(ServedModel(ModelSettings(auto=True)), examples(rows), random.Random(3), 20)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--auto")
+
+
 def test_so_many_first_rows_decide_and_no_others(tmp_path):
     """They have just enough numbers for a table; those that come with the last of them have none."""
     least = int(MIN_PRESENT * ROWS_TO_INFER)

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from confidently.cli import run
 from confidently.serve.engine.engine import Engine
 from confidently.serve.log.log_file import LogError
 from tests.serve.rows import made, trained
@@ -48,14 +49,15 @@ def test_a_port_that_is_taken(tmp_path):
     [
         ("none.cw", "none.cw: No such file or directory"),
         ("text.cw", "text.cw: not a model file, but text"),
-        ("price.cw", "price.cw: expected a classifier, got a regression model"),
+        ("topics.cw", "topics.cw: expected a classifier or a regression model, got a topic model"),
         ("a b.cw", "a b.cw: the name of a model: expected 1 to 64 letters"),
     ],
 )
 def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     (tmp_path / "text.cw").write_text("text")
-    trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
-    (tmp_path / "trained.cw").rename(tmp_path / "price.cw")
+    (tmp_path / "texts.svm").write_text("0 1:1 2:1\n1 2:1 3:2\n")
+    files = [str(tmp_path / name) for name in ("texts.svm", "topics.cw")]
+    assert run(["topics", "train", files[0], "-q", "--topics", "2", "-o", files[1]]) == 0
     trained(tmp_path, made(20))
     (tmp_path / "trained.cw").rename(tmp_path / "a b.cw")
     status, line = not_served(tmp_path / "served", "--model", tmp_path / name)

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
 
 from confidently import AutoClassifier, OnlineClassifier, Standard, _core, load, merge
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.merged_learner import MergeError
+from confidently.stack import racing
 from confidently.stack.choice import new_stack
-from confidently.stack.racing import DISPENSABLE, FIRST_RACE
+from confidently.stack.racing import DISPENSABLE, FIRST_RACE, MANY_CLASSES
 from confidently.stack.stack import HESSIAN, OWN, ROWS, SHARE, WEIGHTS
 from confidently.views.columns import Columns
 
@@ -149,3 +151,28 @@ def test_merged_stacks_have_the_members_that_none_has_dropped():
         model.learner_.dropped = dict.fromkeys(others.learner_.names, N)
     with pytest.raises(MergeError, match="every member has been dropped"):
         merge([long, short])
+
+
+@pytest.mark.parametrize("pieces", [1, 7])
+def test_many_classes_drop_the_members_on_products(monkeypatch, pieces):
+    """The first rows, which choose the members, have few classes where rows are sorted by them."""
+    monkeypatch.setattr(racing, "MAX_PRODUCTS", 2**14)
+    generator = np.random.default_rng(0)
+    n_classes, per_class, words = MANY_CLASSES + 10, 50, 300
+    y = np.repeat(np.arange(n_classes, dtype=np.int32), per_class)
+    X = np.zeros((len(y), words))
+    for row, label in zip(X, y, strict=True):
+        row[generator.integers(words, size=4)] = 1.0
+        row[label] = 1.0
+    X = csr_matrix(X)
+    stack = new_stack(2, words, Columns.alike(words))
+    stack.prepare(as_matrix(X[:1000]), 20)
+    products = [name for name in stack.names if "pairs" in name]
+    for label in range(n_classes):
+        stack.grow(n_classes=label + 1)
+        rows = np.flatnonzero(y == label)
+        for part in np.array_split(rows, pieces):
+            stack.learn(as_matrix(X[part]), y[part])
+        assert all(name in stack.names for name in products) == (label < MANY_CLASSES)
+    assert {stack.dropped[name] for name in products} == {MANY_CLASSES * per_class}
+    np.testing.assert_allclose(stack.probabilities(as_matrix(X[:10])).sum(axis=1), 1.0)

@@ -1,13 +1,15 @@
-"""Work on the directory of a server that is not running: check it, copy it, restore a copy, export its rows."""
+"""Work on the directory of a server that is not running: check it, copy it, restore and verify a copy, export rows."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import apsw
 import msgspec
@@ -19,12 +21,12 @@ from ..wording import counted
 from .engine.engine import MODELS
 from .engine.replay import replay
 from .log.event_log import EventLog
-from .log.events import StoredModel
+from .log.events import Event, State, StoredModel
 from .log.log_file import FILE, LogError
 from .model.hosted import Hosted, restored
 from .model.rows import labelled_line
-from .model.snapshots import move_old, snapshots
-from .model.version import BASE, settings_of, told_of
+from .model.snapshots import move_old, number_of, snapshots
+from .model.version import BASE, Version, settings_of, told_of
 from .work.listing import exported
 
 ROWS = 4096
@@ -130,10 +132,75 @@ def restore(source: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
     Path(folder).parent.mkdir(parents=True, exist_ok=True)
     if Path(folder).exists():
         Path(folder).rmdir()
+    sound_log(source)
+    with closing(_open(source)) as log:
+        _copy(log, Path(source), Path(folder))
+
+
+def sound_log(source: str | os.PathLike[str]) -> None:
+    """Raise a ``LogError`` unless the log of a backup is what a server has written."""
     with closing(_open(source)) as log:
         if faults := log.faults():
             raise LogError(f"{log.path}: {faults[0]}; use another backup")
-        _copy(log, Path(source), Path(folder))
+
+
+def verify_backup(source: str | os.PathLike[str]) -> Iterator[tuple[bool, str]]:
+    """Restore a backup into a folder for the time of this, and yield as :func:`check` whether its parts are sound.
+
+    Every model is made of each of its snapshots and the rows after it, and of all rows alone unless some of those that
+    it has learned are erased; all must be the same, byte for byte.
+
+    Raises
+    ------
+    LogError
+        If the backup cannot be restored.
+    """
+    with TemporaryDirectory(prefix="confidently-") as temporary:
+        folder = Path(temporary) / "restored"
+        restore(source, folder)
+        for ok, told in check(folder):
+            yield ok, told.replace(str(folder), str(source))
+        with closing(_open(folder)) as log:
+            for stored in log.models():
+                for version in log.versions.of(stored.number):
+                    if version.state != State.RETIRED:
+                        yield _compared(log, stored, version.number, folder / MODELS / str(stored.number))
+
+
+def _compared(log: EventLog, stored: StoredModel, number: int, folder: Path) -> tuple[bool, str]:
+    """Return whether a version of a model is the same whatever it is made of; its snapshots are removed."""
+    found, told, name = set[bytes](), list[str](), f"model {stored.name}, version {number}"
+    try:
+        while True:
+            newest = next(iter(snapshots(folder / str(number))), None)
+            hosted = restored(log, stored, folder)
+            version = hosted.others.get(number, hosted.live)
+            erased = log.last_of(stored.number, Event.ERASURE) > version.stored.begun
+            if newest is not None or not told or not erased:
+                told.append("its rows" if newest is None else f"the snapshot of event {number_of(newest):,}")
+                replay(log, version)
+                found.add(_digest(version, folder.parents[1]))
+            if newest is None:
+                break
+            newest.unlink()
+    except apsw.Error:
+        raise
+    except Exception as error:
+        return False, f"{name}: made of {', of '.join(told[-1:])}, it cannot be served ({told_of(error)})"
+    same = "the same model" if len(found) == 1 else "DIFFERENT models"
+    return len(found) == 1, f"{name}: {same} of {', of '.join(told)}"
+
+
+def _digest(version: Version, folder: Path) -> bytes:
+    """Return the SHA-256 of the file of a version, or nothing before its first row."""
+    if not version.model.has_classes:
+        return b""
+    path = folder / "compared.cw"
+    version.model.model().save(path)
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    finally:
+        path.unlink()
 
 
 def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None] = lambda line: None) -> Iterator[str]:

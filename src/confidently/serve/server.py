@@ -16,6 +16,7 @@ from pathlib import Path
 
 import uvicorn
 
+from ..memory import give_back_large
 from .engine.engine import Engine
 from .engine.webhooks import Webhooks, check_url, secret_of
 from .http.app import make_app
@@ -26,6 +27,7 @@ from .problems import Problem
 from .sources.demo import Demo
 from .sources.follow import Follower, sources_of
 from .waiting import Limits
+from .work.backups import Backups
 from .work.models import check_name, create, upload
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -95,7 +97,8 @@ class Server:
         self.model: str | None = None  # a model file to begin with
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
-        self.sources: list[Follower | Demo | Webhooks] = []
+        self.backups: tuple[Path, float, int] | None = None  # folder, seconds between two, how many are kept
+        self.sources: list[Follower | Demo | Backups | Webhooks] = []
         self._refusal: UsageError | None = None
         self.socket = self._bind()
 
@@ -130,6 +133,7 @@ class Server:
             If the first model or the source to follow cannot be used.
         """
         sys.setswitchinterval(SWITCH_SECONDS)
+        give_back_large()
         gc.freeze()  # what was imported is never garbage; to search it takes a tenth of the time of requests
         try:
             with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
@@ -179,6 +183,9 @@ class Server:
                 digest = hashlib.sha256(Path(self.model).read_bytes()).hexdigest()
                 check_name(name)
                 self.engine.submit(upload(self.engine, name, self.model, digest).blocking()).answer()
+        if self.backups is not None:
+            with _usage_errors(str(self.backups[0])):
+                self.sources.append(Backups(self.engine, *self.backups, self.say))
         if self.demo:
             self.sources.append(Demo(self.engine))
         if self.follow is not None:

@@ -24,6 +24,7 @@ from ..views.view import View
 from .label_stack import LabelStack
 from .naive_bayes import NaiveBayes
 from .plan import Plan, plan
+from .racing import MANY_CLASSES
 from .stack import Stack
 
 DENSE = 0.1  # fraction of nonzero values from which on columns of numbers are a table
@@ -34,7 +35,6 @@ MAX_PAIRS = 64  # nonzero values of a row up to which they are multiplied with e
 MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are many more
 MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
-MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 PAIR_TERMS = 2**18
 MAX_BINNED = 20  # values per row up to which bins are multiplied with each other
 OF_ANY_LENGTH = "without unit norm"

@@ -211,6 +211,12 @@ class Members(Racing):
             more = {} if targets is None else {"targets": targets}
             self._take(self._choose(X, self._columns, max(n_classes, self.n_classes), **more))
 
+    @property
+    def choice(self) -> list[Any]:
+        """What the first rows have chosen, before training: equal for stacks that begin alike."""
+        found: list[Any] = self.header()["members"]
+        return found
+
     def keep_first_values(self, X: _core.Matrix) -> None:
         """Have views that compare values with the first ones of their column take these from the rows of a matrix.
 
@@ -234,6 +240,8 @@ class Members(Racing):
             return
         more = max(n_features - self.n_features, 0)
         known = Columns.alike(more) if columns is None else columns
+        if n_classes > self.n_classes:
+            self.drop_huge(n_classes)
         for member, own in zip(self.members, self.multiclass, strict=True):
             member.grow(n_features, n_classes, own, known)
         if not self.members:

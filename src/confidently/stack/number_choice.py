@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _core
 from ..covariances.names import DIAGONAL
+from ..data.classes import ClassTable
 from ..learner.recipe import MAX_FULL, ROWS_TO_CHOOSE, Recipe, automatic_covariance
 from ..rules import Ridge
 from ..views.bins import Bins
@@ -20,10 +21,11 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
-from .choice import MANY, MAX_BINNED, MAX_PAIRS, PAIR_TERMS, look
+from .choice import MANY, MAX_BINNED, MAX_PAIRS, PAIR_TERMS, look, new_stack
 from .logs import are_worth_learning
 from .number_stack import NumberStack
 from .plan import Plan, plan
+from .stack import Stack
 
 MAX_FULL_TERMS = 600  # products or bins up to which their correlations are learned
 COSINES, FEW_COSINES = 400, 200  # the latter for few rows
@@ -88,6 +90,13 @@ def new_number_stack(
     """Return a stack of regressions whose members the first rows will choose."""
     choose = partial(choose_numbers, dtype=dtype)
     return NumberStack((), choose, n_classes, n_features=n_features, columns=columns, dtype=dtype)
+
+
+def stack_of(table: ClassTable, targets: bool, dtype: str = "float64") -> Stack | NumberStack:
+    """Return a stack for a stream, whose members the first rows will choose; ``targets``: of numbers."""
+    if targets:
+        return new_number_stack(dtype=dtype)
+    return new_stack(len(table), dtype=dtype, multilabel=table.multilabel)
 
 
 def _ridge(

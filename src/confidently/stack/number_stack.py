@@ -117,6 +117,11 @@ class NumberStack(Members):
             for mixture, y in zip(mixtures(self.state), first.T, strict=True):
                 mixture[LOGS][:] = of_logs.begun(y, self.logs)
 
+    @property
+    def choice(self) -> list[Any]:
+        """The members, and where logarithms begin, which depends on the first targets."""
+        return [*super().choice, *(mixture[LOGS].tolist() for mixture in mixtures(self.state) if self.logs)]
+
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
         self.state[CALIBRATION][:] = INITIAL_TARGET * self.n_classes

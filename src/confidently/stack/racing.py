@@ -1,4 +1,4 @@
-"""Which members a stack drops: those without which its mixture predicts as well."""
+"""Which members a stack drops: those its mixture can do without, and those that many classes make too large."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .plan import Member
 FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
 DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
 MISTAKES_TO_RACE = 30  # fewer show little about the members
+MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
+MAX_PRODUCTS = 2**22  # of features, times classes, of a member where classes are many
 
 
 class Racing:
@@ -32,6 +34,8 @@ class Racing:
     multiclass: list[str | None]
     state: State
     dropped: dict[str, int] | None
+
+    n_classes: int
 
     @property
     def n_seen(self) -> int:
@@ -64,7 +68,10 @@ class Racing:
             Rows seen when it was last called.
         """
         names = self.names
-        if self.dropped is not None and self.n_seen >= next_race(before) and self.mistakes >= MISTAKES_TO_RACE:
+        if self.dropped is None or self.n_seen < next_race(before):
+            return list(range(len(names)))
+        self.drop_huge(self.n_classes)
+        if self.mistakes >= MISTAKES_TO_RACE:
             while len(self.members) > 1:
                 costs = np.where([_forgets(member) for member in self.members], np.inf, self.removal_costs())
                 k = int(costs.argmin())
@@ -72,6 +79,17 @@ class Racing:
                     break
                 self.drop(k)
         return [k for k, name in enumerate(names) if name in self.names]
+
+    def drop_huge(self, n_classes: int) -> None:
+        """Drop members on products that are too large for so many classes.
+
+        The first rows, which choose members, may have few of the classes: those of a file that is sorted by class do.
+        """
+        if self.dropped is None or n_classes <= MANY_CLASSES:
+            return
+        for k in reversed(range(len(self.members))):
+            if len(self.members) > 1 and _products(self.members[k]) * n_classes > MAX_PRODUCTS:
+                self.drop(k)
 
     def drop(self, k: int) -> None:
         """Go on without member ``k``, whose part the others take over."""
@@ -93,3 +111,8 @@ def next_race(rows: int) -> int:
 
 def _forgets(member: Member) -> bool:
     return isinstance(member, Learner) and member.settings.forget > 0
+
+
+def _products(member: Member) -> int:
+    """Return how many columns of weights a member has besides those of the features."""
+    return max(member.width - member.n_features, 0) if isinstance(member, Learner) else 0

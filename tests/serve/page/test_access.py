@@ -15,6 +15,13 @@ PAGE = Path(__file__).parents[3] / "src" / "confidently" / "serve" / "page"
 def filled(server):
     """A model of which every view shows something."""
     teach(server, "filled", n=60)
+    with server.client() as client:
+        client.put("/v1/models/filled", json={"rule": "scw1", "reading": {"text": ["text"]}}).raise_for_status()
+        row = {"features": {"text": "late"}, "label": "ham"}
+        client.post("/v1/models/filled/learn?wait=learned&batch=march.csv", json=row).raise_for_status()
+        client.delete("/v1/models/filled/batches/march.csv?wait=live").raise_for_status()
+        client.post("/v1/models/filled/edits?wait=live", json={"from": "ham", "to": "good"}).raise_for_status()
+        client.post("/v1/models/filled/edits?wait=live", json={"from": "good", "to": "ham"}).raise_for_status()
     offer(server, "filled", messages(30) | {"row-long": {"text": "prize " * 40, "w" * 120: "x" * 200}})
 
 
@@ -26,7 +33,8 @@ def test_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width):
     page = visit(viewport={"width": width, "height": 800}, color_scheme=theme).open()
     for path, ready in [
         ("/#/", ".spark path"), ("/#/m/filled", ".chart .line"), ("/#/m/filled/label", ".row-card .row-id"),
-        ("/#/m/filled/explain", ".bar"), ("/#/add", ".drop"), ("/docs", ".operation"),
+        ("/#/m/filled/explain", ".bar"), ("/#/m/filled/versions", ".edits"), ("/#/add", ".drop"),
+        ("/docs", ".operation"),
     ]:  # fmt: skip
         page.goto(f"{server.url}{path}")
         page.wait_for_selector(ready, state="attached")

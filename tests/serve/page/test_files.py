@@ -5,6 +5,8 @@ import io
 import json
 import random
 
+import pytest
+
 from tests.serve.page.acts import shown_id, text_of
 from tests.serve.page.files import DROP, drop, table
 from tests.serve.rows import made, trained
@@ -62,17 +64,18 @@ def test_a_model_file_continues_its_training(server, visit, tmp_path):
         assert client.get("/v1/models/uploaded/file").content == (tmp_path / "trained.cw").read_bytes()
 
 
-def test_regressions_are_refused(visit, tmp_path):
-    trained(tmp_path, [({"a": 1.0}, 0.5), ({"a": 2.5}, 2.0)], "--regression")
-    page = visit(expected=["422"]).open("/#/add")
-    page.locator("#file").set_input_files(tmp_path / "trained.cw")
-    page.get_by_role("button", name="Upload").click()
-    page.get_by_text("expected a classifier, got a regression model").wait_for()
+@pytest.mark.parametrize("method", ["auto", "arow"])
+def test_labels_with_fractions_are_numbers(visit, server, method):
     page = visit().open("/#/add")
-    drop(page, "price.csv", "y;size;target\n1;1;0.5\n0;2;3\n")
+    drop(page, f"price-{method}.csv", "y;size;target\n1;1;0.5\n0;2;3\n1;4;1.25\n")
     assert page.get_by_label("Role of the column target").input_value() == "label"
+    page.get_by_label("Method").select_option(method)
     page.get_by_role("button", name="Create and learn").click()
-    page.get_by_text("The labels in target are numbers, not classes").wait_for()
+    page.get_by_text("3 rows learned").wait_for()
+    with server.client() as client:
+        assert client.get(f"/v1/models/price-{method}").json()["task"] == "numbers"
+        rows = lines_of(client.get(f"/v1/models/price-{method}/examples"))
+    assert [float(row["label"]) for row in rows] == [0.5, 3.0, 1.25]
 
 
 def test_files_that_cannot_be_read_say_why(visit):

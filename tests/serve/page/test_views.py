@@ -34,7 +34,7 @@ def test_a_model_is_deleted_after_a_question(server, visit):
     teach(server, "doomed", n=2)
     page = visit().open("/#/m/doomed")
     page.get_by_role("button", name="Delete the model").click()
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Delete the model").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_url("**/#/")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...extras import install
-from ..options.arguments import POSITIVE_INTEGER, json_option
+from ..options.arguments import POSITIVE_FLOAT, POSITIVE_INTEGER, is_given, json_option
 from ..options.command import Command
 from ..options.files import InputFolder, OneFile, OutputFolder
 from ..options.sections import adding
@@ -19,7 +20,7 @@ from ..output.text import say
 if TYPE_CHECKING:
     from ...serve.server import Server
 
-OFFLINE = ("check", "backup", "restore", "export", "new_token")
+OFFLINE = ("check", "backup", "restore", "verify_backup", "export", "new_token")
 _OPTIONS = [
     click.option("--host", default="127.0.0.1", help="Listen on this address; all but this machine's need tokens."),
     click.option("--port", type=click.IntRange(0, 65535), default=8642, help="Listen on this port; 0: a free one."),
@@ -58,7 +59,24 @@ _OPTIONS = [
     click.option(
         "--backup", metavar="FOLDER", type=OutputFolder(), help="Write a copy of the directory to this folder, and end."
     ),
+    click.option(
+        "--backup-to", metavar="FOLDER", type=OutputFolder(),
+        help="Write backups to this folder while serving.  [default: none]",
+    ),
+    click.option(
+        "--backup-every", metavar="HOURS", type=POSITIVE_FLOAT, default=24.0,
+        help="So many hours after the last one. Needs --backup-to.",
+    ),
+    click.option(
+        "--backup-keep", metavar="N", type=POSITIVE_INTEGER, default=7,
+        help="Keep so many backups, the newest ones. Needs --backup-to.",
+    ),
     click.option("--restore", metavar="FOLDER", type=InputFolder(), help="Copy a backup into DIR, and end."),
+    click.option(
+        "--verify-backup", metavar="FOLDER", type=InputFolder(),
+        help="Restore a backup into a temporary folder, make every model of its snapshots and of its rows, compare, "
+        "and end. Takes no DIR.",
+    ),
     click.option(
         "--export", metavar="NAME",
         help="Write the rows that a model has learned as JSON lines, weights other than 1 as sample_weight, and end.",
@@ -94,8 +112,13 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
         name, scopes = options["new_token"]
         _new_token(name, scopes, as_json)
         return
-    if folder is None:
+    if chosen == ["verify_backup"] and folder is not None:
+        raise click.UsageError("--verify-backup takes no DIR; it reads the backup alone")
+    if folder is None and chosen != ["verify_backup"]:
         raise click.UsageError("Missing argument 'DIR'; name the directory of the log and the models")
+    for name in ("backup_every", "backup_keep"):
+        if options["backup_to"] is None and is_given(ctx, name):
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --backup-to FOLDER")
     if bool(options["follow"]) != bool(options["into"]):
         raise click.UsageError("--follow FILE and --into MODEL belong together")
     if options["webhook_secret_file"] and not options["webhook"]:
@@ -106,7 +129,11 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
     except ImportError as error:
         raise click.ClickException(f"the server needs {error.name}; run {install('serve')}") from None
     try:
-        if chosen:
+        if folder is None:
+            from ...serve import offline
+
+            _report(ctx, offline.verify_backup(options["verify_backup"]), as_json)
+        elif chosen:
             _work_offline(ctx, folder, chosen[0], options[chosen[0]], as_json)
         else:
             _serve(ctx, folder, options, as_json)
@@ -127,17 +154,22 @@ def _new_token(name: str, scopes: str, as_json: bool) -> None:
     say(f"token: {token}\nline of the token file: {line}\nThe token is shown only now; the file keeps its hash.")
 
 
+def _report(ctx: click.Context, parts: Iterable[tuple[bool, str]], as_json: bool) -> None:
+    """Say which parts are sound, and end with status 2 unless all are."""
+    found = list(parts)
+    sound = all(ok for ok, _ in found)
+    if as_json:
+        say(json.dumps({"sound": sound, "parts": [{"sound": ok, "about": text} for ok, text in found]}))
+    else:
+        say("\n".join(f"{'ok     ' if ok else 'DAMAGED'} {text}" for ok, text in found))
+    ctx.exit(0 if sound else 2)
+
+
 def _work_offline(ctx: click.Context, folder: str, task: str, argument: Any, as_json: bool) -> None:
     from ...serve import offline
 
     if task == "check":
-        found = list(offline.check(folder))
-        if as_json:
-            parts = [{"sound": ok, "about": text} for ok, text in found]
-            say(json.dumps({"sound": all(ok for ok, _ in found), "parts": parts}))
-        else:
-            say("\n".join(f"{'ok     ' if ok else 'DAMAGED'} {text}" for ok, text in found))
-        ctx.exit(0 if all(ok for ok, _ in found) else 2)
+        _report(ctx, offline.check(folder), as_json)
     elif task == "export":
         for line in offline.export(folder, argument, partial(say, err=True)):
             say(line)
@@ -172,6 +204,8 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
     except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None
     server.model, server.demo = options["model"], options["demo"]
+    if options["backup_to"] is not None:
+        server.backups = options["backup_to"], 3600.0 * options["backup_every"], options["backup_keep"]
     server.follow = (options["follow"], options["into"]) if options["follow"] else None
     try:
         status = server.run(begun)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
+from ...models import entries
 from ...tasks.names import MULTICLASS_NAMES
 from ..inputs import is_stack
 from .arguments import is_given, names_of
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from ...data.reading import ReaderOptions
     from ...learner.streams import StreamLearner
     from ...rules.rule import Rule
-    from ...stack.number_stack import NumberStack
-    from ...stack.stack import Stack
     from ...views.view import View
 
 classes_option = click.option(
@@ -134,8 +133,9 @@ def new_stream_learner(
     targets, features = bool(options["regression"]), Features(bounded=not reading.vocabulary) if reading.named else None
     if options["auto"]:
         from ...learner.streams import StreamLearner
+        from ...stack.number_choice import stack_of
 
-        return StreamLearner(_new_stack(table, targets, options["dtype"]), table, None, features, reading)
+        return StreamLearner(stack_of(table, targets, options["dtype"]), table, None, features, reading)
     from ...learner.recipe import Recipe
 
     settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets}
@@ -146,30 +146,12 @@ def new_stream_learner(
         raise click.UsageError(str(error)) from None
 
 
-def _new_stack(table: ClassTable, targets: bool, dtype: str) -> Stack | NumberStack:
-    """Return a stack whose members the first rows will choose."""
-    if targets:
-        from ...stack.number_choice import new_number_stack
-
-        return new_number_stack(dtype=dtype)
-    from ...stack.choice import new_stack
-
-    return new_stack(len(table), dtype=dtype, multilabel=table.multilabel)
-
-
 def estimator_entries(options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of the estimator that a model has besides those of its learner."""
-    calibration = chosen_calibration(options)
-    if options["regression"]:
-        if options["auto"]:
-            return {"members": "auto", "passes": 1, "shuffle": "auto", "random_state": 0}
-        return {
-            "covariance": options["covariance"], "calibration": calibration, "one_dimensional": True, "passes": 1,
-            "shuffle": False, "random_state": None,
-        }  # fmt: skip
-    if options["auto"]:
-        return {"members": "auto"}
-    return {"multiclass": options["multiclass"], "calibration": calibration}
+    return entries.estimator_entries(
+        bool(options["regression"]), options["auto"], covariance=options["covariance"],
+        multiclass=options["multiclass"], calibration=chosen_calibration(options),
+    )  # fmt: skip
 
 
 def choose_auto(ctx: click.Context, options: dict[str, Any]) -> bool:

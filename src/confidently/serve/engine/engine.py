@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -78,6 +79,7 @@ class Engine:
         )
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
         self.trainer = Trainer(self.writer, self.learner, self.hosted, self.limits, say)
+        self.backups: Any = None  # those on a schedule, if there are any
         self.ready = self.stopping = False
         self._begun = False
         self._run = secrets.token_hex(4)
@@ -163,7 +165,7 @@ class Engine:
             self.say(f"{hosted.name}: {counted(len(erased), 'erased row')} could not be overwritten ({error})")
 
     def _clean(self) -> None:
-        """Remove what an earlier run could not: files of requests, and folders of models that no longer exist."""
+        """Remove what an earlier run could not: files of requests, and what models that no longer exist have left."""
         living = {str(stored.number) for stored in self.log.models()}
         for number in living:
             move_old(self.folder / MODELS / number)
@@ -172,6 +174,8 @@ class Engine:
                 shutil.rmtree(folder, ignore_errors=True)
         for path in self.folder.glob(f"{PASSING}*"):
             path.unlink(missing_ok=True)
+        for _ in self.log.shrink():
+            pass
 
     def folder_of(self, number: int) -> Path:
         """Return the folder of a model's snapshots."""

@@ -75,6 +75,12 @@ class LearnerThread:
             self.waiting.add(rows, size)
             self._queue.changed.notify()
 
+    def forget(self, hosted: Hosted) -> None:
+        """Have a deleted model forgotten: its rows that wait, its memory and its files."""
+        with self._queue.changed:
+            self.deleted.append(hosted)
+            self._queue.changed.notify()
+
     def stop(self) -> None:
         """Answer and learn what was taken, write snapshots, and end."""
         self._queue.close()
@@ -216,6 +222,7 @@ class LearnerThread:
         rows, hosted.live.waiting = list(hosted.waiting), deque()
         self._drop(rows, Problem("unknown-model", f"the model {hosted.name!r} was deleted"))
         shutil.rmtree(hosted.folder, ignore_errors=True)
+        hosted.release()
 
     def replace(self, hosted: Hosted, version: Version, examples: list[Example]) -> None:
         """Let another version of a model answer, which has still to learn some rows; called in the log thread.

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
+from ...memory import give_back
 from ..log.edits import Edits
 from ..log.event_log import EventLog
 from ..log.events import Event, Row, State, StoredVersion
@@ -85,7 +86,8 @@ class Trainer:
         while not self._closing:
             while self._dropped:
                 self._dropped[0].snapshots.remove()
-                self._dropped.popleft()
+                self._dropped.popleft().release()
+                give_back()
             pairs = [(hosted, one) for hosted in list(self.hosted.values()) for one in list(hosted.others.values())]
             worked = [self._train(hosted, version) for hosted, version in pairs if not self._closing]
             if not any(worked):

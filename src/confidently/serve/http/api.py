@@ -70,15 +70,16 @@ HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
 
 ROUTES = (
     Route(
-        "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody, (m.Prediction, m.Predictions),
-        (SET, MAX_RISK, NOVELTY, TOP_K), lines="both",
+        "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody,
+        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY, TOP_K),
+        lines="both",
     ),
     Route(
         "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, m.DryRun), (WAIT, BATCH, DRY_RUN),
         lines="both",
     ),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
-    Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, m.Explained),
+    Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
     Route("GET", "/v1/models", models.list_models, "predict", None, m.Models),
     Route("GET", MODEL, models.get_model, "predict", None, m.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201, 202)),

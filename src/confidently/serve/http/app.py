@@ -20,7 +20,6 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp
 
 from ..engine.engine import Engine
-from ..model.alarms import KINDS as ALARM_KINDS
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
@@ -171,6 +170,14 @@ async def _fault(request: HTTPRequest, error: Exception) -> Any:
     return refused_fault(error)
 
 
+SUMS = {
+    "mistakes": "Rows predicted wrongly before they were learned",
+    "log_loss": "Sum of log-losses of rows before they were learned",
+    "absolute_errors": "Sum of absolute errors of numbers predicted before they were learned",
+    "squared_errors": "Sum of squared errors of numbers predicted before they were learned",
+}  # of what is measured, for the models of which it is
+
+
 class EngineMetrics(Collector):
     """The metrics of an engine for Prometheus, in base units, without ids."""
 
@@ -181,12 +188,6 @@ class EngineMetrics(Collector):
         """Yield the families of metrics."""
         families: dict[str, tuple[Any, str, Callable[[Hosted], float]]] = {
             "rows_learned": (CounterMetricFamily, "Rows learned", lambda h: h.metrics.rows),
-            "mistakes": (
-                CounterMetricFamily, "Rows predicted wrongly before they were learned", lambda h: h.metrics.mistakes
-            ),
-            "log_loss": (
-                CounterMetricFamily, "Sum of log-losses of rows before they were learned", lambda h: h.metrics.log_loss
-            ),
             "predictions": (CounterMetricFamily, "Rows predicted", lambda h: h.metrics.predicted),
             "asked": (CounterMetricFamily, "Predictions whose label was asked for", lambda h: h.metrics.asked),
             "answers": (CounterMetricFamily, "Answers of labellers", lambda h: h.labelling.answers),
@@ -207,6 +208,12 @@ class EngineMetrics(Collector):
             "rows_to_label": (GaugeMetricFamily, "Rows that wait for a label", lambda h: len(h.labelling)),
         }  # fmt: skip
         hosted = list(self.engine.hosted.values())
+        for name, text in SUMS.items():
+            metric = CounterMetricFamily(f"confidently_{name}", text, labels=["model"])
+            for one in hosted:
+                if name in one.metrics.measures.sums:
+                    metric.add_metric([one.name], one.metrics.sums[one.metrics.measures.sums.index(name)])
+            yield metric
         for name, (family, text, value) in families.items():
             metric = family(f"confidently_{name}", text, labels=["model"])
             for one in hosted:
@@ -219,7 +226,15 @@ class EngineMetrics(Collector):
                 for rows, n in counts.items():
                     odd.add_metric([one.name, guard, rows], n)
             now = {found.kind for found in one.metrics.alarms.now()}
-            for kind in ALARM_KINDS:
+            for kind in one.metrics.alarms.kinds:
                 alarm.add_metric([one.name, kind], float(kind in now))
         yield odd
         yield alarm
+        if (backups := self.engine.backups) is not None:
+            failed = CounterMetricFamily("confidently_backups_failed", "Backups on schedule that were not written")
+            failed.add_metric([], backups.failed)
+            last = GaugeMetricFamily(
+                "confidently_last_backup_seconds", "Time of the last whole one, 0 if there is none"
+            )
+            last.add_metric([], backups.last or 0.0)
+            yield from (failed, last)

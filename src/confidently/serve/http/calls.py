@@ -80,11 +80,6 @@ def _decoder(kind: type[Body]) -> msgspec.json.Decoder[Body]:
     return found
 
 
-def class_of(label: Any) -> Any:
-    """Return a label as rows have it: true and false are the classes 1 and 0."""
-    return int(label) if isinstance(label, bool) else label
-
-
 def pointer_of(path: str) -> str:
     """Return a JSON pointer for a path such as ``.instances[3].id``.
 

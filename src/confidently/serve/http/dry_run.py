@@ -10,11 +10,11 @@ from typing import Any
 from ..engine.requests import Request
 from ..model.guards import Finding
 from ..model.hosted import Hosted
-from ..model.rows import label_names
+from ..model.rows import label_names, label_of
 from ..problems import Problem
 from ..work import examples
 from . import messages as m
-from .calls import Call, class_of, decoded_lines
+from .calls import Call, decoded_lines
 from .replies import Sendable, answered
 
 ROWS_PER_CHUNK = 512
@@ -65,7 +65,7 @@ class Trial:
         """Look at some rows, by the numbers of their lines."""
         self._rows += len(rows)
         bodies = [body for _, body in rows if not isinstance(body, Problem)]
-        given = [(None, bytes(body.features), class_of(body.label), body.weight) for body in bodies]
+        given = [(None, bytes(body.features), label_of(body.label), body.weight) for body in bodies]
         taught = iter(examples.all_taught(self._hosted, given))
         checked = [(number, body if isinstance(body, Problem) else next(taught)) for number, body in rows]
         good = [row for _, row in checked if isinstance(row, examples.Taught)]
@@ -95,6 +95,8 @@ class Trial:
 
     def _accept(self, row: examples.Taught) -> None:
         self._good += 1
+        if self._hosted.model.task.regression:
+            return
         for name in label_names(row.label):
             if name in self._labels or len(self._labels) < MAX_CLASSES:
                 self._labels[name] += 1

@@ -14,9 +14,10 @@ Labeller = Annotated[str, Meta(min_length=1, max_length=64, description="who lab
 Text = Annotated[str, Meta(min_length=1, max_length=256)]
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Label = Annotated[
-    Number | bool | Text | list[Number | Text],
-    Meta(description="a class; where rows have several labels, a list of them"),
+    Number | float | bool | Text | list[Number | Text],
+    Meta(description="a class; where rows have several labels, a list of them; where numbers are predicted, a number"),
 ]
+Guess = int | float | str | list[int | str]
 Features = Annotated[
     msgspec.Raw,
     Meta(
@@ -61,9 +62,29 @@ class Prediction(Struct):
     novelty: float | UnsetType = UNSET
 
 
+class NumberPrediction(Struct):
+    """What a model of numbers says of a row: the number expected, and limits that it is between.
+
+    The limits are those of 90 % of rows, or of the fraction ``?set=``. ``variance`` is that of the number around
+    ``label``. ``ask``: about a tenth of recent rows were as uncertain. ``novelty`` is as for classes.
+    """
+
+    id: str | None
+    label: float | None
+    interval: tuple[float, float] | None
+    variance: float | None
+    ask: bool
+    novelty: float | UnsetType = UNSET
+
+
 SCHEMAS = "#/components/schemas/"
 PredictionOrProblem = Annotated[
-    Any, Meta(extra_json_schema={"anyOf": [{"$ref": f"{SCHEMAS}Prediction"}, {"$ref": f"{SCHEMAS}Problem"}]})
+    Any,
+    Meta(
+        extra_json_schema={
+            "anyOf": [{"$ref": f"{SCHEMAS}{name}"} for name in ("Prediction", "NumberPrediction", "Problem")]
+        }
+    ),
 ]
 
 
@@ -129,7 +150,7 @@ class ToLabel(Struct):
 
     id: str
     features: dict[str, Any]
-    guess: int | str | list[int | str] | None
+    guess: Guess | None
     certainty: float
     random: bool
 
@@ -157,6 +178,9 @@ class ModelFacts(Struct):
     ``version``: the one that answers; ``others``: versions that are trained meanwhile; ``refused``: rows that were set
     aside; ``alarms``: signs that the rows have changed; ``guards``: by kind, how many odd rows were learned, and how
     many were predicted or refused; ``failed``: why it has stopped, if it has.
+
+    Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
+    was predicted before it was learned.
     """
 
     name: str
@@ -178,9 +202,11 @@ class ModelFacts(Struct):
     alarms: list[AlarmOut]
     guards: dict[str, dict[str, int]]
     failed: str | None
-    error: float | None
-    log_loss: float | None
     to_label: int
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET
 
 
 class Models(Struct):
@@ -193,7 +219,7 @@ class Version(Struct):
     """A version of a model: settings, and the log as it has learned it.
 
     ``state``: live (it answers), shadow, promoting or next (it will answer), retired. ``progress``: of the rows that
-    the model has learned. ``error`` and the other metrics are progressive, of all rows that it has learned.
+    the model has learned. ``error``, ``mae`` and the other metrics are progressive, of all rows that it has learned.
     """
 
     version: int
@@ -205,11 +231,13 @@ class Version(Struct):
     progress: float
     failed: str | None
     rows: int
-    error: float | None
-    log_loss: float | None
     recent: dict[str, Any]
     refused: int
     curve: list[dict[str, Any]]
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET
 
 
 class Versions(Struct):
@@ -271,7 +299,7 @@ class ExampleOut(Struct):
     seq: int
     id: str | None
     features: dict[str, Any]
-    label: int | str | list[int | str]
+    label: Guess
     weight: float
     time: float
 
@@ -283,7 +311,7 @@ class SetAsideOut(Struct):
     event: int
     id: str | None
     features: dict[str, Any] | None
-    label: int | str | list[int | str] | None
+    label: Guess | None
     weight: float
     time: float
     reason: str
@@ -295,7 +323,7 @@ class StoredRow(Struct):
     id: str
     seq: int
     features: dict[str, Any]
-    label: int | str | list[int | str] | None
+    label: Guess | None
     prediction: dict[str, Any] | None
 
 
@@ -315,6 +343,20 @@ class Explained(Struct):
     mean: float
     variance: float
     classes: list[dict[str, Any]]
+    contributions: list[dict[str, Any]]
+    members: list[dict[str, Any]]
+
+
+class NumberExplained(Struct):
+    """What each feature adds to a number, the largest first; of a stack, each member too.
+
+    ``predicted`` is ``offset`` and the ``mean`` of all contributions; with the rule "poisson" the exponential of that
+    and half of their variances. ``std`` is the standard deviation of the number around it.
+    """
+
+    predicted: float
+    std: float
+    offset: float
     contributions: list[dict[str, Any]]
     members: list[dict[str, Any]]
 

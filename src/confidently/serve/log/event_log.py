@@ -22,6 +22,7 @@ from .log_file import FILE, faults, open_log
 from .versions import Versions
 
 MAX_SEQ = 2**63 - 1
+PAGES_PER_STEP = 256  # of work on the file between two commits
 
 
 class EventLog:
@@ -358,13 +359,28 @@ class EventLog:
         """Copy the database into a new file, some pages at a time; yield between them."""
         with closing(apsw.Connection(os.fspath(path))) as target, target.backup("main", self._db, "main") as backup:
             while not backup.done:
-                backup.step(256)
+                backup.step(PAGES_PER_STEP)
                 yield None
 
     def truncate(self) -> None:
         """Write everything to the database and empty the file before it, which may hold what was overwritten."""
         with suppress(apsw.FullError, apsw.BusyError, apsw.LockedError):  # it will be done later
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def shrink(self) -> Generator[None]:
+        """Give unused pages of the file back to the file system, some at a time; yield between them.
+
+        Files of versions before this one keep them for later rows.
+        """
+        free = left = self._value("PRAGMA freelist_count")
+        while left:
+            self._db.execute(f"PRAGMA incremental_vacuum({PAGES_PER_STEP})").fetchall()
+            before, left = left, self._value("PRAGMA freelist_count")
+            if left == before:
+                break
+            yield None
+        if left < free:
+            self.truncate()
 
     def faults(self) -> list[str]:
         """Return what is wrong with the file; empty if nothing is."""

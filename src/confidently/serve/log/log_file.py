@@ -87,6 +87,7 @@ def _prepare(db: apsw.Connection, path: Path) -> None:
     db.execute("PRAGMA cell_size_check = ON")
     db.set_busy_timeout(1000 * STOP_SECONDS)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = FULL")
     db.execute("PRAGMA wal_autocheckpoint = 4000")

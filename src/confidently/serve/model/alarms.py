@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-ERROR, LOG_LOSS, COVERAGE, ORDER = KINDS = ("error", "log-loss", "coverage", "order")
+ERROR, LOG_LOSS, MAE, COVERAGE, ORDER = KINDS = ("error", "log-loss", "mae", "coverage", "order")
 RECENT, PART = 1000, 100  # rows that are compared with those before, in parts
 RECENT_PARTS, MIN_BEFORE, MAX_BEFORE = RECENT // PART, 20, 50  # parts; older ones are forgotten
 RAISED, ENDED = 5.0, 2.0  # standard errors by which recent rows are worse
@@ -39,6 +39,8 @@ class Alarms:
     ----------
     saved : dict, optional
         What :meth:`as_dict` returned before.
+    measured : tuple of str
+        The kinds of alarms that the first sums of what is measured are of.
 
     Attributes
     ----------
@@ -46,11 +48,11 @@ class Alarms:
         Alarms so far.
     """
 
-    def __init__(self, saved: dict[str, Any] | None = None) -> None:
-        found = saved or {}
+    def __init__(self, saved: dict[str, Any] | None = None, measured: tuple[str, ...] = (ERROR, LOG_LOSS)) -> None:
+        found, self._measured = saved or {}, measured
         self.raised = int(found.get("raised", 0))
         self._parts = deque((list(map(float, one)) for one in found.get("parts", ())), RECENT_PARTS + MAX_BEFORE)
-        self._open = list(map(float, found.get("open", (0, 0, 0))))  # rows, mistakes, sum of log-losses
+        self._open = list(map(float, found.get("open", self._nothing)))  # rows, and sums of what is measured
         self._covered = deque(map(bool, found.get("covered", ())), SETS)
         self._alarms = {kind: Alarm(kind, float(since), detail) for kind, since, detail in found.get("alarms", ())}
 
@@ -72,20 +74,30 @@ class Alarms:
     def begin_again(self) -> None:
         """Forget the rows that are learned again."""
         self._parts.clear()
-        self._open = [0.0, 0.0, 0.0]
+        self._open = self._nothing
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of alarms that there may be."""
+        return (*self._measured, COVERAGE, ORDER)
+
+    @property
+    def _nothing(self) -> list[float]:
+        return [0.0] * (1 + len(self._measured))
 
     # --- what is counted -------------------------------------------------------------------------------------------
 
-    def learned(self, rows: int, mistakes: int, log_loss: float) -> None:
+    def learned(self, rows: int, sums: Sequence[float]) -> None:
         """Count rows, which were predicted before they were learned; many at once are taken to be alike."""
-        error, loss = mistakes / max(rows, 1), log_loss / max(rows, 1)
+        means = [value / max(rows, 1) for value in sums[: len(self._measured)]]
         while rows > 0:
             some = min(rows, PART - int(self._open[0]))
-            self._open = [self._open[0] + some, self._open[1] + some * error, self._open[2] + some * loss]
+            added = (some, *(some * mean for mean in means))
+            self._open = [value + more for value, more in zip(self._open, added, strict=True)]
             rows -= some
             if self._open[0] >= PART:
                 self._parts.append([value / PART for value in self._open[1:]])
-                self._open = [0.0, 0.0, 0.0]
+                self._open = self._nothing
                 self._compare()
 
     def sampled(self, covered: Sequence[bool]) -> None:
@@ -110,11 +122,12 @@ class Alarms:
         parts = np.array(self._parts)
         before = parts[:n]
         means, recent = before.mean(axis=0), parts[n:].mean(axis=0)
-        blocks = before[n % BLOCK :].reshape(-1, BLOCK, 2).mean(axis=1)
+        blocks = before[n % BLOCK :].reshape(-1, BLOCK, len(self._measured)).mean(axis=1)
         spread = np.maximum(_variance(before), BLOCK * _variance(blocks))
-        spread[0] = max(spread[0], means[0] * (1.0 - means[0]) / PART)
+        if self._measured[0] == ERROR:  # which varies by chance as mistakes of coins do
+            spread[0] = max(spread[0], means[0] * (1.0 - means[0]) / PART)
         error = np.sqrt(spread * (1.0 / RECENT_PARTS + 1.0 / n))
-        for kind, new, old, one in zip((ERROR, LOG_LOSS), recent.tolist(), means.tolist(), error.tolist(), strict=True):
+        for kind, new, old, one in zip(self._measured, recent.tolist(), means.tolist(), error.tolist(), strict=True):
             excess = (new - old) / one if one > 0.0 else math.inf if new > old else 0.0
             self._tell(
                 kind, excess, f"{kind} %.3g in the last {RECENT:,} rows, %.3g in the {PART * n:,} before", new, old

@@ -91,7 +91,7 @@ class Asking:
         return found
 
     def of_certainties(self, certainty: Iterable[float]) -> np.ndarray:
-        """Return whether predictions ask by their certainty, \\|m\\|/sqrt(v); all do until there are rows enough."""
+        """Return whether predictions ask by their certainty; all do until there are rows enough."""
         values = list(certainty)
         if self._is_fixed or len(self._sampled) * self.share < 1.0:
             return self._all(len(values))

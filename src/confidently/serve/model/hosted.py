@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ...memory import give_back
 from ...models.file import ModelFileError
 from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
@@ -94,11 +95,9 @@ class Hosted:
     def take_check(self, edits: Edits = NO_EDITS) -> None:
         """Check rows as the version that answers reads them; given classes are those after edits."""
         model = self.model
-        table = model.stream.classes
-        closed = [str(name) for name in table.names if name is not None] if table.closed else []
-        self.closed = edits.classes(closed)
-        self.label_key, self.multilabel = self.live.label_key, bool(table.multilabel)
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, self.multilabel, self.closed)
+        self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
+        self.label_key = self.live.label_key
+        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
 
     # --- guards ------------------------------------------------------------------------------------------------------
 
@@ -138,6 +137,13 @@ class Hosted:
         self.check_living()
         if self.failed is not None:
             raise self.live.failure()
+
+    def release(self) -> None:
+        """Give the memory of a deleted model back to the system."""
+        for version in (self.live, *self.others.values()):
+            version.release()
+        self.labelling = Labelling()
+        give_back()
 
     # --- rows to label -----------------------------------------------------------------------------------------------
 

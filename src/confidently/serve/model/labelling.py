@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from .measures import ratio
 from .metrics import wilson
-from .predicted import Answer
-from .rows import same_label
+from .predicted import Answer, AnyAnswer
+from .rows import distance, same_label
 
 RANDOM_SHARE = 0.15
 LEASE_SECONDS = 180.0
@@ -66,10 +67,9 @@ class Pending(NamedTuple):
     label: bytes
 
 
-def candidate(id: str, seq: int, features: bytes, answer: Answer) -> Candidate:
+def candidate(id: str, seq: int, features: bytes, answer: AnyAnswer) -> Candidate:
     """Return a row that was just predicted as one that may be asked about."""
-    certainty = abs(answer.margin) / answer.variance**0.5 if answer.variance > 0 else 0.0
-    return Candidate(id, seq, features, answer.label, certainty, is_random(seq), likeness(features))
+    return Candidate(id, seq, features, answer.label, answer.certainty, is_random(seq), likeness(features))
 
 
 def is_random(seq: int) -> bool:
@@ -90,10 +90,13 @@ class Labelling:
     ----------
     answers, random_answers, random_hits : int
         Answers, those about the random share, and those of them with the label that the model had guessed.
+    random_error : float
+        Of numbers, the sum of absolute differences between the answers about the random share and the guesses.
     """
 
     def __init__(self) -> None:
         self.answers = self.random_answers = self.random_hits = 0
+        self.random_error = 0.0
         self._handed_out = 0  # rows; leased ahead, so that counting answers would miss the positions of random ones
         self._pool: OrderedDict[str, Candidate] = OrderedDict()
         self._asked: set[int] = set()  # likenesses
@@ -221,6 +224,7 @@ class Labelling:
         if random and guess is not None:
             self.random_answers += n
             self.random_hits += n * same_label(label, msgspec.json.encode(guess))
+            self.random_error += n * distance(label, guess)
 
     def due(self) -> list[Pending]:
         """Return the answers that can no longer be undone."""
@@ -243,7 +247,8 @@ class Labelling:
             "answers": self.answers,
             "random": {
                 "answers": self.random_answers,
-                "accuracy": self.random_hits / self.random_answers if self.random_answers else None,
+                "accuracy": ratio(self.random_hits, self.random_answers),
                 "interval": [low, high],
+                "mae": ratio(self.random_error, self.random_answers),
             },
         }

@@ -1,4 +1,4 @@
-"""The metrics of a served model so far: progressive error and log-loss, calibration, rates."""
+"""The metrics of a served model so far: progressive errors, calibration, rates."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from .alarms import Alarms
 from .gain import expected_gain
 from .history import History
+from .measures import CLASSES, Measures, ratio
 
 MAX_POINTS = 240  # of a curve; beyond, neighbors are joined
 RECENT_ROWS = 1000  # of the window whose error is called recent
@@ -22,7 +23,7 @@ Z = 1.959963984540054  # two-sided 95 %
 class Curve:
     """Counts over time, in at most :data:`MAX_POINTS` points of about as many rows each.
 
-    A point has the time of its last row (seconds since 1970), its rows, its mistakes and the sum of its log-losses.
+    A point has the time of its last row (seconds since 1970), its rows, and the sums of what is measured of them.
     """
 
     def __init__(self, points: Sequence[Sequence[float]] = (), rows_per_point: int = 1) -> None:
@@ -30,18 +31,20 @@ class Curve:
         self.rows_per_point = rows_per_point
         self._open = False
 
-    def add(self, at: float, rows: int, mistakes: int, log_loss: float) -> None:
+    def add(self, at: float, rows: int, *sums: float) -> None:
         """Add some rows."""
         if not self._open:
-            self.points.append([at, 0, 0, 0.0])
+            self.points.append([at, rows, *sums])
+        else:
+            last = self.points[-1]
+            last[:] = at, last[1] + rows, *(a + b for a, b in zip(last[2:], sums, strict=True))
         last = self.points[-1]
-        last[0], last[1], last[2], last[3] = at, last[1] + rows, last[2] + mistakes, last[3] + log_loss
         self._open = last[1] < self.rows_per_point
         if len(self.points) > MAX_POINTS and not self._open:
             self.rows_per_point *= 2
             pairs = zip(self.points[::2], self.points[1::2], strict=False)
             odd = self.points[-1:] if len(self.points) % 2 else []
-            self.points = [[b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]] for a, b in pairs] + odd
+            self.points = [[b[0], *map(sum, zip(a[1:], b[1:], strict=True))] for a, b in pairs] + odd
 
 
 class Rate:
@@ -76,40 +79,49 @@ class Metrics:
     ----------
     saved : dict, optional
         What :meth:`as_dict` returned before.
+    measures : Measures
+        Of the model's task.
+
+    Attributes
+    ----------
+    rows : int
+        Rows learned.
+    sums : tuple of float
+        What is measured of them, as ``measures`` names it.
     """
 
-    def __init__(self, saved: dict[str, Any] | None = None) -> None:
-        found = saved or {}
-        self.rows, self.mistakes = found.get("rows", 0), found.get("mistakes", 0)
-        self.log_loss, self.refused = found.get("log_loss", 0.0), found.get("refused", 0)
+    def __init__(self, saved: dict[str, Any] | None = None, measures: Measures = CLASSES) -> None:
+        found, self.measures = saved or {}, measures
+        self.rows, self.refused = found.get("rows", 0), found.get("refused", 0)
+        self.sums: tuple[float, ...] = tuple(found.get(name, 0) for name in measures.sums)
         self.curve = Curve(found.get("curve", ()), found.get("rows_per_point", 1))
         self.bins = [list(one) for one in found.get("bins", [[0, 0.0, 0]] * BINS)]  # rows, sum of p, hits
         self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
         self.history = History(found.get("history", ()))
-        self.alarms = Alarms(found.get("alarms"))
+        self.alarms = Alarms(found.get("alarms"), measures.alarms)
         self.learn_rate, self.predict_rate = Rate(), Rate()
-        self._recent: deque[tuple[int, int, float]] = deque()
+        self._recent: deque[tuple[float, ...]] = deque()
         self._recent_rows = 0
 
-    def learned(self, rows: int, mistakes: int, log_loss: float, live: bool = True) -> None:
+    def learned(self, rows: int, *sums: float, live: bool = True) -> None:
         """Count learned rows, which were predicted before."""
         if rows <= 0:
             return
-        self.rows, self.mistakes, self.log_loss = self.rows + rows, self.mistakes + mistakes, self.log_loss + log_loss
-        self.curve.add(time.time(), rows, mistakes, log_loss)
-        self.alarms.learned(rows, mistakes, log_loss)
-        self._recent.append((rows, mistakes, log_loss))
+        self.rows += rows
+        self.sums = tuple(a + b for a, b in zip(self.sums, sums, strict=True))
+        self.curve.add(time.time(), rows, *sums)
+        self._recent.append((rows, *sums))
+        self.alarms.learned(rows, sums)
         self._recent_rows += rows
         while self._recent_rows - self._recent[0][0] >= RECENT_ROWS:
-            self._recent_rows -= self._recent.popleft()[0]
+            self._recent_rows -= int(self._recent.popleft()[0])
         if live:
             self.learn_rate.add(rows)
             self.history.add(learned=rows)
 
     def began_again(self) -> None:
         """Forget the rows that are learned again, since the first of them showed another kind of rows."""
-        self.rows = self.mistakes = 0
-        self.log_loss = 0.0
+        self.rows, self.sums = 0, (0,) * len(self.sums)
         self.curve = Curve()
         self.alarms.begin_again()
         self._recent.clear()
@@ -121,7 +133,7 @@ class Metrics:
         self.learn_rate, self.predict_rate = before.learn_rate, before.predict_rate
 
     def judged(self, probability: float, hit: bool) -> None:
-        """Count the probability of a predicted class, and whether it was the row's."""
+        """Count a stated probability, of a predicted class or an interval, and whether what it is of was true."""
         one = self.bins[min(int(probability * BINS), BINS - 1)]
         one[0], one[1], one[2] = one[0] + 1, one[1] + probability, one[2] + hit
 
@@ -134,27 +146,24 @@ class Metrics:
     def as_dict(self) -> dict[str, Any]:
         """Return what snapshots keep."""
         return {
-            "rows": self.rows, "mistakes": self.mistakes, "log_loss": self.log_loss, "refused": self.refused,
+            "rows": self.rows, "refused": self.refused, **dict(zip(self.measures.sums, self.sums, strict=True)),
             "curve": self.curve.points, "rows_per_point": self.curve.rows_per_point, "bins": self.bins,
             "predicted": self.predicted, "asked": self.asked, "history": self.history.as_list(),
             "alarms": self.alarms.as_dict(),
         }  # fmt: skip
 
     def gain(self) -> dict[str, Any] | None:
-        """Return what more labels are expected to bring, if anything is."""
-        found = expected_gain(self.curve.points)
+        """Return what more labels are expected to bring, if anything is; of numbers it is not known."""
+        found = expected_gain(self.curve.points) if self.measures is CLASSES else None
         return None if found is None else found._asdict()
 
     def shown(self) -> dict[str, Any]:
         """Return the metrics as the server shows them."""
-        recent = [sum(column) for column in zip(*self._recent, strict=True)] or [0, 0, 0.0]
+        means = self.measures.means
+        recent, *recent_sums = map(sum, zip((0, *(0.0 for _ in self.sums)), *self._recent, strict=True))
         return {
-            "rows": self.rows,
-            "error": ratio(self.mistakes, self.rows),
-            "log_loss": ratio(self.log_loss, self.rows),
-            "recent": {
-                "rows": recent[0], "error": ratio(recent[1], recent[0]), "log_loss": ratio(recent[2], recent[0])
-            },
+            "rows": self.rows, **means(self.rows, self.sums),
+            "recent": {"rows": recent, **means(recent, recent_sums)},
             "alarms": self.alarms.shown(),
             "refused": self.refused,
             "predicted": self.predicted,
@@ -162,20 +171,12 @@ class Metrics:
             "learns_per_second": round(self.learn_rate.per_second(), 3),
             "predictions_per_second": round(self.predict_rate.per_second(), 3),
             "history": self.history.shown(),
-            "curve": [
-                {"time": at, "rows": rows, "error": ratio(mistakes, rows), "log_loss": ratio(log_loss, rows)}
-                for at, rows, mistakes, log_loss in self.curve.points
-            ],
+            "curve": [{"time": at, "rows": rows, **means(rows, sums)} for at, rows, *sums in self.curve.points],
             "reliability": [
                 {"rows": rows, "probability": ratio(p, rows), "accuracy": ratio(hits, rows)}
                 for rows, p, hits in self.bins
             ],
         }  # fmt: skip
-
-
-def ratio(part: float, whole: float) -> float | None:
-    """Return a mean; None if there is nothing to average."""
-    return part / whole if whole else None
 
 
 def wilson(hits: int, n: int) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -13,6 +13,8 @@ from ...data.class_order import sorted_numbers
 from ...learner.streams import StreamLearner
 from ...tasks.conformal import ConformalSets
 from .asking import Asking
+from .numbers import NumberAnswer
+from .rows import label_names
 
 
 class Answer(NamedTuple):
@@ -37,10 +39,28 @@ class Answer(NamedTuple):
     variance: float
     ask: bool
 
+    @property
+    def certainty(self) -> float:
+        """|m|/sqrt(v)."""
+        return abs(self.margin) / self.variance**0.5 if self.variance > 0 else 0.0
+
     @classmethod
-    def of(cls, note: bytes) -> Self:
+    def of(cls, note: bytes) -> AnyAnswer:
         """Return the answer that an event of a prediction keeps."""
-        return cls(**msgspec.json.decode(note))
+        kept = msgspec.json.decode(note)
+        return cls(**kept) if "probability" in kept else NumberAnswer(**kept)
+
+    def judged(self, label: bytes) -> list[tuple[float, bool]]:
+        """Return the probability of what is predicted, and whether it is the label; of label sets, of every label."""
+        names = label_names(label)
+        if isinstance(self.label, list):
+            return [(p, name in names) for name, p in self.probability.items()]
+        name = str(self.label)
+        return [(self.probability[name], names == [name])] if self.probability else []
+
+
+AnyAnswer = Answer | NumberAnswer
+NOTHING = Answer(None, {}, 0.0, 0.0, True)
 
 
 class Promises(NamedTuple):
@@ -112,8 +132,8 @@ def answers_of(
 
 
 def certainty(margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return by how many standard deviations margins differ from zero."""
-    found: np.ndarray = np.abs(margin) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+    """Return by how many standard deviations margins differ from zero; 0 where nothing is known of the deviation."""
+    found: np.ndarray = np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0.0)
     return found
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,10 +23,13 @@ from ...data.formats.lines import parser_of
 from ...data.memory.matrix import largest_value
 from ...data.reading import ReaderOptions
 from ...data.request import ReadRequest
+from ...tasks.task import Task
 from ..problems import Problem
 
 WHERE = re.compile(r"line ([0-9]+)(?:, column ([0-9]+))?: (.*)", re.DOTALL)
+OF_NUMBERS = 'for numbers make the model with "task": "numbers"'
 OPTION = re.compile(r" \(--[a-z-]+\)")  # of the command line
+MAX_INTEGER = 2**53  # up to which all integers are numbers of double precision
 BREAKS = bytes.maketrans(b"\r\n", b"  ")  # between the tokens of JSON; strings have none
 
 
@@ -42,20 +47,41 @@ def labelled_line(key: str, label: bytes, features: bytes) -> bytes:
 def label_names(label: bytes) -> list[str]:
     """Return the names of the classes in a label, as JSON, sorted; true and false are the classes 1 and 0.
 
-    >>> label_names(b'"spam"'), label_names(b'["b","a"]'), label_names(b"true")
-    (['spam'], ['a', 'b'], ['1'])
+    >>> label_names(b'"spam"'), label_names(b'["b","a"]'), label_names(b"true"), label_names(b"1.0")
+    (['spam'], ['a', 'b'], ['1'], ['1'])
     """
     try:
         found = msgspec.json.decode(label)
     except ValueError:  # a number beyond the range, in a log of an older version
         return [label.decode(errors="replace")]
-    several = found if isinstance(found, list) else [found]
-    return sorted(str(int(one) if isinstance(one, bool) else one) for one in several)
+    return sorted(str(label_of(one)) for one in (found if isinstance(found, list) else [found]))
+
+
+def label_of(value: Any) -> Any:
+    """Return a label as rows have it: true, false and 1.0 are the classes or numbers 1, 0 and 1.
+
+    >>> label_of(True), label_of(2.0), label_of(2.5), label_of("spam"), label_of(1e300)
+    (1, 2, 2.5, 'spam', 1e+300)
+    """
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < MAX_INTEGER else value
+    return int(value) if isinstance(value, bool) else value
 
 
 def same_label(first: bytes, second: bytes) -> bool:
-    """Return whether two labels are the same class: 1 and "1" are; labels of a set may be in any order."""
+    """Return whether two labels are the same: 1, 1.0 and "1" are; labels of a set may be in any order."""
     return first == second or label_names(first) == label_names(second)
+
+
+def distance(label: bytes, guess: Any) -> float:
+    """Return the absolute difference between two numbers, a label as JSON and a guess; 0 of classes.
+
+    >>> distance(b"2.5", 2), distance(b'"2.5"', 2), distance(b'"spam"', "ham")
+    (0.5, 0.5, 0.0)
+    """
+    with suppress(TypeError, ValueError):
+        return float(abs(float(msgspec.json.decode(label)) - guess))
+    return 0.0
 
 
 class RowReader:
@@ -66,7 +92,8 @@ class RowReader:
     reading : ReaderOptions
     dtype : str
         Of the model, which bounds the values.
-    multilabel : bool
+    task : Task
+        What labels are.
     classes : sequence of str
         All allowed labels; empty: any.
     features : Features, optional
@@ -74,15 +101,16 @@ class RowReader:
     """
 
     def __init__(
-        self, reading: ReaderOptions, dtype: str, multilabel: bool = False, classes: Sequence[str] = (),
+        self, reading: ReaderOptions, dtype: str, task: Task, classes: Sequence[str] = (),
         features: Features | None = None,
     ) -> None:  # fmt: skip
+        of_labels: dict[str, Any] = dict(task.reading)
         request = ReadRequest(
-            multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), features=features, parsers=0
+            **of_labels, largest=largest_value(dtype), classes=tuple(classes), features=features, parsers=0
         )
         self._parser = parser_of(reading, request, own_columns=True)
         self._numbering = _core.Numbering(request.options(reading))
-        self._multilabel = multilabel
+        self._multilabel = task.multilabel
         if features is not None:
             self._numbering.restore(features.key, features.names.text, features.names.start)
 
@@ -162,18 +190,17 @@ class RowCheck:
         Scaling and zeros do not matter.
     label : str
         The key of labels.
-    dtype, multilabel, classes
+    dtype, task, classes
         As of :class:`RowReader`.
     """
 
-    def __init__(
-        self, reading: ReaderOptions, label: str, dtype: str, multilabel: bool = False, classes: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, reading: ReaderOptions, label: str, dtype: str, task: Task, classes: Sequence[str] = ()) -> None:
         reading = replace(reading, normalize="none", vocabulary=False)
         self._label, self._classes, self._lock = label, classes, threading.Lock()
         self._questions = QuestionReader(reading, dtype, strict=True)
+        of_labels: dict[str, Any] = dict(task.reading)
         request = ReadRequest(
-            multilabel=multilabel, largest=largest_value(dtype), classes=tuple(classes), freeze=True, strict=True
+            **of_labels, largest=largest_value(dtype), classes=tuple(classes), freeze=True, strict=True
         )  # fmt: skip
         self._parser = parser_of(reading, request, own_columns=False)
         nothing = Features()
@@ -274,6 +301,9 @@ def without_options(told: str) -> str:
     'the row has no label; send it with a label'
     >>> without_options("cell 'z' is not a number (--units); take the column as a category (--category)")
     "cell 'z' is not a number; take the column as a category"
+    >>> print(without_options("label '1.5' is not a class; for numbers use --regression"))
+    label '1.5' is not a class; for numbers make the model with "task": "numbers"
     """
     problem, *remedies = OPTION.sub("", told).split("; ")
+    remedies = [OF_NUMBERS if "--regression" in remedy else remedy for remedy in remedies]
     return "; ".join([problem, *(remedy for remedy in remedies if "--" not in remedy)])

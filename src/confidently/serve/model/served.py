@@ -20,20 +20,26 @@ from ...data.batch import Batch
 from ...data.class_order import sorted_numbers
 from ...data.formats.table import OBJECTS
 from ...data.reading import ReaderOptions
+from ...learner.recipe import automatic_covariance
 from ...learner.streams import StreamLearner, StreamPredictor
 from ...learner.tables import ROWS_TO_INFER, has_numbers
-from ...models.explanation import Explanation, explain
+from ...models.explanation import Explanation, NumberExplanation, explain
 from ...models.model import Model, calibration_of
-from ...models.stack_explanation import StackExplanation, explain_stack
-from ...stack.stack import Stack
+from ...models.stack_explanation import NumberStackExplanation, StackExplanation, explain_stack
+from ...stack.members import Members
 from ...tasks.conformal import ConformalSets, untrained
+from ...tasks.intervals import ConformalIntervals
+from ...tasks.task import Task
 from ..problems import Problem
+from . import numbers, predicted
 from .alarms import COVERED
 from .asking import SAMPLED, Asking
 from .guards import MIN_ROWS, SHOWN, UNKNOWN_CLASS, Finding, Guards, unknown_features
-from .predicted import Answer, Promises, answers_of, certainty
+from .measures import Measures, measures_of
+from .numbers import NumberAnswer
+from .predicted import Answer, AnyAnswer, Promises, answers_of
 from .rows import QuestionReader, RowReader, label_names
-from .settings import ModelSettings, Setup
+from .settings import UNDECIDED, Decision, ModelSettings, Setup
 
 EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
 SHOWN_CLASSES = 20  # in messages
@@ -60,13 +66,33 @@ class SetAside(NamedTuple):
 class Learned(NamedTuple):
     """What the learning of some rows has added to the counts of a model.
 
-    ``anew``: the model has begun again with all rows so far, which the counts are of.
+    Attributes
+    ----------
+    rows : int
+    sums : tuple of float
+        What is measured of their predictions (:class:`confidently.serve.model.measures.Measures`).
+    anew : bool
+        Whether the model has begun again with all rows so far, which the counts are of.
     """
 
     rows: int
-    mistakes: int
-    log_loss: float
+    sums: tuple[float, ...]
     anew: bool
+
+
+class Judged(NamedTuple):
+    """What predictions state of rows whose labels are known.
+
+    Attributes
+    ----------
+    stated : list of (float, bool)
+        Probabilities, and whether what they are of is true.
+    covered : list of bool
+        Whether sets or intervals of coverage .9 have the label, where that is known.
+    """
+
+    stated: list[tuple[float, bool]]
+    covered: list[bool]
 
 
 @dataclass
@@ -74,8 +100,7 @@ class Early:
     """The first rows, while they can still change what the model is."""
 
     examples: list[Example] = field(default_factory=list)
-    standardized: bool = False
-    members: tuple[str, ...] = ()
+    decision: Decision = UNDECIDED
 
 
 class ServedModel:
@@ -110,9 +135,10 @@ class ServedModel:
         self._aside: list[tuple[Example, str]] = []
         self._answering: StreamPredictor | None = None
         if model is None:
-            self.early = Early() if self.setup.undecided or settings.auto else None
-            self.estimator = self.setup.estimator()
-            self._begin(standardized=False)
+            setup = self.setup
+            self.early = Early() if setup.undecided or setup.undecided_covariance or settings.auto else None
+            self.estimator = setup.estimator()
+            self._begin(UNDECIDED)
         else:
             self.estimator = model.estimator
             self._continue(model)
@@ -143,9 +169,8 @@ class ServedModel:
         before, stream = self._counts(), self.stream
         self._take_in(examples)
         anew = self.stream is not stream
-        before = (0, 0, 0.0) if anew else before
-        rows, mistakes, log_loss = (now - then for now, then in zip(self._counts(), before, strict=True))
-        return Learned(int(rows), int(mistakes), log_loss, anew)
+        rows, *sums = (now - (0 if anew else then) for now, then in zip(self._counts(), before, strict=True))
+        return Learned(int(rows), tuple(sums), anew)
 
     def settle(self) -> None:
         """Settle what the model is now, whatever the next rows are."""
@@ -156,9 +181,13 @@ class ServedModel:
         found, self._aside = self._aside, []
         return [SetAside(example.seq, reason) for example, reason in found]
 
-    def _counts(self) -> tuple[float, float, float]:
+    def _counts(self) -> list[float]:
         learner = self.stream.learner
-        return learner.n_seen, learner.mistakes, float(self.stream.log_loss[0])
+        known: dict[str, float] = {"mistakes": learner.mistakes, "log_loss": float(self.stream.log_loss[0])}
+        if learner.state:
+            found = learner.task.progressive_errors(learner.state)
+            known |= found | {"errors": found.get("predicted", 0.0)}
+        return [learner.n_seen, *(known.get(name, 0.0) for name in self.measures.sums)]
 
     def _take_in(self, examples: Sequence[Example]) -> None:
         """Learn rows; some of the first ones decide on what the model is."""
@@ -180,10 +209,10 @@ class ServedModel:
             examples = [example for example in examples if self._can_decide(example)]
             decision = self._decision([*early.examples, *examples])
         early.examples += examples
-        while decision != (early.standardized, early.members) or examples:
-            if decision != (early.standardized, early.members):
-                early.standardized, early.members = decision
-                self._begin(early.standardized)
+        while decision != early.decision or examples:
+            if decision != early.decision:
+                early.decision = decision
+                self._begin(decision)
                 examples = early.examples
             before = len(self._aside)
             self._learn_sampled(examples)
@@ -201,23 +230,28 @@ class ServedModel:
             return False
         return True
 
-    def _decision(self, examples: Sequence[Example]) -> tuple[bool, tuple[str, ...]]:
-        """Return whether rows are a table of numbers, and which members a stack has."""
+    def _decision(self, examples: Sequence[Example]) -> Decision:
+        """Return what rows would decide if they were the first ones."""
+        setup = self.setup
         if not examples:
-            return False, ()
-        if not self.settings.auto:
-            return has_numbers(self._first_batch(examples, standardized=True)), ()
-        trial = self.setup.learner(self.setup.reading())
-        trial.prepare([self._first_batch(examples, standardized=False)])
-        return False, tuple(trial.learner.names)
+            return UNDECIDED
+        if self.settings.auto:
+            trial = setup.learner(setup.reading())
+            trial.prepare([self._first_batch(examples)])
+            return Decision(members=trial.learner.choice)
+        is_table = setup.undecided and has_numbers(self._first_batch(examples, is_table=True))
+        if not setup.undecided_covariance:
+            return Decision(is_table)
+        columns = int(self._first_batch(examples, is_table).columns.max(initial=-1)) + 1
+        return Decision(is_table, automatic_covariance(columns))
 
-    def _first_batch(self, examples: Sequence[Example], standardized: bool) -> Batch:
-        reader = RowReader(self.setup.reading(standardized), self.settings.dtype, self.settings.multilabel)
+    def _first_batch(self, examples: Sequence[Example], is_table: bool = False) -> Batch:
+        reader = RowReader(self.setup.reading(is_table), self.settings.dtype, self.setup.task)
         return reader.batch([example.line for example in examples])
 
     def _learn_sampled(self, examples: Sequence[Example]) -> None:
         """Learn rows; some are predicted before, of models that do not know how certain their answers were."""
-        if self._calibration is not None and not self.stream.learner.task.multilabel:
+        if self._calibration is not None and not (self.task.multilabel or self.task.regression):
             self._learn(examples)
             return
         first = 0
@@ -238,7 +272,7 @@ class ServedModel:
             answer = None
         self._learn([example])
         if answer is not None and len(self._aside) == aside:
-            self.asking.sampled(float(certainty(np.array(answer.margin), np.array(answer.variance))))
+            self.asking.sampled(answer.certainty)
 
     def _learn(self, examples: Sequence[Example]) -> None:
         """Learn rows; where the learner refuses some, learn them one by one."""
@@ -307,14 +341,14 @@ class ServedModel:
 
     # --- what the model is -------------------------------------------------------------------------------------------
 
-    def _begin(self, standardized: bool) -> None:
+    def _begin(self, decision: Decision) -> None:
         """Begin without any rows learned."""
-        stream = self.setup.learner(self.setup.reading(standardized), standardized)
+        stream = self.setup.learner(self.setup.reading(decision.is_table), decision)
         assert stream.reading is not None
         self.guards.begin_again(stream.reading)
         self.asking.begin_again()
         if self.settings.auto and self.early is not None and self.early.examples:
-            stream.prepare([self._first_batch(self.early.examples, standardized)])
+            stream.prepare([self._first_batch(self.early.examples)])
         self._take(stream)
 
     def _continue(self, model: Model) -> None:
@@ -330,7 +364,7 @@ class ServedModel:
     def _restart(self) -> None:
         """Number rows and features from scratch, after those that the learner has."""
         stream, dtype = self.stream, self.stream.learner.dtype
-        self._reader = RowReader(self.reading, dtype, stream.learner.task.multilabel, features=stream.features)
+        self._reader = RowReader(self.reading, dtype, self.task, features=stream.features)
         self._questions = QuestionReader(self.reading, dtype, stream.features)
         self._batches: list[Batch] = []
         self._steps = stream.learn(self._popped(), calibrate=self._calibration is not None, advise=False)
@@ -352,7 +386,7 @@ class ServedModel:
         of matrices are those of many rows.
         """
         early, learner = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS, self.stream.learner
-        if isinstance(learner, Stack):
+        if isinstance(learner, Members):
             return max(early, ROWS_FOR_STACK)
         row_by_row = learner.covariance.is_row_by_row(learner.state, learner.device)
         return max(early, 1 if row_by_row else ROWS_FOR_PRODUCTS)
@@ -360,25 +394,68 @@ class ServedModel:
     # --- questions ---------------------------------------------------------------------------------------------------
 
     @property
+    def task(self) -> Task:
+        """What is predicted."""
+        found: Task = self.stream.learner.task
+        return found
+
+    @property
+    def measures(self) -> Measures:
+        """What is measured of predictions."""
+        return measures_of(self.task)
+
+    @property
     def classes(self) -> list[Any]:
-        """The classes seen or named, sorted."""
-        names = self.stream.classes.names
+        """The classes seen or named, sorted; of numbers there are none."""
+        names = [] if self.task.regression else self.stream.classes.names
         return [names[k] for k in sorted_numbers(names) if names[k] is not None]
 
-    def answers(self, lines: Sequence[bytes], counted: bool = False) -> list[Answer]:
+    @property
+    def closed(self) -> bool:
+        """Whether rows of other classes are errors."""
+        return self.stream.classes.closed and not self.task.regression
+
+    def answers(self, lines: Sequence[bytes], counted: bool = False) -> list[AnyAnswer]:
         """Return what the model says of rows without labels; ``counted``: the odd ones among them."""
         batch = self._questions.batch(lines)
         if counted:
             self.guards.count_asked(lines, batch, self._known)
         if not self._has_begun:
-            return [Answer(None, {}, 0.0, 0.0, self.settings.ask > 0.0)] * len(batch)
+            nothing: AnyAnswer = numbers.NOTHING if self.task.regression else predicted.NOTHING
+            return [nothing._replace(ask=self.settings.ask > 0.0)] * len(batch)
         answering = self._ready()
-        margin, variance, probability = answering.learner.margins_and_probabilities(
-            answering.matrix(batch), self._calibration
-        )
-        return answers_of(
-            self.stream, self._calibration, self.asking, np.asarray(margin), np.asarray(variance), probability
-        )
+        learner, matrix = answering.learner, answering.matrix(batch)
+        if self.task.regression:
+            found = learner.number_distribution(matrix)
+            return [*numbers.number_answers(learner, found, self._calibration is not None, self.asking)]
+        margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
+        return [
+            *answers_of(
+                self.stream, self._calibration, self.asking, np.asarray(margin), np.asarray(variance), probability
+            )
+        ]
+
+    def judged(self, examples: Sequence[Example]) -> Judged:
+        """Return what the model states of rows that it has not learned yet, and whether that is true."""
+        answers, stated = self.answers([one.line for one in examples]), list[tuple[float, bool]]()
+        numeric = [answer for answer in answers if isinstance(answer, NumberAnswer) and answer.label is not None]
+        if numeric:
+            labels, calibrated = [one.label for one in examples], self._calibration is not None
+            stated += numbers.judged_intervals(numeric, labels, self.stream.learner, calibrated)
+            return Judged(stated, [hit for level, hit in stated if level == COVERED])
+        classes = [
+            (answer, one.label) for answer, one in zip(answers, examples, strict=True) if isinstance(answer, Answer)
+        ]
+        for answer, label in classes:
+            stated += answer.judged(label)
+        return Judged(stated, self._covered(classes))
+
+    def _covered(self, answers: Sequence[tuple[Answer, bytes]]) -> list[bool]:
+        """Return of answers whether their sets have the class; nothing where that is not known."""
+        if self._calibration is None or self.task.multilabel:
+            return []
+        sets = self.promises([answer for answer, _ in answers], Promises(COVERED))
+        return [label_names(label)[0] in map(str, one["set"]) for (_, label), one in zip(answers, sets, strict=True)]
 
     def findings(self, lines: Sequence[bytes]) -> list[list[Finding]]:
         """Return what is odd about the features of each row."""
@@ -387,7 +464,7 @@ class ServedModel:
 
     def odd_class(self, label: bytes) -> Finding | None:
         """Return what is odd about a label, as JSON, if it has a class that no row had; of any thread."""
-        if self.guards.rows < MIN_ROWS:
+        if self.guards.rows < MIN_ROWS or self.task.regression:
             return None
         known = {str(name) for name in self.stream.classes.names}
         new = next((name for name in label_names(label) if name not in known), None)
@@ -426,37 +503,41 @@ class ServedModel:
 
     @property
     def _has_begun(self) -> bool:
-        """Whether there is something that answers: a class, and of a stack a member."""
+        """Whether there is something that answers: a class or a number, and of a stack a member."""
         learner = self.stream.learner
-        return bool(learner.n_classes) and not (isinstance(learner, Stack) and not learner.members)
+        there = learner.n_seen if self.task.regression else learner.n_classes
+        return bool(there) and not (isinstance(learner, Members) and not learner.members)
 
     @property
-    def conformal(self) -> ConformalSets:
-        """What is known about the scores of true classes."""
+    def conformal(self) -> ConformalSets | ConformalIntervals:
+        """What is known about the scores of true classes, or about errors."""
         return self.stream.learner.conformal if self._has_begun else ConformalSets(untrained(0))
 
     def check_promises(self, asked: Promises) -> None:
         """Raise a ``Problem`` if the model cannot promise what is asked for."""
         names = [name for name, value in zip(("set", "max_risk", "novelty"), asked, strict=True) if value]
+        if self.task.regression:
+            if asked.risk is not None:
+                raise Problem("invalid-parameter", numbers.NO_RISK)
+            names = [name for name in names if name != "set"]  # the intervals are then those of the rule's own noise
         if names and self._calibration is None:
             raise Problem("invalid-parameter", f'{names[0]}: the model has "calibration": "none", so nothing is known')
-        if asked.risk is not None and self.stream.learner.task.multilabel:
+        if asked.risk is not None and self.task.multilabel:
             raise Problem("invalid-parameter", "max_risk: rows of the model have several labels; use set")
 
-    def promises(self, answers: Sequence[Answer], asked: Promises) -> list[dict[str, Any]]:
+    def promises(self, answers: Sequence[AnyAnswer], asked: Promises) -> list[dict[str, Any]]:
         """Return what is promised of answers."""
-        names = self.stream.learner.task.names(self.stream.classes.names) if self._has_begun else self.classes
-        return asked.of(answers, names, self.conformal)
-
-    def covered(self, sampled: Sequence[tuple[Example, Answer]]) -> list[bool]:
-        """Return of rows that were predicted whether their sets have the class; nothing where that is not known."""
-        if self._calibration is None or self.stream.learner.task.multilabel or not sampled:
-            return []
-        sets = self.promises([answer for _, answer in sampled], Promises(COVERED))
-        return [
-            label_names(example.label)[0] in map(str, one["set"])
-            for (example, _), one in zip(sampled, sets, strict=True)
-        ]
+        if not self.task.regression:
+            names = self.task.names(self.stream.classes.names) if self._has_begun else self.classes
+            learned = self.conformal
+            assert isinstance(learned, ConformalSets)
+            return asked.of([one for one in answers if isinstance(one, Answer)], names, learned)
+        numeric = [one for one in answers if isinstance(one, NumberAnswer)]
+        if asked.coverage is None:
+            return [{} for _ in numeric]
+        calibrated = self._calibration is not None
+        found = numbers.intervals_of(numeric, asked.coverage, self.stream.learner, calibrated)
+        return [{"interval": limits} for limits in found]
 
     @property
     def order(self) -> tuple[int, int]:
@@ -464,7 +545,9 @@ class ServedModel:
         learned = self.conformal
         return learned.alarms, learned.rows_since_alarm
 
-    def explanation(self, line: bytes, about: Any = None) -> Explanation | StackExplanation:
+    def explanation(
+        self, line: bytes, about: Any = None
+    ) -> Explanation | StackExplanation | NumberExplanation | NumberStackExplanation:
         """Return the contribution of every feature of a row; for a stack, that of every member too.
 
         Raises
@@ -473,11 +556,15 @@ class ServedModel:
             If the model has no weights of features, or there is no such class.
         """
         model, batch = self.model(), self._questions.batch([line])
-        return (explain_stack if isinstance(self.stream.learner, Stack) else explain)(model, batch, about)
+        if self.task.regression:
+            return numbers.explained_number(model, batch, about)
+        return (explain_stack if isinstance(self.stream.learner, Members) else explain)(model, batch, about)
 
     @property
     def has_classes(self) -> bool:
-        """Whether any class is known; without one there is no model yet."""
+        """Whether any class, or any number, is known; without one there is no model yet."""
+        if self.task.regression:
+            return bool(self.stream.learner.n_seen)
         return bool(self.stream.learner.n_classes) and any(name is not None for name in self.stream.classes.names)
 
     def model(self) -> Model:
@@ -491,7 +578,7 @@ class ServedModel:
         stream = self.stream
         if not self.has_classes:
             raise Problem("one-class", "no row was learned yet; send labelled rows first")
-        source = {**self.reading.as_dict(), "closed": stream.classes.closed}
+        source = {**self.reading.as_dict(), "closed": self.closed}
         return Model(stream.learner, list(stream.classes.names), stream.features, self.estimator, source)
 
 

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from ...covariances.names import AUTO, DIAGONAL
 from ...covariances.settings import Settings
 from ...data.classes import ClassTable, class_named
 from ...data.features import Features
 from ...data.formats.table import OBJECTS
 from ...data.reading import DEFAULT_LABEL, ReaderOptions
-from ...learner.recipe import Recipe
+from ...learner.recipe import Recipe, one_output
 from ...learner.streams import StreamLearner
 from ...learner.tables import default_view
+from ...models.entries import estimator_entries
 from ...rules import make_rule
-from ...stack.choice import new_stack
+from ...stack.number_choice import stack_of
 from ...tasks.names import Multiclass
+from ...tasks.task import Task
 from ...views.table import make_view
 from ..problems import Problem
 
 Name = int | str
 Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
 ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
+OF_CLASSES = ("classes", "multilabel", "multiclass")
+DEFAULTS = {"classes": {"rule": "arow", "covariance": DIAGONAL}, "numbers": {"rule": "ridge", "covariance": AUTO}}
 
 
 class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -49,17 +54,20 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     """The settings of a served model.
 
     A model is a single learner unless ``auto`` asks for several, since each row is learned by itself. Without ``view``,
-    the first rows decide whether numbers are standardized, as in ``confidently train --rule arow``. With
-    ``classes``, other labels are errors; without, classes are added as they appear. ``file`` is the SHA-256 of the
-    model file that an uploaded model began with; nothing else is set then.
+    the first rows decide whether numbers are standardized, as in ``confidently train --rule arow``; with the task
+    "numbers", they decide about the covariance, as in ``confidently train --rule ridge``. With ``classes``, other
+    labels are errors; without, classes are added as they appear. Without ``rule`` and ``covariance``, they are "arow"
+    and "diag", of numbers "ridge" and "auto". ``file`` is the SHA-256 of the model file that an uploaded model began
+    with; nothing else is set then.
 
     The last two do not change what is learned. ``ask`` is the fraction of predictions that ask for their label;
     ``strict`` names what is not accepted of rows, once the model has learned 100, instead of being counted only.
     """
 
-    rule: str = "arow"
+    task: Literal["classes", "numbers"] = "classes"
+    rule: str | None = None
     rule_parameters: dict[str, float] = {}
-    covariance: str = "diag"
+    covariance: str | None = None
     classes: list[Name] = []
     auto: bool = False
     multilabel: bool = False
@@ -79,7 +87,29 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     strict: list[Guard] = []
 
 
-OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__) - {"rule"}
+OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__)
+OF_LEARNERS -= {"task", "rule", "covariance"}
+
+
+class Decision(NamedTuple):
+    """What the first rows decide.
+
+    Attributes
+    ----------
+    is_table : bool
+        Whether they have numeric columns, which are then read as they are, and standardized for classes.
+    covariance : str or None
+        The covariance that "auto" is, by the number of their columns; None: none is to be decided.
+    members : list
+        The members of a stack.
+    """
+
+    is_table: bool = False
+    covariance: str | None = None
+    members: Any = ()
+
+
+UNDECIDED = Decision()
 
 
 class Setup:
@@ -91,8 +121,12 @@ class Setup:
 
     Attributes
     ----------
-    undecided : bool
-        Whether the first rows decide on the view.
+    targets : bool
+        Whether numbers are predicted.
+    task : Task
+        That of an untrained learner.
+    undecided, undecided_covariance : bool
+        Whether the first rows decide on how numbers are read and seen, or on the covariance.
 
     Raises
     ------
@@ -101,44 +135,56 @@ class Setup:
     """
 
     def __init__(self, settings: ModelSettings) -> None:
-        self.settings = settings
+        self.settings, self.targets = settings, settings.task == "numbers"
+        self.rule, self.covariance = (self._or_default(name) for name in ("rule", "covariance"))
         self.undecided = not settings.auto and settings.view is None and settings.reading.normalize != "l2"
+        self.undecided_covariance = self.targets and not settings.auto and self.covariance == AUTO
         try:
             self._check()
             self.view = None if settings.view is None else make_view(settings.view)
-            self.learner(self.reading())
+            self.task: Task = self.learner(self.reading()).learner.task
         except (TypeError, ValueError) as error:
             raise Problem("invalid-settings", str(error)) from None
 
-    def reading(self, standardized: bool = False) -> ReaderOptions:
-        """Return how rows are read; ``standardized``: for the view that the first rows have chosen."""
+    def _or_default(self, name: str) -> str:
+        given: str | None = getattr(self.settings, name)
+        return DEFAULTS[self.settings.task][name] if given is None else given
+
+    def reading(self, is_table: bool = False) -> ReaderOptions:
+        """Return how rows are read, as the first of them have decided."""
         given = {name: getattr(self.settings.reading, name) for name in Reading.__struct_fields__}
         given = {name: value for name, value in given.items() if value not in (None, False, [])}
-        if standardized:
+        if is_table:
             given |= {"normalize": "none", "zeros": True}
         elif self.settings.auto or (self.view is not None and self.view.takes_values):
             given = {"normalize": "none", "zeros": True} | given
         return ReaderOptions(format=OBJECTS, header=(), **given)
 
-    def learner(self, reading: ReaderOptions, standardized: bool = False) -> StreamLearner:
+    def learner(self, reading: ReaderOptions, decided: Decision = UNDECIDED) -> StreamLearner:
         """Return an untrained learner."""
-        settings = self.settings
-        table = ClassTable(self._classes(), settings.multilabel, closed=bool(settings.classes))
+        settings, table = self.settings, self._class_table()
         features = Features(bounded=not reading.vocabulary)
         if settings.auto:
-            stack = new_stack(len(table), dtype=settings.dtype, multilabel=settings.multilabel)
-            return StreamLearner(stack, table, None, features, reading)
-        view = default_view(True) if standardized else self.view
-        rule = make_rule(settings.rule, **settings.rule_parameters)
+            return StreamLearner(stack_of(table, self.targets, settings.dtype), table, None, features, reading)
+        view = default_view(True) if decided.is_table and not self.targets else self.view
+        rule = make_rule(self.rule, **settings.rule_parameters)
         chosen = {name: getattr(settings, name) for name in OF_LEARNERS}
+        chosen |= {"covariance": decided.covariance or self.covariance, "targets": self.targets}
         return Recipe.of(rule, view, settings.multiclass, **chosen).stream_learner(table, features, reading)
+
+    def _class_table(self) -> ClassTable:
+        settings = self.settings
+        if self.targets:
+            return one_output()
+        return ClassTable(self._classes(), settings.multilabel, closed=bool(settings.classes))
 
     def estimator(self) -> dict[str, Any]:
         """Return the entries of the model file that are not the learner's."""
-        if self.settings.auto:
-            return {"members": "auto"}
-        calibration = None if self.settings.calibration == "none" else self.settings.calibration
-        return {"multiclass": self.settings.multiclass, "calibration": calibration}
+        settings = self.settings
+        return estimator_entries(
+            self.targets, settings.auto, covariance=self.covariance, multiclass=settings.multiclass,
+            calibration=None if settings.calibration == "none" else settings.calibration,
+        )  # fmt: skip
 
     def _classes(self) -> list[Name]:
         """Return the classes as rows have them: "1" is the label 1."""
@@ -151,8 +197,12 @@ class Setup:
             raise ValueError(f"classes: expected two or more different names, got {settings.classes!r}")
         if settings.auto and (given := [name for name in ALONE if getattr(settings, name) != _default(name)]):
             raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
-        if settings.auto and (settings.rule, settings.covariance) != (_default("rule"), _default("covariance")):
+        if settings.auto and {"rule": self.rule, "covariance": self.covariance} != DEFAULTS[settings.task]:
             raise ValueError("auto chooses its learners; leave out rule and covariance")
+        if self.targets and (given := [name for name in OF_CLASSES if getattr(settings, name) != _default(name)]):
+            raise ValueError(f"a model of numbers has none of {', '.join(given)}; leave that out")
+        if not self.targets and self.covariance == AUTO:
+            raise ValueError(f'covariance: "{AUTO}" is for the task "numbers"; name a covariance')
 
     @property
     def label(self) -> str:
@@ -166,6 +216,9 @@ def _default(name: str) -> Any:
 
 def canonical(settings: ModelSettings) -> bytes:
     """Return settings as JSON, equal for equal settings."""
+    defaults = DEFAULTS[settings.task]
+    given = {name: None for name, value in defaults.items() if getattr(settings, name) == value}
+    settings = msgspec.structs.replace(settings, **given)
     reading = _without_defaults(settings.reading)
     return msgspec.json.encode(_without_defaults(settings, reading=reading), order="deterministic")
 

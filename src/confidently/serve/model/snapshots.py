@@ -15,6 +15,7 @@ import numpy as np
 from ...models import file
 from ...models.file import ModelFileError
 from ...models.model import Model
+from ...stack.members import parts_of
 from ..waiting import Limits
 from .metrics import Metrics
 from .served import ServedModel
@@ -71,10 +72,11 @@ class Snapshots:
                 if int(saved.get("begun", begun if number_of(path) >= begun else -1)) != begun:
                     path.unlink()
                     continue
-                seq, metrics = int(saved["seq"]), Metrics(saved["metrics"])
+                seq = int(saved["seq"])
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
                 served = ServedModel(settings, model, seq, saved)
+                metrics = Metrics(saved["metrics"], served.measures)
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
@@ -153,8 +155,17 @@ def _packed(content: Content) -> Packed:
         "seq": served.seq, "metrics": content.metrics.as_dict(), "aside": list(content.aside.items()),
         "begun": content.begun, **served.saved(),
     }  # fmt: skip
-    arrays = {name: np.array(array) for name, array in model.arrays().items()}
-    return Packed(served.seq, model.header(), arrays)
+    return Packed(served.seq, model.header(), _unshared(model))
+
+
+def _unshared(model: Model) -> dict[str, np.ndarray]:
+    """Return the arrays of a model file, with copies of those that share memory with the model."""
+    own = [array for part in parts_of(model.learner) for array in part.state.values()]
+    own += [] if model.features is None else model.features.arrays().values()
+    return {
+        name: np.array(array) if any(np.may_share_memory(array, one) for one in own) else array
+        for name, array in model.arrays().items()
+    }
 
 
 def move_old(folder: Path) -> None:

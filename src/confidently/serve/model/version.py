@@ -16,14 +16,13 @@ from ..log.events import Event, Row, State, StoredVersion
 from ..problems import Problem
 from ..waiting import Limits
 from .metrics import Metrics
-from .predicted import Answer
-from .rows import label_names, labelled_line
-from .served import Example, ServedModel, raise_of_machine
+from .rows import labelled_line
+from .served import Example, Judged, ServedModel, raise_of_machine
 from .settings import ModelSettings
 from .snapshots import Content, Snapshots
 
 BASE = "base.cw"  # a model file from which the model continues
-ROWS_TOGETHER = 512  # at most, so that metrics of recent rows are of recent rows
+FEWEST, MOST, PARTS = 16, 512, 16  # rows that are learned together; as many as 1/PARTS of those before, for the curve
 SAMPLED, TOGETHER = 16, 64  # of so many runs of so many events one is predicted, to compare that with the labels
 
 
@@ -59,7 +58,6 @@ class Version:
         self.name, self.stored, self.number = name, stored, stored.number
         self.folder = folder / str(stored.number)
         self.settings = ModelSettings() if broken is not None else _edited(settings_of(stored), edits)
-        self.metrics = Metrics()
         self.waiting: deque[tuple[Example, Any]] = deque()
         self.waiting_since = 0.0  # on the monotonic clock
         self.cursor = 0
@@ -71,6 +69,7 @@ class Version:
         self.resumed = False  # from its newest snapshot
         self.base_classes: set[str] = set()  # of the file that it began with
         self.model = ServedModel(self.settings) if not stored.has_file or broken else self._of_base()
+        self.metrics = Metrics(measures=self.model.measures)
         if broken is not None:
             self.fail(broken)
 
@@ -94,20 +93,18 @@ class Version:
     def learn(self, examples: list[Example], live: bool = True) -> None:
         """Learn rows, after some of them were predicted to compare the predictions with the labels."""
         sampled = self._sampled(examples)
-        if sampled:
-            self.metrics.alarms.sampled(self.model.covered(sampled))
+        if sampled.covered:
+            self.metrics.alarms.sampled(sampled.covered)
         found = self.model.learn(examples)
         if found.anew:
             self.metrics.began_again()
-        self.metrics.learned(found.rows, found.mistakes, found.log_loss, live)
+        self.metrics.learned(found.rows, *found.sums, live=live)
         self.metrics.alarms.ordered(*self.model.order)
         for one in self.model.take_aside():
             self.aside[one.seq] = one.reason
             self.metrics.refused += 1
-        for example, answer in sampled:
-            if answer.probability and not isinstance(answer.label, list):  # lists of labels are not compared
-                name = str(answer.label)
-                self.metrics.judged(answer.probability[name], [name] == label_names(example.label))
+        for probability, hit in sampled.stated:
+            self.metrics.judged(probability, hit)
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
         """Learn events in order; at an erasure, which is a row without a line, the model settles."""
@@ -115,7 +112,8 @@ class Version:
         for example in examples:
             if example.line:
                 rows.append(example)
-            if rows and (len(rows) == ROWS_TOGETHER or not example.line):
+            most = min(max(self.metrics.rows // PARTS, FEWEST), MOST)
+            if rows and (len(rows) >= most or not example.line):
                 self.learn(rows, live)
                 rows = []
             if not example.line:
@@ -142,15 +140,13 @@ class Version:
                 found.append(Example(line, row.weight, row.seq, row.label))
         return found
 
-    def _sampled(self, examples: list[Example]) -> list[tuple[Example, Answer]]:
+    def _sampled(self, examples: list[Example]) -> Judged:
         sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
-        if not sample:
-            return []
         try:
-            return list(zip(sample, self.model.answers([example.line for example in sample]), strict=True))
+            return self.model.judged(sample) if sample else Judged([], [])
         except Exception as error:  # a row among them cannot be read, as learning it will find out
             raise_of_machine(error)
-            return []
+            return Judged([], [])
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 
@@ -181,6 +177,10 @@ class Version:
         """Return the problem of a request to a model that has stopped."""
         remedy = "restart the server, or train the model again with POST .../rebuild"
         return Problem("model-failed", f"{self.failed}; its rows are in the log: {remedy}")
+
+    def release(self) -> None:
+        """Drop what was learned, since nobody asks it any more."""
+        self.model = ServedModel(ModelSettings())
 
     # --- snapshots ---------------------------------------------------------------------------------------------------
 

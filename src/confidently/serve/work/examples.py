@@ -17,7 +17,7 @@ from ..log.event_log import EventLog, refuse_other_content, same_json
 from ..log.events import Event, Stored, now
 from ..model.hosted import Hosted
 from ..model.labelling import candidate
-from ..model.predicted import Answer, Promises
+from ..model.predicted import Answer, AnyAnswer, Promises
 from ..model.rows import labelled_line, one_line, same_label
 from ..model.served import Example
 from ..problems import Problem, tried
@@ -319,7 +319,7 @@ def predict(hosted: Hosted, rows: Sequence[Question]) -> Request:
     return RowsQuestion(hosted, [row.features for row in rows])
 
 
-def promises(hosted: Hosted, answers: Sequence[Answer], asked: Promises) -> Request:
+def promises(hosted: Hosted, answers: Sequence[AnyAnswer], asked: Promises) -> Request:
     """Return a question about answers, answered with what is promised of each."""
 
     def work(log: EventLog, request: Request) -> list[dict[str, Any]]:
@@ -339,13 +339,15 @@ def novelty(hosted: Hosted, rows: Sequence[Question]) -> Request:
     return Request(work)
 
 
-def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[Answer]) -> Request:
+def store_predictions(
+    engine: Engine, hosted: Hosted, rows: Sequence[Question], answers: Sequence[AnyAnswer]
+) -> Request:
     """Return a request to store predictions with ids, answered with an ``Answer`` or a ``Problem`` for each.
 
     An id that was used before with the same features gets its first answer.
     """
 
-    def work(log: EventLog, request: Request) -> list[Answer | Problem]:
+    def work(log: EventLog, request: Request) -> list[AnyAnswer | Problem]:
         hosted.check_working()
         return [
             answer if row.id is None else tried(_store, engine, hosted, log, request, row, answer)
@@ -355,7 +357,9 @@ def store_predictions(engine: Engine, hosted: Hosted, rows: Sequence[Question], 
     return Request(work, len(rows), sum(len(row.features) for row in rows))
 
 
-def _store(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Question, answer: Answer) -> Answer:
+def _store(
+    engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: Question, answer: AnyAnswer
+) -> AnyAnswer:
     assert row.id is not None
     stored = log.find(hosted.number, row.id)
     if stored is not None and _is_expired(engine, log, stored):

@@ -15,7 +15,7 @@ import msgspec
 
 from ...data.formats.table import BY_NAME
 from ...data.reading import ReaderOptions
-from ...models.file import LINEAR, ModelFileError
+from ...models.file import LINEAR, REGRESSION, ModelFileError
 from ...models.model import Model
 from ..engine.engine import Engine
 from ..engine.requests import LearnedQuestion, Request
@@ -27,6 +27,7 @@ from ..model.settings import ModelSettings, Setup, canonical
 from ..model.snapshots import snapshots
 from ..model.version import BASE, Version
 from ..problems import Problem
+from ..waiting import stopping
 
 MAX_OTHERS = 4  # versions of a model beside the one that answers
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -62,10 +63,10 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     Raises
     ------
     Problem
-        If it is not the file of a classifier whose rows are named columns.
+        If it is not the file of a classifier, or of a regression with one number per row, whose rows are named columns.
     """
     try:
-        model = Model.load(path, LINEAR)
+        model = Model.load(path, LINEAR, REGRESSION)
     except ModelFileError as error:
         raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
     if not model.source:
@@ -73,6 +74,8 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     reading = ReaderOptions.from_dict(model.source).format
     if not BY_NAME[reading].columns:
         raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
+    if model.learner.task.regression and (n := model.learner.n_classes) > 1:
+        raise Problem("invalid-body", f"the model predicts {n} numbers per row; rows of the server have one label")
     if model.learner.groups is not None:
         raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
@@ -114,6 +117,9 @@ def _with_settings(
     _check_edited(log, hosted, settings)
     if has_file:
         raise Problem("other-model", f"{hosted.name!r} exists; delete it, or upload the file under another name")
+    chosen, task = msgspec.json.decode(settings, type=ModelSettings).task, hosted.model.task
+    if (chosen == "numbers") != task.regression:
+        raise Problem("other-model", f"the rows of {hosted.name!r} have {task.nouns}, no {chosen}; take another name")
     if len(alive) > MAX_OTHERS:
         raise Problem(
             "too-many-versions", f"{hosted.name!r} has {MAX_OTHERS} versions beside the one that answers; delete one "
@@ -156,7 +162,9 @@ def delete(engine: Engine, name: str) -> Request:
 
     def forget() -> None:
         engine.hosted.pop(name, None)
-        engine.learner.deleted.append(hosted)
+        engine.learner.forget(hosted)
+        with suppress(Problem):  # the server is about to stop; the next start does it
+            engine.writer.submit(Request(lambda log, request: log.shrink(), rows=0))
 
     return Request(work)
 
@@ -167,7 +175,7 @@ def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
     def work(log: EventLog, request: Request) -> int:
         hosted.check_working()
         model = hosted.model.model()
-        if not model.learner.task.multilabel and sum(name is not None for name in model.classes) < 2:
+        if model.learner.task.one_class and sum(name is not None for name in model.classes) < 2:
             raise Problem("one-class", "the model has seen one class only; send rows of another one first")
         model.save(path)
         return os.path.getsize(path)
@@ -182,10 +190,10 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "name": hosted.name,
         "settings": hosted.settings,
         "created": hosted.created / 1000.0,
-        "task": learner.task.name,
+        "task": hosted.model.task.nouns if hosted.model.task.regression else learner.task.name,
         "classes": [str(name) for name in hosted.model.classes],
         "open": not hosted.closed,
-        "multilabel": hosted.multilabel,
+        "multilabel": hosted.model.task.multilabel,
         "features": learner.n_features,
         "rows": hosted.metrics.rows,
         "updates": learner.updates,
@@ -219,7 +227,10 @@ def backup(engine: Engine, target: Path) -> Request:
 
     def steps(log: EventLog) -> Generator[None]:
         try:
-            yield from copied(log)
+            for _ in copied(log):
+                if engine.stopping:
+                    raise stopping()
+                yield None
         except BaseException:
             shutil.rmtree(target, ignore_errors=True)
             raise
@@ -235,5 +246,6 @@ def backup(engine: Engine, target: Path) -> Request:
                         _sync(folder / path.name)
                     yield None
         yield from log.copy_to(target / FILE)
+        _sync(target / FILE)
 
     return Request(work)

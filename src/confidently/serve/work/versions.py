@@ -12,7 +12,9 @@ from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..log.events import Event, State, StoredVersion
 from ..model.hosted import Hosted
+from ..model.measures import measures_of
 from ..model.metrics import Metrics
+from ..model.settings import Setup
 from ..model.version import BASE, Version, settings_of
 from ..problems import Problem
 
@@ -34,13 +36,14 @@ def listed(hosted: Hosted) -> Request:
 
 def _shown(hosted: Hosted, stored: StoredVersion) -> dict[str, Any]:
     version = hosted.live if stored.number == hosted.live.number else hosted.others.get(stored.number)
-    metrics = (version.metrics if version else Metrics()).shown()
+    metrics = version.metrics if version else Metrics(measures=measures_of(Setup(settings_of(stored)).task))
+    shown = metrics.shown()
     return {
         "version": stored.number, "state": stored.state, "reason": stored.reason, "created": stored.created / 1000.0,
         "settings": settings_of(stored), "seq": version.cursor if version else 0,
         "progress": min(version.cursor / max(hosted.cursor, 1), 1.0) if version else 0.0,
         "failed": version.failed if version else None,
-        **{name: metrics[name] for name in ("rows", "error", "log_loss", "recent", "refused", "curve")},
+        **{name: shown[name] for name in ("rows", *metrics.measures.names, "recent", "refused", "curve")},
     }  # fmt: skip
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ...model.labelling import LEASE_SECONDS
+from ...model.rows import label_of
 from ...problems import Problem
 from ...work import answers, listing
 from .. import messages as m
-from ..calls import Call, class_of, decoded
+from ..calls import Call, decoded
 from ..replies import Sendable, answered, encoder
 from .models import labelling_of
 
@@ -33,7 +34,7 @@ async def post_answer(call: Call) -> Sendable:
         return answered(m.Done(body.id, await call.log(answers.skip(hosted, body.id, body.labeller))))
     if body.label is None:
         raise Problem("invalid-body", 'expected "label", or "skip": true', "/label")
-    seq = await call.log(answers.answer(hosted, body.id, class_of(body.label), body.labeller))
+    seq = await call.log(answers.answer(hosted, body.id, label_of(body.label), body.labeller))
     return answered(m.Done(body.id, seq))
 
 

@@ -27,9 +27,8 @@ MAX_FILE = 8 << 30  # bytes, of a model file
 
 def facts_of(hosted: Hosted) -> dict[str, Any]:
     shown = hosted.metrics.shown()
-    return models.facts(hosted) | {
-        "error": shown["error"], "log_loss": shown["log_loss"], "to_label": len(hosted.labelling)
-    }  # fmt: skip
+    means = {name: shown[name] for name in hosted.metrics.measures.names}
+    return models.facts(hosted) | means | {"to_label": len(hosted.labelling)}
 
 
 async def list_models(call: Call) -> Sendable:
@@ -94,7 +93,7 @@ async def put_file(call: Call) -> Sendable:
 
 
 async def metrics(call: Call) -> Sendable:
-    """Return progressive error and log-loss, their course, calibration, alarms, rates of the last hour, labelling."""
+    """Return progressive errors, their course, calibration, alarms, rates of the last hour, labelling."""
     hosted, learned = call.hosted, call.hosted.model.conformal
     order = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
     more = {"order": order, "guards": hosted.model.guards.shown(), "labelling": labelling_of(hosted)}
@@ -102,4 +101,8 @@ async def metrics(call: Call) -> Sendable:
 
 
 def labelling_of(hosted: Hosted) -> dict[str, Any]:
-    return hosted.labelling.shown() | {"gain": hosted.metrics.gain()}
+    """Return how far labelling is; random rows show the accuracy of classes, or the mean absolute error of numbers."""
+    shown = hosted.labelling.shown()
+    left_out = ("accuracy", "interval") if hosted.model.task.regression else ("mae",)
+    random = {name: value for name, value in shown["random"].items() if name not in left_out}
+    return shown | {"random": random, "gain": hosted.metrics.gain()}

@@ -11,16 +11,18 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ....models.explanation import Explanation
-from ....models.stack_explanation import StackExplanation
+from ....models.explanation import Explanation, NumberExplanation
+from ....models.stack_explanation import NumberStackExplanation, StackExplanation
 from ...engine.requests import Request
 from ...model.hosted import Hosted
-from ...model.predicted import Answer, Promises
+from ...model.numbers import NumberAnswer
+from ...model.predicted import AnyAnswer, Promises
+from ...model.rows import label_of
 from ...problems import Problem, tried
 from ...work import examples
 from .. import dry_run
 from .. import messages as m
-from ..calls import Call, class_of, decoded_lines
+from ..calls import Call, decoded_lines
 from ..lines import by_lines
 from ..replies import Reply, Sendable, answered
 
@@ -104,7 +106,7 @@ def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
 
 async def _predicted(
     call: Call, hosted: Hosted, asked: Asked, rows: list[examples.Question]
-) -> list[m.Prediction | Problem]:
+) -> list[m.Prediction | m.NumberPrediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
     found = await _all_predicted(call, hosted, asked.promises, rows)
     if asked.top_k:
@@ -117,24 +119,28 @@ async def _predicted(
 
 async def _all_predicted(
     call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
-) -> list[m.Prediction | Problem]:
+) -> list[m.Prediction | m.NumberPrediction | Problem]:
     if not rows:
         return []
-    found: list[Answer | Problem] = await call.ask(examples.predict(hosted, rows))
+    found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
     if any(row.id is not None for row in rows):
-        given = [answer for answer in found if isinstance(answer, Answer)]
-        found = await call.log(examples.store_predictions(call.engine, hosted, rows, given))
+        found = await call.log(examples.store_predictions(call.engine, hosted, rows, _good(found)))
     if asked == Promises():
-        return [
-            one if isinstance(one, Problem) else m.Prediction(row.id, *one)
-            for row, one in zip(rows, found, strict=True)
-        ]
+        return [one if isinstance(one, Problem) else _message(row, one) for row, one in zip(rows, found, strict=True)]
     more = _filled(found, await call.ask(examples.promises(hosted, _good(found), asked)))
     novelty = await call.ask(examples.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
     return [
-        one if isinstance(one, Problem) else m.Prediction(row.id, *one, **own, novelty=p)
+        one if isinstance(one, Problem) else _message(row, one, own | {"novelty": p})
         for row, one, own, p in zip(rows, found, more, novelty, strict=True)
     ]
+
+
+def _message(
+    row: examples.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
+) -> m.Prediction | m.NumberPrediction:
+    kind = m.NumberPrediction if isinstance(answer, NumberAnswer) else m.Prediction
+    found: m.Prediction | m.NumberPrediction = kind(row.id, *answer)
+    return found if more is None else msgspec.structs.replace(found, **more)
 
 
 async def learn(call: Call) -> Sendable:
@@ -147,7 +153,7 @@ async def learn(call: Call) -> Sendable:
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
     [row] = await _accepted(
-        call, hosted, [examples.taught(hosted, id, bytes(body.features), class_of(body.label), body.weight)]
+        call, hosted, [examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
     )
     if isinstance(row, Problem):
         raise row
@@ -156,7 +162,7 @@ async def learn(call: Call) -> Sendable:
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
-    rows = [(body.id, bytes(body.features), class_of(body.label), body.weight) for body in _good(bodies)]
+    rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_taught(hosted, rows))
     checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
     good = _good(checked)
@@ -170,7 +176,7 @@ async def label(call: Call) -> Sendable:
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
     body = await call.message(m.LabelBody)
-    given = examples.LabelOf(body.id, class_of(body.label))
+    given = examples.LabelOf(body.id, label_of(body.label))
     request = examples.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
@@ -182,7 +188,7 @@ async def _label_lines(
 ) -> list[Any]:
     bodies = decoded_lines(lines, m.LabelBody)
     good = _good(bodies)
-    labels = [examples.LabelOf(body.id, class_of(body.label)) for body in good]
+    labels = [examples.LabelOf(body.id, label_of(body.label)) for body in good]
     request = examples.label_rows(
         call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
     )
@@ -196,7 +202,7 @@ def _receipt(found: list[examples.Receipt | Problem]) -> Reply:
 
 
 async def explain(call: Call) -> Sendable:
-    """Explain a prediction: what each feature adds to the margin's mean and variance."""
+    """Explain a prediction: what each feature adds to the mean and variance of the margin, or to the number."""
     hosted, body = call.hosted, await call.message(m.ExplainBody)
     row = examples.question(hosted, None, bytes(body.features))
 
@@ -210,13 +216,19 @@ async def explain(call: Call) -> Sendable:
     return answered(_explained(await call.ask(Request(work))))
 
 
-def _explained(found: Explanation | StackExplanation) -> m.Explained:
+def _explained(
+    found: Explanation | StackExplanation | NumberExplanation | NumberStackExplanation,
+) -> m.Explained | m.NumberExplained:
     members: list[dict[str, Any]] = []
-    if isinstance(found, StackExplanation):
+    if isinstance(found, StackExplanation | NumberStackExplanation):
         parts = [part._asdict() for part in found.features]
         members = [member._asdict() | {"mean": member.mean} for member in found.members]
     else:
         parts = [asdict(contribution) for contribution in found.contributions]
+    if isinstance(found, NumberStackExplanation):
+        return m.NumberExplained(found.predicted, found.std, 0.0, parts, members)
+    if isinstance(found, NumberExplanation):
+        return m.NumberExplained(found.predicted, found.std, found.offset, parts, members)
     return m.Explained(
         found.predicted, found.supported, found.rival, found.mean, found.variance, found.classes, parts, members
     )

@@ -107,8 +107,9 @@ const field = (text, control, hint) => h("div", { class: "field" }, h("label", {
 
 const listOf = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
 
-function settingsOf(method, classes, text) {
-  const made = method === "auto" ? { auto: true } : { rule: method };
+function settingsOf(method, classes, text, numbers = false) {
+  const made = method === "auto" ? { auto: true } : numbers ? {} : { rule: method };
+  if (numbers) made.task = "numbers"; // whose rule is another
   if (classes.length) made.classes = classes;
   if (text.length) made.reading = { text };
   return made;
@@ -173,13 +174,10 @@ function chosenFile(file, rows, signal) {
       return;
     }
     const label = columns.find((one) => one.role === "label");
-    if (label && areNumbers(rows.map((row) => row[label.name]))) {
-      setText(error, `The labels in ${label.name} are numbers, not classes; use another column, or confidently train --regression.`);
-      return;
-    }
+    const numbers = Boolean(label) && areNumbers(rows.map((row) => row[label.name]));
     const text = columns.filter((one) => one.role === "text").map((one) => one.name);
     try {
-      await request("PUT", modelPath(name.value), settingsOf(method.value, classField.hidden ? [] : listOf(classes.value), text));
+      await request("PUT", modelPath(name.value), settingsOf(method.value, classField.hidden ? [] : listOf(classes.value), text, numbers));
     } catch (problem) {
       setText(error, `The model was not created: ${problem.message}.`);
       return;

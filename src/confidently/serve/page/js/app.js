@@ -7,6 +7,7 @@ import { outbox, startOutbox } from "./outbox.js";
 import { addView } from "./add.js";
 import { explainView } from "./explain.js";
 import { labelView } from "./label.js";
+import { lifeView } from "./life.js";
 import { modelView } from "./model.js";
 import { overview } from "./overview.js";
 
@@ -15,6 +16,7 @@ const ROUTES = [
   [/^#\/add$/, addView, "add", () => "Add a model"],
   [/^#\/m\/([^/]+)$/, modelView, "overview", (name) => name],
   [/^#\/m\/([^/]+)\/label$/, labelView, "overview", (name) => `Label – ${name}`],
+  [/^#\/m\/([^/]+)\/versions$/, lifeView, "overview", (name) => `Versions – ${name}`],
   [/^#\/m\/([^/]+)\/explain$/, explainView, "overview", (name) => `Explain – ${name}`],
 ];
 const main = document.getElementById("main");

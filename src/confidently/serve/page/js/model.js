@@ -2,6 +2,7 @@
 
 import { may, modelPath, request } from "./api.js";
 import { course, lineChart, reliabilityChart } from "./chart.js";
+import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
 import { clock, count, gained, number, percent, shown } from "./format.js";
 import { live, state } from "./live.js";
@@ -19,6 +20,7 @@ export function modelView(page, name) {
     h("div", { class: "heading" }, h("h1", {}, name), kind,
       h("div", { class: "actions" },
         may("label") ? h("a", { class: "button", href: `${path}/label` }, "Label rows") : null,
+        h("a", { class: "button quiet", href: `${path}/versions` }, "Versions"),
         h("a", { class: "button quiet", href: `${path}/explain` }, "Explain a row"))),
     body);
   const view = figures(name);
@@ -153,19 +155,8 @@ function facts(model) {
 function manage(name) {
   if (!may("admin")) return null;
   const remove = h("button", { type: "button", class: "danger" }, "Delete the model");
-  const dialog = h("dialog", { "aria-labelledby": "delete-title" },
-    h("form", { method: "dialog" },
-      h("h2", { id: "delete-title" }, `Delete ${name}?`),
-      h("p", {}, "The model and all its rows are removed. This cannot be undone."),
-      h("div", { class: "actions" },
-        h("button", { value: "" }, "Keep it"), h("button", { value: "delete", class: "danger" }, "Delete"))));
-  for (const button of dialog.querySelectorAll("button")) {
-    button.type = "button";
-    button.addEventListener("click", () => dialog.close(button.value));
-  }
-  remove.addEventListener("click", () => { dialog.returnValue = ""; dialog.showModal(); });
-  dialog.addEventListener("close", async () => {
-    if (dialog.returnValue !== "delete") return;
+  remove.addEventListener("click", async () => {
+    if (!await confirmed(`Delete ${name}?`, "The model and all its rows are removed. This cannot be undone.", "Delete", true)) return;
     try {
       await request("DELETE", modelPath(name));
       if (state.models) state.models = state.models.filter((model) => model.name !== name);
@@ -176,5 +167,5 @@ function manage(name) {
   });
   return h("div", { class: "actions" },
     h("a", { class: "button quiet", href: modelPath(name, "/file"), download: `${name}.cw` }, "Download the model"),
-    remove, dialog);
+    remove);
 }

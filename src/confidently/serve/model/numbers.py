@@ -1,0 +1,103 @@
+"""What a served model says of a row whose label is a number: the number, an interval around it, its variance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from ...models.explanation import NumberExplanation, explain_number
+from ...models.stack_explanation import NumberStackExplanation, explain_number_stack
+from ...stack.number_stack import NumberStack
+from ...tasks.targets import Prediction
+from .asking import Asking
+
+COVERAGE = 0.9  # of intervals, unless another one is asked for
+LEVELS = tuple(k / 10 for k in range(1, 10))  # of coverage that are compared with the labels
+NO_RISK = "max_risk: numbers are not right or wrong; use set, the coverage of intervals"
+
+
+class NumberAnswer(NamedTuple):
+    """What a model says of a row.
+
+    Attributes
+    ----------
+    label : float or None
+        The expected number; None before the first row.
+    interval : tuple of float or None
+        Lower and upper limit, between which the number is with the probability :data:`COVERAGE`.
+    variance : float or None
+        Of the number around ``label``; None where the model does not know it.
+    ask : bool
+        Whether the prediction is among the least certain ones (:class:`confidently.serve.model.asking.Asking`).
+    """
+
+    label: float | None
+    interval: tuple[float, float] | None
+    variance: float | None
+    ask: bool
+
+    @property
+    def certainty(self) -> float:
+        """One over the standard deviation."""
+        return 1.0 / math.sqrt(self.variance) if self.variance else 0.0
+
+
+NOTHING = NumberAnswer(None, None, None, True)
+
+
+def number_answers(learner: Any, found: Prediction, calibrated: bool, asking: Asking) -> list[NumberAnswer]:
+    """Return what a model says of rows, given their distributions."""
+    limits = learner.intervals(found, COVERAGE, calibrated)[:, 0].tolist()
+    variances = (learner.number_deviations(found, calibrated)[:, 0] ** 2).tolist()
+    answers = [
+        NumberAnswer(mean, (low, high), _finite(variance), False)
+        for mean, (low, high), variance in zip(found.mean[:, 0].tolist(), limits, variances, strict=True)
+    ]
+    asked = asking.of_certainties(answer.certainty for answer in answers).tolist()
+    return [answer._replace(ask=ask) for answer, ask in zip(answers, asked, strict=True)]
+
+
+def _finite(variance: float) -> float | None:
+    return variance if math.isfinite(variance) else None
+
+
+def intervals_of(
+    answers: Sequence[NumberAnswer], coverage: float, learner: Any, calibrated: bool
+) -> list[tuple[float, float] | None]:
+    """Return intervals around answers, perhaps of an earlier model, by what a learner knows of errors now."""
+    known = [answer for answer in answers if answer.label is not None and answer.variance is not None]
+    if not known:
+        return [None] * len(answers)
+    mean = np.array([[answer.label] for answer in known], np.float64)
+    variance = np.array([[answer.variance] for answer in known], np.float64)
+    per_spread = learner.number_deviations(Prediction(np.zeros((1, 1)), np.ones((1, 1))), calibrated) ** 2
+    limits = iter(learner.intervals(Prediction(mean, variance / per_spread), coverage, calibrated)[:, 0].tolist())
+    found: list[tuple[float, float] | None] = []
+    for answer in answers:
+        there = answer.label is not None and answer.variance is not None
+        low_high = next(limits) if there else None
+        found.append(None if low_high is None else (low_high[0], low_high[1]))
+    return found
+
+
+def judged_intervals(
+    answers: Sequence[NumberAnswer], labels: Sequence[bytes], learner: Any, calibrated: bool
+) -> list[tuple[float, bool]]:
+    """Return of intervals of several coverages around answers each coverage, and whether the label is inside."""
+    numbers = [float(msgspec.json.decode(label)) for label in labels]
+    return [
+        (level, limits[0] <= number <= limits[1])
+        for level in LEVELS
+        for limits, number in zip(intervals_of(answers, level, learner, calibrated), numbers, strict=True)
+        if limits is not None
+    ]
+
+
+def explained_number(model: Any, batch: Any, about: Any) -> NumberExplanation | NumberStackExplanation:
+    """Return what each feature of a row adds to the number that is predicted."""
+    explain = explain_number_stack if isinstance(model.learner, NumberStack) else explain_number
+    return explain(model, batch, about)

@@ -1,0 +1,548 @@
+"""Models of numbers: byte for byte those of ``confidently train``, with intervals, errors and alarms of their own."""
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from confidently import load
+from confidently.cli import run
+from confidently.models.model import Model
+from confidently.rules import REGRESSION_RULES
+from confidently.serve import Client
+from confidently.serve.model.served import ServedModel
+from confidently.serve.model.settings import ModelSettings, Reading, canonical
+from confidently.serve.problems import Problem
+from tests.serve.rows import RARE, WORDS, examples, trained
+from tests.serve.running import lines_of, running, wait_until
+from tests.serve.test_served import QUESTIONS, learn_in_pieces, saved
+
+MODEL = "/v1/models/m"
+NDJSON = {"Content-Type": "application/x-ndjson"}
+KINDS = ("numbers", "words", "mixed", "late", "prices", "wide")
+SETTINGS = {
+    "default": ({}, ("--rule", "ridge")),
+    "diag": ({"covariance": "diag"}, ("--rule", "ridge", "--covariance", "diag")),
+    "full": ({"covariance": "full"}, ("--rule", "ridge", "--covariance", "full")),
+    "auto": ({"auto": True}, ()),
+}
+
+
+def numbered(n, kind="mixed", seed=0):
+    """Rows with a number each, as pairs of features and label."""
+    chance = random.Random(f"{kind} {seed}")
+    return [_row(chance, kind, k) for k in range(n)]
+
+
+def _row(chance, kind, k):
+    a, b, features = chance.gauss(0, 1), chance.gauss(0, 5), {}
+    if kind == "words":
+        features["subject"] = " ".join(chance.choices(WORDS if chance.random() < 0.7 else RARE, k=4))
+    elif kind == "wide":
+        features |= {f"c{j}": 1.0 for j in chance.sample(range(5000), 4)}
+    elif kind != "numbers":
+        features["subject"] = chance.choice(WORDS)
+    if kind in ("numbers", "mixed", "prices") or (kind == "late" and k > 40):
+        features |= {"a": a, "b": b, "n": chance.randrange(3)}
+    number = 3.0 * a - b + chance.gauss(0, 1) + (10 if features.get("subject") == "win" else 0)
+    return features, math.exp(number / 5) if kind == "prices" else number
+
+
+def settings_of(**settings):
+    return ModelSettings(task="numbers", **settings)
+
+
+@pytest.mark.few
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 57, 300])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_same_bytes_as_train(tmp_path, kind, n, name):
+    settings, options = SETTINGS[name]
+    rows = numbered(n, kind, seed=3)
+    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows), random.Random(n), 40)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", *options)
+
+
+@pytest.mark.few(1)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", SETTINGS)
+def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
+    settings, options = SETTINGS[name]
+    rows = numbered(1100, kind, seed=1)
+    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows), random.Random(kind), 500)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", *options)
+
+
+def test_the_first_rows_decide_about_the_covariance(tmp_path):
+    """With more than 1,000 columns it has one variance per weight; columns that come later do not count."""
+    rows = numbered(1300, "wide")
+    for first, expected in ((0, "diag"), (1000, "full")):
+        few = [({"a": 1.0}, label) if k < first else (features, label) for k, (features, label) in enumerate(rows)]
+        model = learn_in_pieces(ServedModel(settings_of()), examples(few), random.Random(1), 300)
+        assert model.stream.learner.settings.covariance == expected
+        assert saved(model, tmp_path) == trained(tmp_path, few, "--regression", "--rule", "ridge")
+
+
+@pytest.mark.parametrize("rule", REGRESSION_RULES)
+def test_same_bytes_with_every_rule(tmp_path, rule):
+    rows = [(features, abs(round(label))) for features, label in numbered(60, "mixed")]
+    model = learn_in_pieces(ServedModel(settings_of(rule=rule)), examples(rows), random.Random(rule), 30)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", "--rule", rule)
+
+
+@pytest.mark.parametrize(
+    ("settings", "options"),
+    [
+        ({"dtype": "float32"}, "--dtype float32"),
+        ({"view": "standard"}, "--view standard"),
+        ({"view": "standard,pairs"}, "--view standard,pairs"),
+        ({"calibration": "none"}, "--calibration none"),
+        ({"prior_variance": 2.0, "fit_intercept": False}, "--prior-variance 2 --no-intercept"),
+        ({"average": True}, "--average"),
+        ({"forget": 0.01}, "--forget 0.01"),
+        ({"rule_parameters": {"r": 3.0}}, "--r 3"),
+        ({"reading": Reading(text=["subject"], ngrams=(1, 2), bits=12)}, "--text subject --ngrams 1-2 --bits 12"),
+        ({"reading": Reading(normalize="l2")}, "--normalize l2"),
+        ({"reading": Reading(drop=["b"], category=["n"])}, "--drop b --category n"),
+    ],
+)
+def test_same_bytes_with_other_settings(tmp_path, settings, options):
+    rows = numbered(120, "mixed")
+    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows), random.Random(5), 50)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", "--rule", "ridge", *options.split())
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_same_bytes_with_weights(tmp_path, name):
+    settings, options = SETTINGS[name]
+    rows, chance = numbered(150, "mixed"), random.Random(2)
+    weights = [chance.choice([0.0, 0.5, 1.0, 3.0]) for _ in rows]
+    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows, weights), random.Random(6), 40)
+    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", *options, weights=weights)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_answers_are_those_of_the_model_file(tmp_path, name):
+    settings, _ = SETTINGS[name]
+    model = ServedModel(settings_of(**settings))
+    model.learn(examples(numbered(400, "mixed")))
+    asked = [json.dumps(features).encode() for features, _ in numbered(50, "mixed", seed=9)] + [*QUESTIONS]
+    (tmp_path / "asked.jsonl").write_bytes(b"\n".join([*asked, b""]))
+    saved(model, tmp_path)
+    file = load(tmp_path / "served.cw")
+    [(mean, std)], [limits] = (
+        list(file.predict_stream(tmp_path / "asked.jsonl", method, coverage=0.9))
+        for method in ("predict_std", "predict_interval")
+    )
+    together, alone = model.answers(asked), [one for line in asked for one in model.answers([line])]
+    for k, answers in enumerate(zip(together, alone, strict=True)):
+        for one in answers:
+            assert one.label == pytest.approx(mean[k], rel=1e-9)
+            assert one.variance == pytest.approx(std[k] ** 2, rel=1e-9)
+            assert one.interval == pytest.approx(limits[k].tolist(), rel=1e-9)
+
+
+def test_before_the_first_row_there_is_no_number_and_no_model():
+    for auto in (False, True):
+        model = ServedModel(settings_of(auto=auto))
+        assert model.answers([b'{"a":1}'])[0] == (None, None, None, True)
+        with pytest.raises(Problem, match="no row was learned yet"):
+            model.model()
+        assert (model.conformal.alarms, model.classes) == (0, [])
+
+
+# --- settings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"classes": ["a", "b"]}, "none of classes"),
+        ({"multilabel": True}, "none of multilabel"),
+        ({"multiclass": "joint", "classes": [1, 2]}, "none of classes, multiclass"),
+        ({"rule": "arow"}, "the rule 'arow' predicts classes; expected one of ridge"),
+        ({"rule": "none"}, "none"),
+        ({"auto": True, "rule": "quantile"}, "leave out rule and covariance"),
+        ({"auto": True, "covariance": "diag"}, "leave out rule and covariance"),
+        ({"covariance": "kernel"}, "kernel"),
+        ({"task": "classes", "rule": "ridge"}, "the rule 'ridge' predicts numbers"),
+        ({"task": "classes", "covariance": "auto"}, 'is for the task "numbers"'),
+        ({"task": "number"}, "'number'"),
+    ],
+)
+def test_settings_that_do_not_fit_together(local, settings, told):
+    server = local()
+    answer = server("PUT", MODEL, {"task": "numbers", **settings})
+    assert answer.status_code == 422 and told in answer.json()["detail"]
+    assert server("GET", MODEL).status_code == 404
+
+
+def test_defaults_that_are_named_are_the_same_settings(local):
+    """The log of an older version has none of them."""
+    for task, rule, covariance in (("classes", "arow", "diag"), ("numbers", "ridge", "auto")):
+        named = ModelSettings(task=task, rule=rule, covariance=covariance)
+        assert canonical(named) == canonical(ModelSettings(task=task))
+    assert canonical(ModelSettings()) == b"{}"
+    assert canonical(ModelSettings(task="numbers", rule="arow")) != canonical(ModelSettings(task="numbers"))
+
+
+# --- over HTTP -------------------------------------------------------------------------------------------------------
+
+
+def learned(server, rows, model=MODEL, **settings):
+    server("PUT", model, {"task": "numbers", **settings})
+    content = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows)
+    told = lines_of(server("POST", f"{model}/learn?wait=learned", content=content, headers=NDJSON))
+    assert {one["status"] for one in told} == {"learned"}
+
+
+def file_of(server, folder, model=MODEL):
+    (folder / "m.cw").write_bytes(server("GET", f"{model}/file").content)
+    return load(folder / "m.cw")
+
+
+@pytest.mark.parametrize("settings", [{}, {"auto": True}, {"covariance": "diag"}])
+def test_intervals_are_those_of_the_model_file(local, tmp_path, settings):
+    server, rows = local(), numbered(700, "mixed")
+    learned(server, rows[:600], **settings)
+    file = file_of(server, tmp_path)
+    new = [features for features, _ in rows[600:]]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in new))
+    for coverage in (0.5, 0.9, 0.99):
+        [limits] = file.predict_stream(tmp_path / "rows.jsonl", "predict_interval", coverage=coverage)
+        asked = f"{MODEL}/predict?set={coverage}"
+        found = lines_of(
+            server("POST", asked, content="".join(json.dumps({"features": x}) + "\n" for x in new), headers=NDJSON)
+        )
+        assert np.array([one["interval"] for one in found]) == pytest.approx(limits, rel=1e-9)
+        several = server("POST", asked, {"instances": [{"features": x} for x in new[:5]]}).json()["predictions"]
+        for one, other in zip(several, found, strict=False):
+            assert one["interval"] == pytest.approx(other["interval"], rel=1e-9)
+    plain = server("POST", f"{MODEL}/predict", {"features": new[0]}).json()
+    assert list(plain) == ["id", "label", "interval", "variance", "ask"]
+    [expected] = file.predict_stream(tmp_path / "rows.jsonl", "predict_interval", coverage=0.9)
+    assert plain["interval"] == pytest.approx(expected[0].tolist(), rel=1e-9)
+    [novelty] = file.predict_stream(tmp_path / "rows.jsonl", "novelty")
+    answer = server("POST", f"{MODEL}/predict?novelty=true", {"features": new[0]}).json()
+    assert answer["novelty"] == novelty[0] and answer["interval"] == plain["interval"]
+
+
+def test_before_the_first_row(local):
+    server = local()
+    server("PUT", MODEL, {"task": "numbers"})
+    nothing = {"id": None, "label": None, "interval": None, "variance": None, "ask": True}
+    assert server("POST", f"{MODEL}/predict?set=0.5", {"features": {"a": 1}}).json() == nothing
+    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}, "id": "q"}).json() == nothing | {"id": "q"}
+    assert server("GET", f"{MODEL}/file").status_code == 409
+    assert server("POST", f"{MODEL}/explain", {"features": {"a": 1}}).status_code == 409
+    facts = server("GET", MODEL).json()
+    assert (facts["task"], facts["classes"], facts["mae"], facts["rmse"]) == ("numbers", [], None, None)
+    assert "error" not in facts and "log_loss" not in facts and not facts["multilabel"]
+
+
+def test_a_number_that_comes_later(local):
+    server = local()
+    learned(server, numbered(200, "mixed"))
+    first = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
+    assert server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": 3.0}).json()["status"] == "learned"
+    again = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": 3}).json()
+    assert again["status"] == "learned", "3.0 and 3 are the same number"
+    answer = server("POST", f"{MODEL}/labels", {"id": "q", "label": 3.5})
+    assert answer.status_code == 409 and "3" in answer.json()["detail"]
+    corrected = server("POST", f"{MODEL}/labels?wait=learned", {"id": "q", "label": 3.5, "correct": True})
+    assert corrected.json()["status"] == "learned"
+    stored = server("GET", f"{MODEL}/examples/q").json()
+    assert stored["label"] == 3.5
+    assert stored["prediction"] == {name: first[name] for name in ("label", "interval", "variance", "ask")}
+    same = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
+    assert same == first
+    wide = server("POST", f"{MODEL}/predict?set=0.99", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
+    assert wide["label"] == first["label"]
+    assert wide["interval"][0] < first["interval"][0] < first["label"] < first["interval"][1] < wide["interval"][1]
+    assert server("POST", f"{MODEL}/labels?park=true", {"id": "p", "label": 7.25}).json()["status"] == "parked"
+    server("POST", f"{MODEL}/predict", {"id": "p", "features": {"a": 1.0}})
+    assert server("GET", f"{MODEL}/examples/p").json()["label"] == 7.25
+    [*_, last] = lines_of(server("GET", f"{MODEL}/examples"))
+    assert (last["label"], last["features"]) == (7.25, {"a": 1.0})
+
+
+BAD = [
+    ("text", "is not a number"), ("", None), (None, None), ([1.0], None), ([1, 2], None), ([], None), ({}, None),
+    (1e308, "above 1e50"), (-1e51, "above 1e50"), ("nan", "not finite"), ("inf", "not finite"),
+    ("0x10", "not a number"), ("1_0", "not a number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("label", "told"), BAD, ids=str)
+def test_labels_that_are_no_numbers(local, label, told):
+    """Refused one by one, among others, and for a row that was predicted; nothing is learned."""
+    server = local()
+    server("PUT", MODEL, {"task": "numbers"})
+    server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1}})
+    row = {"features": {"a": 1}, "label": label}
+    sent = "".join(json.dumps(one) + "\n" for one in ({"features": {"a": 2}, "label": 1.5}, row))
+    good, bad = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=sent, headers=NDJSON))
+    answers = [server("POST", f"{MODEL}/learn", row), server("POST", f"{MODEL}/labels", {"id": "q", "label": label})]
+    answers.append(server("POST", f"{MODEL}/labels?park=true", {"id": "new", "label": label}))
+    answers.append(server("POST", f"{MODEL}/answers", {"id": "q", "label": label}))
+    for answer in answers:
+        assert answer.status_code == 422, answer.text
+        if told is not None:
+            assert told in answer.json()["detail"] and answer.json()["pointer"] == "/label"
+    assert good["status"] == "learned" and bad["status"] == 422
+    assert server("GET", MODEL).json()["rows"] == 1
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "-1e999"])
+def test_numbers_that_json_does_not_have(local, number):
+    server = local()
+    server("PUT", MODEL, {"task": "numbers"})
+    content = f'{{"features": {{"a": 1}}, "label": {number}}}'
+    answer = server("POST", f"{MODEL}/learn", content=content)
+    assert answer.status_code in (400, 422), answer.text
+    assert server("GET", MODEL).json()["rows"] == 0
+
+
+def test_a_fraction_is_no_class(local):
+    server = local()
+    server("PUT", MODEL, {})
+    answer = server("POST", f"{MODEL}/learn", {"features": {"a": 1}, "label": 1.5})
+    assert answer.status_code == 422 and "is not a class" in answer.json()["detail"]
+    assert '"task": "numbers"' in answer.json()["detail"] and answer.json()["pointer"] == "/label"
+    server("POST", f"{MODEL}/learn", {"id": "r", "features": {"a": 1}, "label": 1.0})
+    again = server("POST", f"{MODEL}/learn", {"id": "r", "features": {"a": 1}, "label": 1})
+    assert again.status_code == 200, "1.0 and 1 are the same class"
+
+
+def test_numbers_have_no_risk(local):
+    server = local()
+    server("PUT", MODEL, {"task": "numbers", "calibration": "none"})
+    for asked, told in (("max_risk=0.1", "not right or wrong"), ("novelty=true", '"calibration": "none"')):
+        answer = server("POST", f"{MODEL}/predict?{asked}", {"features": {"a": 1}})
+        assert answer.status_code == 422 and told in answer.json()["detail"]
+    learned(server, numbered(100), calibration="none")
+    found = server("POST", f"{MODEL}/predict?set=0.5", {"features": {"a": 1}}).json()
+    assert found["interval"][0] < found["label"] < found["interval"][1]
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{}, {"auto": True}])
+def test_the_errors_are_those_of_the_model_file(local, tmp_path, settings):
+    server, rows = local(), numbered(1500, "mixed")
+    learned(server, rows[:700], **settings)
+    learned(server, rows[700:], **settings)
+    file, shown = file_of(server, tmp_path), server("GET", f"{MODEL}/metrics").json()
+    assert shown["rows"] == 1500 and "error" not in shown and "log_loss" not in shown
+    assert (shown["mae"], shown["rmse"]) == pytest.approx((file.mae_, file.rmse_), rel=1e-9)
+    facts = server("GET", MODEL).json()
+    assert (facts["mae"], facts["rmse"]) == (shown["mae"], shown["rmse"])
+    assert sum(point["rows"] for point in shown["curve"]) == 1500
+    assert 0 < shown["recent"]["mae"] <= shown["recent"]["rmse"] < 2 * shown["rmse"]
+    assert shown["labelling"]["gain"] is None
+    inside = {round(one["probability"], 1): one for one in shown["reliability"] if one["rows"]}
+    assert sorted(inside) == [k / 10 for k in range(1, 10)]
+    for coverage, one in inside.items():
+        assert one["rows"] >= 64 and one["accuracy"] == pytest.approx(coverage, abs=0.15)
+    server.stop()
+    after = local()("GET", f"{MODEL}/metrics").json()
+    for name in ("rows", "mae", "rmse", "curve", "reliability", "refused"):
+        assert after[name] == shown[name], name
+
+
+def test_prometheus_has_the_errors_of_numbers_and_of_classes_apart(local):
+    server = local()
+    learned(server, numbered(50))
+    server("PUT", "/v1/models/classes", {})
+    server("POST", "/v1/models/classes/learn?wait=learned", {"features": {"a": 1}, "label": "x"})
+    families = {one.name: one.samples for one in text_string_to_metric_families(server("GET", "/metrics").text)}
+    models = {
+        name: {one.labels["model"] for one in samples if "model" in one.labels} for name, samples in families.items()
+    }
+    assert models["confidently_absolute_errors"] == models["confidently_squared_errors"] == {"m"}
+    assert models["confidently_mistakes"] == models["confidently_log_loss"] == {"classes"}
+    [absolute] = [one.value for one in families["confidently_absolute_errors"]]
+    assert absolute == pytest.approx(49 * server("GET", MODEL).json()["mae"])
+
+
+def test_uncertain_rows_are_asked_about(local):
+    """At first all of them, then about a tenth of rows like those before, and rows unlike them."""
+    server, rows = local(), numbered(3000, "mixed")
+    server("PUT", MODEL, {"task": "numbers"})
+    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).json()["ask"]
+    learned(server, rows[:2500])
+    found = [
+        server("POST", f"{MODEL}/predict", {"features": features}).json()["ask"] for features, _ in rows[2500:2700]
+    ]
+    assert 0 <= sum(found) < 0.25 * len(found)
+    assert server("POST", f"{MODEL}/predict", {"features": {"a": 1000.0}}).json()["ask"]
+    server.stop()
+    again = local()
+    assert found == [
+        again("POST", f"{MODEL}/predict", {"features": features}).json()["ask"] for features, _ in rows[2500:2700]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "kind"), [({}, "mixed"), ({"auto": True}, "prices"), ({"rule": "poisson"}, "mixed")]
+)
+def test_an_explanation_adds_up(local, settings, kind):
+    rows = [(features, abs(round(label)) if "rule" in settings else label) for features, label in numbered(300, kind)]
+    server = local()
+    learned(server, rows, **settings)
+    found = server("POST", f"{MODEL}/explain", {"features": rows[0][0]}).json()
+    one = server("POST", f"{MODEL}/predict", {"features": rows[0][0]}).json()
+    assert found["predicted"] == pytest.approx(one["label"]) and found["std"] ** 2 == pytest.approx(one["variance"])
+    total = found["offset"] + sum(part["mean"] for part in found["contributions"])
+    if "rule" in settings:
+        total = math.exp(total + 0.5 * sum(part["variance"] for part in found["contributions"]))
+    assert total == pytest.approx(one["label"])
+    assert bool(found["members"]) == ("auto" in settings)
+    if found["members"]:
+        assert sum(part["mean"] for part in found["members"]) == pytest.approx(one["label"])
+
+
+# --- a model's life --------------------------------------------------------------------------------------------------
+
+
+def rebuilt(server):
+    version = server("POST", f"{MODEL}/rebuild").json()["version"]
+    wait_until(lambda: server("GET", MODEL).json()["version"] == version)
+
+
+@pytest.mark.parametrize("settings", [{}, {"auto": True}])
+def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, settings):
+    server, rows = local(), numbered(1200, "prices")
+    learned(server, rows[:600], **settings)
+    server.stop()
+    server = local()
+    learned(server, rows[600:], **settings)
+    before = server("GET", f"{MODEL}/file").content
+    options = [] if settings else ["--rule", "ridge"]
+    assert before == trained(tmp_path, rows, "--regression", *options)
+    rebuilt(server)
+    assert server("GET", f"{MODEL}/file").content == before
+    server.stop()
+    server = local()
+    assert server("GET", f"{MODEL}/file").content == before
+    server.stop()
+    assert run(["serve", str(tmp_path / "served"), "--check"]) == 0
+
+
+def test_a_shadow_of_numbers_is_measured_beside_the_model(local):
+    server, rows = local(), numbered(300, "mixed")
+    learned(server, rows)
+    answer = server("PUT", MODEL, {"task": "numbers", "auto": True})
+    assert answer.status_code == 202, answer.text
+
+    def versions():
+        return {one["version"]: one for one in server("GET", f"{MODEL}/versions").json()["versions"]}
+
+    wait_until(lambda: min(one["progress"] for one in versions().values()) == 1.0)
+    for one in versions().values():
+        assert one["rows"] == 300 and 0.0 < one["mae"] <= one["rmse"] and "error" not in one
+    assert server("POST", f"{MODEL}/versions/2/promote").status_code < 300
+    wait_until(lambda: server("GET", MODEL).json()["version"] == 2)
+    found = server("POST", f"{MODEL}/predict", {"features": rows[0][0]}).json()
+    assert found["interval"][0] < found["label"] < found["interval"][1]
+
+
+def test_labels_of_a_model_stay_what_they_are(local):
+    """Classes are no numbers: a version with the other task would set all rows aside."""
+    server = local()
+    learned(server, numbered(20))
+    server("PUT", "/v1/models/classes", {})
+    for path, task, told in (
+        (MODEL, "classes", "numbers, no classes"),
+        ("/v1/models/classes", "numbers", "classes, no"),
+    ):
+        answer = server("PUT", path, {"task": task})
+        assert answer.status_code == 409 and told in answer.json()["detail"]
+
+
+def test_an_erased_row_leaves_no_trace_after_a_rebuild(local, tmp_path):
+    server, rows = local(), numbered(300, "mixed")
+    server("PUT", MODEL, {"task": "numbers"})
+    server("POST", f"{MODEL}/learn?wait=learned", {"id": "r", "features": {"a": 3.0, "secret": 1.0}, "label": 77.5})
+    learned(server, rows)
+    assert server("DELETE", f"{MODEL}/examples/r").status_code == 200
+    rebuilt(server)
+    assert server("GET", f"{MODEL}/file").content == trained(tmp_path, rows, "--regression", "--rule", "ridge")
+
+
+def test_a_row_that_cannot_be_learned_is_set_aside(local):
+    server = local()
+    server("PUT", MODEL, {"task": "numbers", "rule": "poisson"})
+    server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1.0}, "label": 3})
+    answer = server("POST", f"{MODEL}/learn?wait=learned", {"id": "neg", "features": {"a": 1.0}, "label": -2})
+    assert answer.status_code == 422 and answer.json()["type"] == "urn:confidently:set-aside"
+    wait_until(lambda: server("GET", f"{MODEL}/set-aside").text)
+    [aside] = lines_of(server("GET", f"{MODEL}/set-aside"))
+    assert aside["id"] == "neg" and aside["label"] == -2 and aside["reason"]
+    assert server("GET", MODEL).json()["rows"] == 1 and server("GET", MODEL).json()["refused"] == 1
+
+
+@pytest.mark.parametrize("options", [("--rule", "ridge"), ()])
+def test_an_uploaded_regression_continues(local, tmp_path, options):
+    rows, server = numbered(400, "mixed"), local()
+    start = trained(tmp_path, rows[:250], "--regression", *options)
+    answer = server("PUT", f"{MODEL}/file", content=start)
+    assert answer.status_code == 201 and answer.json()["task"] == "numbers"
+    assert server("GET", f"{MODEL}/file").content == start
+    content = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows[250:])
+    server("POST", f"{MODEL}/learn?wait=learned", content=content, headers=NDJSON)
+    (tmp_path / "start.cw").write_bytes(start)
+    again = trained(tmp_path, rows[250:], "--init-model", str(tmp_path / "start.cw"))
+    assert server("GET", f"{MODEL}/file").content == again
+    server.stop()
+    server = local()
+    assert server("GET", f"{MODEL}/file").content == again
+
+
+def test_a_regression_of_several_numbers_is_refused(local, tmp_path):
+    from confidently import OnlineRegressor
+
+    model = OnlineRegressor().fit([{"a": 1.0}, {"a": 2.0}, {"a": 4.0}], np.eye(3)[:, :2])
+    model.save(tmp_path / "two.cw")
+    answer = local()("PUT", f"{MODEL}/file", content=(tmp_path / "two.cw").read_bytes())
+    assert answer.status_code == 422 and "2 numbers per row" in answer.json()["detail"]
+
+
+def test_people_are_asked_for_numbers(local):
+    server = local()
+    learned(server, numbered(200, "mixed"))
+    for k, (features, _) in enumerate(numbered(60, "mixed", seed=7)):
+        server("POST", f"{MODEL}/predict", {"id": f"q-{k}", "features": features})
+    rows = server("GET", f"{MODEL}/queue?n=60").json()["rows"]
+    unsure = [row["certainty"] for row in rows if not row["random"]]
+    assert unsure == sorted(unsure) and all(isinstance(row["guess"], float) for row in rows)
+    errors = []
+    for row in rows:
+        answer = server("POST", f"{MODEL}/answers", {"id": row["id"], "label": 1.25})
+        assert answer.status_code == 200, answer.text
+        errors += [abs(row["guess"] - 1.25)] if row["random"] else []
+    shown = server("GET", f"{MODEL}/metrics").json()["labelling"]
+    assert errors and shown["random"] == {"answers": len(errors), "mae": pytest.approx(sum(errors) / len(errors))}
+    server.stop()
+    assert local()("GET", f"{MODEL}/metrics").json()["labelling"]["random"] == shown["random"]
+
+
+def test_the_client(tmp_path):
+    rows = numbered(300, "mixed")
+    with running(tmp_path / "served") as server, Client(server.url, "m") as model:
+        assert model.create(task="numbers")["task"] == "numbers"
+        model.learn_many({"features": features, "label": label} for features, label in rows[:-1])
+        model.learn(*rows[-1], wait=True)
+        found = model.predict({"a": 1.0, "b": 0.5}, "q", coverage=0.8)
+        assert found["interval"][0] < found["label"] < found["interval"][1]
+        [again] = model.predict_many([{"features": {"a": 1.0, "b": 0.5}}], coverage=0.8)
+        assert again | {"id": "q"} == found
+        model.label("q", 2.5)
+        assert model.metrics()["mae"] > 0
+        assert [row["label"] for row in model.examples()][-1] == 2.5
+        model.download(tmp_path / "m.cw")
+    assert Model.load(tmp_path / "m.cw").learner.task.regression
