@@ -88,6 +88,8 @@ MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaxi
 NOVELTY = ("novelty", {"enum": ["false", "true"], "default": "false"})
 AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0})
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
+TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
+DRY_RUN = ("dry_run", {"enum": ["false", "true"], "default": "false"})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
@@ -115,9 +117,13 @@ WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 ROUTES = (
     Route(
         "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody,
-        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY), lines="both",
+        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY, TOP_K),
+        lines="both",
     ),
-    Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT, BATCH), lines="both"),
+    Route(
+        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, m.DryRun), (WAIT, BATCH, DRY_RUN),
+        lines="both",
+    ),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
     Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
     Route("GET", "/v1/models", models.list_models, "predict", None, m.Models, some=True),

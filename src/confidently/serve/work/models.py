@@ -202,6 +202,8 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "version": hosted.live.number,
         "others": len(hosted.others),
         "refused": hosted.metrics.refused,
+        "alarms": hosted.metrics.alarms.shown(),
+        "guards": hosted.model.guards.shown(),
         "failed": hosted.failed,
     }
 
