@@ -37,8 +37,8 @@ _OPTIONS = [
     ),
     click.option(
         "--access-log", metavar="FILE", type=OutputFile(),
-        help="Append a line of JSON for each request, - for standard output; SIGHUP opens the file again.  "
-        "[default: none]",
+        help="Write a line of JSON for each request at the end of this file, - for standard output; SIGHUP opens it "
+        "again.  [default: none]",
     ),
     click.option(
         "--webhook", metavar="URL", multiple=True,

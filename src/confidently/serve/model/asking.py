@@ -71,6 +71,11 @@ class Asking:
             level = min(max(level * math.exp(RATE * (self.share - asked)), LEAST_LEVEL), 1.0)
             self._level = (level, seq)
 
+    def take_share(self, share: float) -> None:
+        """Ask for another fraction of labels from now on."""
+        if share != self.share:
+            self.share, self._level = share, (share, self.seq)
+
     def take_traffic(self, before: Asking) -> None:
         """Go on from the stored predictions of the version that answered before."""
         level, seq = before._level

@@ -163,6 +163,10 @@ class Guards:
                 if look or self._mixed:
                     self.asked.update(set(self._odd_fields(_decoded(line)).values()))
 
+    def be_strict(self, thorough: bool) -> None:
+        """Look at every field of the rows from now on, or only at those of some."""
+        self._thorough = thorough
+
     def findings(self, features: bytes, none_known: bool) -> list[Finding]:
         """Return what is odd about a row; nothing before there are rows enough."""
         if self.rows < MIN_ROWS:

@@ -151,6 +151,12 @@ class ServedModel:
         """Return what snapshots keep besides the model."""
         return {"guards": self.guards.as_dict(), "asking": self.asking.as_dict()}
 
+    def take_settings(self, settings: ModelSettings) -> None:
+        """Change settings that do not matter for what is learned."""
+        self.settings = settings
+        self.guards.be_strict(bool(settings.strict))
+        self.asking.take_share(settings.ask)
+
     def take_traffic(self, before: ServedModel) -> None:
         """Go on from the questions to the version that answered before."""
         self.guards.asked = before.guards.asked

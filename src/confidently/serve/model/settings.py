@@ -87,6 +87,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     strict: list[Guard] = []
 
 
+IN_PLACE = ("ask", "strict")  # do not change what is learned
 OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__)
 OF_LEARNERS -= {"task", "rule", "covariance"}
 
@@ -221,6 +222,12 @@ def canonical(settings: ModelSettings) -> bytes:
     settings = msgspec.structs.replace(settings, **given)
     reading = _without_defaults(settings.reading)
     return msgspec.json.encode(_without_defaults(settings, reading=reading), order="deterministic")
+
+
+def what_is_learned(settings: bytes) -> bytes:
+    """Return canonical settings without those that do not change what is learned."""
+    kept = msgspec.json.decode(settings, type=ModelSettings)
+    return canonical(msgspec.structs.replace(kept, **{name: _default(name) for name in IN_PLACE}))
 
 
 def _without_defaults(settings: Any, **other: Any) -> Any:

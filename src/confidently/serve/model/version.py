@@ -148,6 +148,12 @@ class Version:
             raise_of_machine(error)
             return Judged([], [])
 
+    def take_settings(self, stored: StoredVersion) -> None:
+        """Change settings that do not matter for what is learned; of any thread."""
+        self.stored = stored
+        self.settings = msgspec.structs.replace(settings_of(stored), classes=self.settings.classes)  # as edited
+        self.model.take_settings(self.settings)
+
     # --- set aside ---------------------------------------------------------------------------------------------------
 
     def record_aside(self, log: EventLog) -> list[int]:
