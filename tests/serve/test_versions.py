@@ -90,7 +90,7 @@ def test_settings_that_do_not_change_what_is_learned_count_at_once(server, local
     answer = server("PUT", MODEL, changed)
     assert (answer.status_code, answer.json()["settings"], answer.json()["others"]) == (200, changed, 0)
     assert server("POST", f"{MODEL}/predict", {"features": ROWS[0][0]}).json()["ask"]
-    assert kind_of(server("POST", f"{MODEL}/predict", {"features": {"never": "seen"}})) == "odd-row"
+    assert kind_of(server("POST", f"{MODEL}/predict", {"features": {"never": "seen"}})) == "no-known-feature"
     server.stop()
     again = local()
     assert again("GET", MODEL).json()["settings"] == changed

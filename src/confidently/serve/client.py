@@ -242,6 +242,21 @@ class Client:
         """Return the rows that the model could not learn, with the reasons."""
         return self._pages(f"{self._path}/set-aside", after, limit)
 
+    def rows(self, *, before: int | None = None, limit: int = 50, **filters: Any) -> dict[str, Any]:
+        """Return a page of stored rows, the newest first.
+
+        ``filters`` are those of ``GET .../rows``: text, label, predicted, by, outcome, state, since, until.
+        """
+        return self._ask("GET", "/rows", query={"before": before, "limit": limit} | filters)
+
+    def row(self, id: str) -> dict[str, Any]:
+        """Return a stored row with what has happened to it."""
+        return self._ask("GET", f"/rows/{_quoted(id)}")
+
+    def facets(self, **filters: Any) -> dict[str, Any]:
+        """Return how many of the rows that filters choose, as for :meth:`rows`, have which labels and others."""
+        return self._ask("GET", "/facets", query=filters)
+
     def example(self, id: str) -> dict[str, Any]:
         """Return a stored row, with its label and its prediction."""
         return self._ask("GET", f"/examples/{_quoted(id)}")
