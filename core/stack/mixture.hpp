@@ -56,6 +56,7 @@ class Mixture {
     double learn(const MemberLogits& l, double* mixed, int label, double w) {
         const double p = probability(l, mixed, label);
         double total = 0.0;
+        std::array<double, windows> before{}, likelihoods{};
         for (int i = 0; i < windows; ++i) {
             const double keep = std::pow(1.0 - 1.0 / std::min(*rows_ + 2.0, kWindows[i]), w);
             double* hessian = hessian_ + static_cast<std::size_t>(i) * members_ * members_;
@@ -64,8 +65,11 @@ class Mixture {
             const double likelihood = probability(l, mixed, label);
             l.columns == 1 ? binary(l, mixed[0], label, w, hessian) : several(l, mixed, label, w, hessian);
             step(own_ + i * members_, hessian);
-            total += share_[i] *= std::pow(std::max(likelihood, kLeastLikelihood), w);
+            before[i] = share_[i];
+            likelihoods[i] = std::max(likelihood, kLeastLikelihood);
+            total += share_[i] *= std::pow(likelihoods[i], w);
         }
+        if (!(total > 0.0)) total = shared_by_logarithms(before, likelihoods, w);
         *rows_ += w;
         std::fill_n(weight_, members_, 0.0);
         for (int i = 0; i < windows; ++i) {
@@ -86,6 +90,16 @@ class Mixture {
             out[k] = 0.0;
             for (int g = 0; g < members_; ++g) out[k] += weight[g] * l(g, k);
         }
+    }
+
+    // Shares relative to the largest, for a weight with which all likelihoods are below the range; returns their sum.
+    double shared_by_logarithms(std::array<double, windows> logs, const std::array<double, windows>& likelihoods,
+                                double w) {
+        for (int i = 0; i < windows; ++i) logs[i] = std::log(logs[i]) + w * std::log(likelihoods[i]);
+        const double top = *std::max_element(logs.begin(), logs.end());
+        double total = 0.0;
+        for (int i = 0; i < windows; ++i) total += share_[i] = std::exp(logs[i] - top);
+        return total;
     }
 
     // The probability of a label by mixed logits, which become the probabilities: that of class 1 alone for two

@@ -162,7 +162,7 @@ struct Correction {
     };
 
     static Place place(double t, double first, int knots) {
-        const double z = std::clamp(t - first, 0.0, knots - 1.0);
+        const double from = t - first, z = from > 0.0 ? std::min(from, knots - 1.0) : 0.0;  // 0 for NaN
         const int knot = std::min(static_cast<int>(z), knots - 2);
         return {knot, z - knot};
     }

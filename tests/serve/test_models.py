@@ -374,3 +374,16 @@ def check_backup(folder, backup, rows, at_least):
         assert (folder / f"{backup.name}.cw").read_bytes() == expected
     finally:
         engine.stop()
+
+
+@pytest.mark.parametrize("view", ["bins", "ranks", "pairs", "standard", "none", "cosines"])
+def test_a_row_of_unseen_features_is_explained_with_every_view(local, view):
+    server = local()
+    server("PUT", FIRST, {"view": view})
+    for k in range(60):
+        server("POST", f"{FIRST}/learn?wait=learned", {"features": {"x": k % 7, "y": 1}, "label": "ab"[k % 2]})
+    features = {"x": 2, "never": 3.5, "word": "new"}
+    answer = server("POST", f"{FIRST}/explain", {"features": features})
+    assert answer.status_code == 200, answer.text
+    unknown = {str(one["feature"]).split()[0] for one in answer.json()["contributions"] if not one["known"]}
+    assert view in ("pairs", "cosines") or {"never", "word=new"} <= unknown

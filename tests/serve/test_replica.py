@@ -207,3 +207,20 @@ def test_a_directory_with_models_is_no_replica(tmp_path):
         one.stop()
     status, told = not_served(tmp_path / "served", "--replica-of", "http://127.0.0.1:1")
     assert status == 2 and "has models of its own" in told
+
+
+@pytest.mark.parametrize("settings", [{"task": "numbers"}, {"task": "numbers", "auto": True}, {"multilabel": True}])
+def test_numbers_and_label_sets_are_followed(tmp_path, settings):
+    with (
+        running(tmp_path / "primary") as one, one.client() as primary,
+        running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,
+    ):  # fmt: skip
+        assert primary.put(MODEL, json=settings).status_code == 201
+        for k in range(60):
+            label = ["x", "yz"[k % 2]] if "multilabel" in settings else 0.5 * k
+            body = {"features": {"a": k % 7, "b": k}, "label": label}
+            assert primary.post(f"{MODEL}/learn?wait=learned", json=body).status_code == 200
+            if k == 30:
+                primary.post("/v1/snapshot")
+        wait_until(lambda: replica.get(MODEL).status_code == 200 and replica.get(MODEL).json()["rows"] == 60)
+        assert replica.get(f"{MODEL}/file").content == primary.get(f"{MODEL}/file").content

@@ -451,3 +451,18 @@ def test_numbers_keep_their_text(local, tmp_path, way):
     assert all(line.isascii() for line in exported)
     assert trained(tmp_path, exported, *options) == file
     assert local()("GET", f"{MODEL}/file").content == file
+
+
+@pytest.mark.parametrize("settings", [{"auto": True}, {"auto": True, "multilabel": True}], ids=str)
+def test_a_row_of_the_largest_weight_leaves_a_stack_finite(local, settings):
+    """Its likelihood, to the power of the weight, is below the range for every window of the mixture."""
+    server, several = local(), "multilabel" in settings
+    server("PUT", MODEL, settings)
+    for k, (features, label) in enumerate(made(60, "mixed")):
+        row = {"features": features, "label": [label] if several else label, "weight": 1e9 if k % 20 == 7 else 1.0}
+        assert server("POST", f"{MODEL}/learn?wait=learned", row).status_code in (200, 422)
+    for features, _ in made(5, "mixed", seed=1):
+        found = server("POST", f"{MODEL}/predict", {"features": features}).json()
+        assert all(p is not None and 0.0 <= p <= 1.0 for p in found["probability"].values()), found
+    model = server.engine.find("m").model.model()
+    model.check_values()

@@ -85,6 +85,21 @@ def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local,
     assert change(again, "POST", "rollback")["version"] == 2
 
 
+def test_settings_that_do_not_change_what_is_learned_count_at_once(server, local, tmp_path, capsys):
+    changed = {"view": "none", "ask": 1.0, "strict": ["no-known-feature"]}
+    answer = server("PUT", MODEL, changed)
+    assert (answer.status_code, answer.json()["settings"], answer.json()["others"]) == (200, changed, 0)
+    assert server("POST", f"{MODEL}/predict", {"features": ROWS[0][0]}).json()["ask"]
+    assert kind_of(server("POST", f"{MODEL}/predict", {"features": {"never": "seen"}})) == "no-known-feature"
+    server.stop()
+    again = local()
+    assert again("GET", MODEL).json()["settings"] == changed
+    assert again("POST", f"{MODEL}/predict", {"features": ROWS[0][0]}).json()["ask"]
+    assert file_of(again) == trained(tmp_path, ROWS[:400], "--view=none")
+    assert again("PUT", MODEL, {"view": "none", "ask": 0.0}).status_code == 200
+    assert not again("POST", f"{MODEL}/predict", {"features": ROWS[0][0]}).json()["ask"]
+
+
 def test_a_retired_version_is_trained_again_when_it_is_promoted(server, tmp_path, capsys):
     server("PUT", MODEL, SCW)
     assert server("DELETE", f"{MODEL}/versions/2").json() == {"version": 2, "state": "retired", "edit": None}

@@ -230,6 +230,7 @@ class SeenRow:
             seen = learner.view.see(learner.state, self.matrix, 0, 1)
             self._entries = Entries(model.learner, seen.columns, seen.values)
         self._naming = Naming(model)
+        self._naming.state = learner.state  # which has the features that the model has not seen
         if model.features is not None and batch.new_features is not None:
             self._naming.names |= dict(enumerate(batch.new_features.names, len(model.features)))
 

@@ -117,7 +117,7 @@ class Client:
 
     def predict(
         self, features: Mapping[str, Any], id: str | None = None, *, coverage: float | None = None,
-        max_risk: float | None = None, novelty: bool = False,
+        max_risk: float | None = None, novelty: bool = False, top_k: int | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """Return the prediction of a row; with an id the row is stored, so that its label can follow.
 
@@ -136,9 +136,11 @@ class Client:
             others is wrong.
         novelty : bool
             Whether ``novelty`` is asked for: a p-value, which is small for rows unlike all those learned.
+        top_k : int, optional
+            ``probability`` has only this number of classes, the most probable first.
         """
         body = {"features": _plain(features)} | ({} if id is None else {"id": id})
-        return self._ask("POST", "/predict", body, query=_asking(coverage, max_risk, novelty))
+        return self._ask("POST", "/predict", body, query=_asking(coverage, max_risk, novelty, top_k))
 
     def explain(self, features: Mapping[str, Any], about: str | None = None) -> dict[str, Any]:
         """Return what each feature of a row adds to the margin of a class, by default the predicted one."""
@@ -199,9 +201,21 @@ class Client:
         found = _rows(rows, {"label": label, "id": id, "weight": weight} if label is not None else None)
         return self._lines("/learn", ({"id": new_id()} | row for row in found), self._teaching(wait), wait)
 
+    def try_many(
+        self, rows: Any, *, label: str | None = None, id: str | None = None, weight: str | None = None
+    ) -> dict[str, Any]:
+        """Return what :meth:`learn_many` would do with rows: how many are good, the first problems, classes, fields.
+
+        The model does not change. All rows are sent in one request.
+        """
+        found = _rows(rows, {"label": label, "id": id, "weight": weight} if label is not None else None)
+        content = msgspec.json.Encoder().encode_lines(list(found))
+        answer = self._server.send("POST", f"{self._path}/learn", content, query={"dry_run": True}, kind=NDJSON)
+        return _object(msgspec.json.decode(answer.content))
+
     def predict_many(
         self, rows: Any, *, id: str | None = None, coverage: float | None = None, max_risk: float | None = None,
-        novelty: bool = False,
+        novelty: bool = False, top_k: int | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """Predict rows such as ``{"features": {...}}``, or those of a data frame; return a prediction or a problem for
         each.
@@ -210,7 +224,7 @@ class Client:
         rest is as for :meth:`predict`.
         """
         columns = {"id": id} if is_frame(rows) else None
-        return self._lines("/predict", _rows(rows, columns), _asking(coverage, max_risk, novelty))
+        return self._lines("/predict", _rows(rows, columns), _asking(coverage, max_risk, novelty, top_k))
 
     def label_many(
         self, labels: Iterable[Mapping[str, Any]], *, park: bool = False, wait: bool = False
@@ -467,9 +481,9 @@ def new_id() -> str:
     return secrets.token_hex(12)
 
 
-def _asking(coverage: float | None, max_risk: float | None, novelty: bool) -> dict[str, Any]:
+def _asking(coverage: float | None, max_risk: float | None, novelty: bool, top_k: int | None = None) -> dict[str, Any]:
     """Return the parameters of predictions with what is to be promised of them."""
-    return {"set": coverage, "max_risk": max_risk, "novelty": novelty or None}
+    return {"set": coverage, "max_risk": max_risk, "novelty": novelty or None, "top_k": top_k}
 
 
 def _quoted(name: str) -> str:

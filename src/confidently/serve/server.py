@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import uvicorn
 
 from ..memory import give_back_large
 from .engine.engine import Engine
+from .engine.webhooks import Webhooks, check_url, secret_of
 from .http.app import make_app
 from .http.connections import KEEP_SECONDS, Connection, most_connections
 from .http.entrance import AccessLog
@@ -65,13 +66,17 @@ class Server:
         The address or the directory of a server to follow; this one then only answers questions.
     replica_token : str, optional
         Of that server, with the scope admin.
+    webhooks : sequence of str
+        Addresses to which alarms are sent.
+    webhook_secret_file : path, optional
+        Of the secret with which they are signed.
 
     Raises
     ------
     UsageError
         For an address that others can reach, without tokens.
     ValueError
-        For a file of tokens or a public address that cannot be used.
+        For a file of tokens or a secret, a public address or a webhook that cannot be used.
     OSError
         If a file cannot be opened.
     """
@@ -81,8 +86,13 @@ class Server:
         token_file: str | os.PathLike[str] | None = None, public_url: str | None = None,
         access_log: str | os.PathLike[str] | None = None, limits: Limits | None = None, vfs: str | None = None,
         say: Callable[[str], None] = lambda line: None, replica_of: str | None = None,
-        replica_token: str | None = None,
+        replica_token: str | None = None, webhooks: Sequence[str] = (),
+        webhook_secret_file: str | os.PathLike[str] | None = None,
     ) -> None:  # fmt: skip
+        for url in webhooks:
+            check_url(url)
+        self.webhooks = tuple(webhooks)
+        self._secret = None if webhook_secret_file is None else secret_of(webhook_secret_file)
         if token_file is None and host not in LOOPBACK:
             raise UsageError(
                 f"without tokens only this machine may use the server, got --host {host}; use --token-file FILE"
@@ -109,7 +119,7 @@ class Server:
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
         self.backups: tuple[Path, float, int] | None = None  # folder, seconds between two, how many are kept
-        self.sources: list[Follower | Demo | Backups | Replica] = []
+        self.sources: list[Follower | Demo | Backups | Webhooks | Replica] = []
         if replica_of is not None:
             self.sources.append(Replica(self.engine, replica_of, replica_token, say))
         self._refusal: UsageError | None = None
@@ -225,6 +235,8 @@ class Server:
                     check_name(name)
                     self.engine.submit(create(self.engine, name, ModelSettings()).blocking()).answer()
             self.sources += [Follower(self.engine, self.engine.find(name), one, self.say) for one in followed]
+        if self.webhooks:
+            self.sources.append(Webhooks(self.engine, self.webhooks, self._secret, self.say))
         for source in self.sources:
             source.start()
 

@@ -37,8 +37,16 @@ _OPTIONS = [
     ),
     click.option(
         "--access-log", metavar="FILE", type=OutputFile(),
-        help="Append a line of JSON for each request, - for standard output; SIGHUP opens the file again.  "
-        "[default: none]",
+        help="Write a line of JSON for each request at the end of this file, - for standard output; SIGHUP opens it "
+        "again.  [default: none]",
+    ),
+    click.option(
+        "--webhook", metavar="URL", multiple=True,
+        help="Send alarms about models to this address; can be repeated.  [default: none]",
+    ),
+    click.option(
+        "--webhook-secret-file", metavar="FILE", type=OneFile(),
+        help="Sign what is sent to webhooks with the secret in this file (HMAC-SHA256).  [default: none]",
     ),
     click.option(
         "--model", metavar="FILE", type=OneFile(),
@@ -139,6 +147,8 @@ def serve(ctx: click.Context, /, folder: str | None, as_json: bool, **options: A
             raise click.UsageError(f"--{name.replace('_', '-')} needs --backup-to FOLDER")
     if bool(options["follow"]) != bool(options["into"]):
         raise click.UsageError("--follow FILE and --into MODEL belong together")
+    if options["webhook_secret_file"] and not options["webhook"]:
+        raise click.UsageError("--webhook-secret-file FILE signs what is sent to --webhook URL; name one")
     try:
         from ...serve.log.log_file import LogError
         from ...serve.problems import Problem
@@ -220,6 +230,7 @@ def _serve(ctx: click.Context, folder: str, options: dict[str, Any], as_json: bo
             public_url=options["public_url"], access_log=options["access_log"],
             limits=Limits(snapshot_events=options["snapshot_every"]), say=tell,
             replica_of=options["replica_of"], replica_token=token,
+            webhooks=options["webhook"], webhook_secret_file=options["webhook_secret_file"],
         )  # fmt: skip
     except ValueError as error:  # a UsageError is one
         raise click.ClickException(str(error)) from None

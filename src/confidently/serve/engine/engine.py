@@ -128,6 +128,7 @@ class Engine:
             hosted = restored(self.log, stored, folder)
             replay(self.log, hosted.live, self.say)
             hosted.restore_labelling(self.log)
+            hosted.restore_asking(self.log)
         except apsw.Error:
             raise
         except Exception as error:

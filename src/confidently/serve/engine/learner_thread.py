@@ -259,7 +259,7 @@ def _answer_together(hosted: Hosted, questions: list[RowsQuestion]) -> None:
     """Answer all questions about rows of a model at once, which costs little more than answering one."""
     try:
         hosted.check_working()
-        answers = hosted.model.answers([line for question in questions for line in question.lines])
+        answers = hosted.model.answers([line for question in questions for line in question.lines], counted=True)
     except Exception as error:
         for question in questions:
             question.result = error

@@ -88,6 +88,8 @@ MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaxi
 NOVELTY = ("novelty", {"enum": ["false", "true"], "default": "false"})
 AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0})
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
+TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
+DRY_RUN = ("dry_run", {"enum": ["false", "true"], "default": "false"})
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
@@ -102,22 +104,26 @@ FILTERS = (
 BEFORE = ("before", {"type": "integer", "minimum": 1, "maximum": 2**53})
 ROWS = ("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
-NAME = {"type": "string", "minLength": 1, "maxLength": 200}
-CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
-COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
-WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
 VERSION, BEGUN = (
     (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
 )
 REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "metrics", "events"}  # what replicas answer
+NAME = {"type": "string", "minLength": 1, "maxLength": 200}
+CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
+COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
+WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
     Route(
         "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody,
-        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY), lines="both",
+        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY, TOP_K),
+        lines="both",
     ),
-    Route("POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, m.Receipt, (WAIT, BATCH), lines="both"),
+    Route(
+        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, m.DryRun), (WAIT, BATCH, DRY_RUN),
+        lines="both",
+    ),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
     Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
     Route("GET", "/v1/models", models.list_models, "predict", None, m.Models, some=True),
@@ -146,6 +152,9 @@ ROUTES = (
     ),
     Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, m.StoredRow),
     Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
+    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
+    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
+    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
     Route(
         "GET", f"{MODEL}/exchange/label-studio", exchange.get_label_studio, "admin", None, list[ls.ExportedTask],
         (WHICH, CONTROL, TARGET),
@@ -166,9 +175,6 @@ ROUTES = (
     Route("POST", f"{BACKEND}/setup", backend.backend_setup, "predict", m.BackendSetup, m.BackendVersion),
     Route("POST", f"{BACKEND}/predict", backend.backend_predict, "predict", m.BackendQuestion, m.BackendResults),
     Route("POST", f"{BACKEND}/webhook", backend.backend_webhook, "learn", m.BackendEvent, m.BackendDone),
-    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
-    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
-    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
     Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
     Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
     Route(

@@ -243,6 +243,17 @@ class EngineMetrics(Collector):
                 behind.add_metric([one.name], events)
                 late.add_metric([one.name], seconds)
             yield from (behind, late)
+        odd = CounterMetricFamily("confidently_odd_rows", "Odd rows by guard", labels=["model", "guard", "rows"])
+        alarm = GaugeMetricFamily("confidently_alarm", "Whether there is an alarm now", labels=["model", "kind"])
+        for one in hosted:
+            for guard, counts in one.model.guards.shown().items():
+                for rows, n in counts.items():
+                    odd.add_metric([one.name, guard, rows], n)
+            now = {found.kind for found in one.metrics.alarms.now()}
+            for kind in one.metrics.alarms.kinds:
+                alarm.add_metric([one.name, kind], float(kind in now))
+        yield odd
+        yield alarm
         if (backups := self.engine.backups) is not None:
             failed = CounterMetricFamily("confidently_backups_failed", "Backups on schedule that were not written")
             failed.add_metric([], backups.failed)

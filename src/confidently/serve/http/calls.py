@@ -270,14 +270,15 @@ class Call:
         """Return the message in the body."""
         return decoded(await self.body(), kind)
 
-    async def lines(self) -> AsyncGenerator[list[bytes], None]:
-        """Yield the lines of an NDJSON body, some at a time, as they arrive, without empty ones."""
+    async def lines(self, with_empty: bool = False) -> AsyncGenerator[list[bytes], None]:
+        """Yield the lines of an NDJSON body, some at a time, as they arrive, by default without empty ones."""
         rest = bytearray()  # of a line whose end has not come; only what is new is searched for it
         async for piece in self.pieces():
             end = piece.rfind(b"\n") + 1
             if end:
                 lines = (bytes(rest) + piece[:end]).split(b"\n")
-                yield [stripped for line in lines if (stripped := line.strip())]
+                lines.pop()  # what follows the last line end
+                yield [stripped for line in lines if (stripped := line.strip()) or with_empty]
                 rest.clear()
             rest += piece[end:]
             if len(rest) > MAX_LINE:

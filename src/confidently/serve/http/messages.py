@@ -46,11 +46,12 @@ class PredictBody(Struct, forbid_unknown_fields=True):
 
 
 class Prediction(Struct):
-    """What the model says of a row. ``ask``: the margin is within one standard deviation of zero.
+    """What the model says of a row. ``ask``: the prediction is among the least certain ones, whose label helps most.
 
-    With ``?set=``, ``set`` has the classes that cannot be excluded, the most probable first; with ``?max_risk=``,
-    ``abstain`` is whether the label should not be relied on. With ``?novelty=true``, ``novelty`` is a p-value, which is
-    small for rows unlike all those learned.
+    With ``?top_k=``, ``probability`` has only the most probable classes, in this order. With ``?set=``, ``set`` has the
+    classes that cannot be excluded, the most probable first; with ``?max_risk=``, ``abstain`` is whether the label
+    should not be relied on. With ``?novelty=true``, ``novelty`` is a p-value, which is small for rows unlike all those
+    learned.
     """
 
     id: str | None
@@ -125,6 +126,23 @@ class Receipt(Struct):
     status: str
 
 
+class DryRun(Struct):
+    """What learning rows would do: rows in all and acceptable ones, and the first 20 problems, by their lines.
+
+    ``labels`` has the 20 most frequent classes of acceptable rows. ``new_classes`` and ``unknown_fields`` are those
+    that the model does not know; ``guards`` counts odd rows by kind, once the model has learned 100 rows.
+    """
+
+    rows: int
+    good: int
+    bad: list[dict[str, Any]]
+    labels: dict[str, int]
+    n_classes: int
+    new_classes: list[str]
+    unknown_fields: list[str]
+    guards: dict[str, int]
+
+
 class AnswerBody(Struct, forbid_unknown_fields=True):
     """A labeller's answer about a row, or that the row is skipped, with a reason or without.
 
@@ -173,11 +191,21 @@ class Queue(Struct):
     progress: dict[str, Any]
 
 
+class AlarmOut(Struct):
+    """A sign that the rows of a model have changed: "error", "log-loss", "coverage" or "order", and since when."""
+
+    kind: str
+    since: float
+    detail: str
+
+
 class ModelFacts(Struct):
     """A model.
 
     ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
-    trained meanwhile; ``refused``: rows that were set aside; ``failed``: why it has stopped, if it has.
+    trained meanwhile; ``refused``: rows that were set aside; ``alarms``: signs that the rows have changed; ``guards``:
+    by kind, how many odd rows were learned, and how many were predicted or refused; ``failed``: why it has stopped, if
+    it has.
 
     Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
     was predicted before it was learned.
@@ -199,6 +227,8 @@ class ModelFacts(Struct):
     version: int
     others: int
     refused: int
+    alarms: list[AlarmOut]
+    guards: dict[str, dict[str, int]]
     failed: str | None
     recent: dict[str, float | None]
     to_label: int

@@ -7,7 +7,7 @@ Every method runs in the one thread that has the connection. Nothing is durable,
 from __future__ import annotations
 
 import os
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -362,6 +362,14 @@ class EventLog:
             f"(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))",
             (model, limit), "DESC",
         )  # fmt: skip
+
+    def predictions(self, model: int, after: int) -> Iterator[tuple[int, bool]]:
+        """Yield the stored predictions after an event, and whether they asked for a label."""
+        for seq, note in self._db.execute(
+            f"SELECT seq, note FROM events WHERE model = ? AND kind = {Event.PREDICTION} AND seq > ? "
+            "AND note IS NOT NULL ORDER BY seq", (model, after),
+        ):  # fmt: skip
+            yield seq, bool(msgspec.json.decode(note)["ask"])
 
     def last(self) -> int:
         """Return the number of the last event."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ...models.file import ModelFileError
 from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
-from ..problems import Problem
+from ..problems import Problem, tried
 from .candidates import candidate
 from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
@@ -90,6 +91,7 @@ class Hosted:
         before, self.live = self.live, version
         self.others.pop(version.number, None)
         version.metrics.take_traffic(before.metrics)
+        version.model.take_traffic(before.model)
         self.take_check()
         return before
 
@@ -99,6 +101,32 @@ class Hosted:
         self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
         self.label_key = self.live.label_key
         self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
+
+    # --- guards ------------------------------------------------------------------------------------------------------
+
+    def refusals(self, rows: Sequence[tuple[bytes, bytes | None]]) -> list[Problem | None]:
+        """Return why rows, with their labels if they have any, are not accepted by the settings; None: they are."""
+        guards, strict = self.model.guards, self.settings.strict
+        found = list[Problem | None]()
+        for (_, label), odd in zip(rows, self.model.findings([features for features, _ in rows]), strict=True):
+            problem = next((one.problem() for one in odd if one.kind in strict), None)
+            if problem is None and label is not None:
+                problem = tried(self.model.check_class, label)
+            if problem is not None:
+                guards.asked[problem.kind] += 1
+            found.append(problem)
+        return found
+
+    # --- stored predictions ------------------------------------------------------------------------------------------
+
+    def count_prediction(self, seq: int, asked: bool) -> None:
+        """Count a prediction that was stored, by its event; called in the log thread."""
+        self.model.asking.predicted(seq, asked)
+
+    def restore_asking(self, log: EventLog) -> None:
+        """Count the predictions that were stored after those that the last snapshot knows."""
+        for seq, asked in log.predictions(self.number, self.model.asking.seq):
+            self.model.asking.predicted(seq, asked)
 
     # --- failure -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...tasks.task import Task
+from .alarms import ERROR, LOG_LOSS, MAE
 
 
 class Measures(NamedTuple):
@@ -20,11 +21,14 @@ class Measures(NamedTuple):
         What is added up over rows.
     means : callable
         Returns the means of a number of rows and these sums; None: of no rows.
+    alarms : tuple of str
+        The kinds of alarms about the first sums.
     """
 
     names: tuple[str, ...]
     sums: tuple[str, ...]
     means: Callable[[float, Sequence[float]], dict[str, float | None]]
+    alarms: tuple[str, ...]
 
 
 def ratio(part: float, whole: float) -> float | None:
@@ -44,8 +48,8 @@ def _of_numbers(rows: float, sums: Sequence[float]) -> dict[str, float | None]:
     return {"mae": ratio(absolute, errors), "rmse": None if mean_square is None else math.sqrt(mean_square)}
 
 
-CLASSES = Measures(("error", "log_loss"), ("mistakes", "log_loss"), _of_classes)
-NUMBERS = Measures(("rmse", "mae"), ("absolute_errors", "squared_errors", "errors"), _of_numbers)
+CLASSES = Measures(("error", "log_loss"), ("mistakes", "log_loss"), _of_classes, (ERROR, LOG_LOSS))
+NUMBERS = Measures(("rmse", "mae"), ("absolute_errors", "squared_errors", "errors"), _of_numbers, (MAE,))
 OF_TASKS = {measures.names: measures for measures in (CLASSES, NUMBERS)}
 
 

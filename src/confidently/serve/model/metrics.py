@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from .alarms import Alarms
 from .gain import expected_gain
 from .history import History
 from .measures import CLASSES, Measures, ratio
@@ -16,8 +17,6 @@ MAX_POINTS = 240  # of a curve; beyond, neighbors are joined
 RECENT_ROWS = 1000  # of the window whose error is called recent
 BINS = 10  # of the reliability diagram
 RATE_SECONDS = 60
-VARIANCES, LEAST_VARIANCES = 256, 64  # that are kept of recent rows, and that are enough to know what is usual
-ASKED_SHARE = 0.1  # of rows that are as uncertain as those whose number is asked for
 Z = 1.959963984540054  # two-sided 95 %
 
 
@@ -97,9 +96,9 @@ class Metrics:
         self.sums: tuple[float, ...] = tuple(found.get(name, 0) for name in measures.sums)
         self.curve = Curve(found.get("curve", ()), found.get("rows_per_point", 1))
         self.bins = [list(one) for one in found.get("bins", [[0, 0.0, 0]] * BINS)]  # rows, sum of p, hits
-        self.variances = deque[float](found.get("variances", ()), VARIANCES)
         self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
         self.history = History(found.get("history", ()))
+        self.alarms = Alarms(found.get("alarms"), measures.alarms)
         self.learn_rate, self.predict_rate = Rate(), Rate()
         self._recent: deque[tuple[float, ...]] = deque()
         self._recent_rows = 0
@@ -112,6 +111,7 @@ class Metrics:
         self.sums = tuple(a + b for a, b in zip(self.sums, sums, strict=True))
         self.curve.add(time.time(), rows, *sums)
         self._recent.append((rows, *sums))
+        self.alarms.learned(rows, sums)
         self._recent_rows += rows
         while self._recent_rows - self._recent[0][0] >= RECENT_ROWS:
             self._recent_rows -= int(self._recent.popleft()[0])
@@ -123,6 +123,7 @@ class Metrics:
         """Forget the rows that are learned again, since the first of them showed another kind of rows."""
         self.rows, self.sums = 0, (0,) * len(self.sums)
         self.curve = Curve()
+        self.alarms.begin_again()
         self._recent.clear()
         self._recent_rows = 0
 
@@ -136,12 +137,6 @@ class Metrics:
         one = self.bins[min(int(probability * BINS), BINS - 1)]
         one[0], one[1], one[2] = one[0] + 1, one[1] + probability, one[2] + hit
 
-    def usual_variance(self) -> float | None:
-        """Return what the variances of recent numbers seldom exceed; None: there are too few to know it."""
-        if len(self.variances) < LEAST_VARIANCES:
-            return None
-        return sorted(self.variances)[int((1.0 - ASKED_SHARE) * len(self.variances))]
-
     def answered(self, rows: int, asked: int) -> None:
         """Count answered questions, and those whose label is asked for."""
         self.predicted, self.asked = self.predicted + rows, self.asked + asked
@@ -154,7 +149,7 @@ class Metrics:
             "rows": self.rows, "refused": self.refused, **dict(zip(self.measures.sums, self.sums, strict=True)),
             "curve": self.curve.points, "rows_per_point": self.curve.rows_per_point, "bins": self.bins,
             "predicted": self.predicted, "asked": self.asked, "history": self.history.as_list(),
-            **({"variances": list(self.variances)} if self.variances else {}),
+            "alarms": self.alarms.as_dict(),
         }  # fmt: skip
 
     def gain(self) -> dict[str, Any] | None:
@@ -169,6 +164,7 @@ class Metrics:
         return {
             "rows": self.rows, **means(self.rows, self.sums),
             "recent": {"rows": recent, **means(recent, recent_sums)},
+            "alarms": self.alarms.shown(),
             "refused": self.refused,
             "predicted": self.predicted,
             "asked": self.asked,

@@ -13,6 +13,7 @@ from ...models.explanation import NumberExplanation, explain_number
 from ...models.stack_explanation import NumberStackExplanation, explain_number_stack
 from ...stack.number_stack import NumberStack
 from ...tasks.targets import Prediction
+from .asking import Asking
 
 MIN_WIDTH = 1e-300
 COVERAGE = 0.9  # of intervals, unless another one is asked for
@@ -32,7 +33,7 @@ class NumberAnswer(NamedTuple):
     variance : float or None
         Of the number around ``label``; None where the model does not know it.
     ask : bool
-        Whether few recent rows have been as uncertain.
+        Whether the prediction is among the least certain ones (:class:`confidently.serve.model.asking.Asking`).
     """
 
     label: float | None
@@ -52,14 +53,16 @@ class NumberAnswer(NamedTuple):
 NOTHING = NumberAnswer(None, None, None, True)
 
 
-def number_answers(learner: Any, found: Prediction, calibrated: bool, ask_above: float | None) -> list[NumberAnswer]:
-    """Return what a model says of rows, given their distributions; ``ask_above``: the largest usual variance."""
+def number_answers(learner: Any, found: Prediction, calibrated: bool, asking: Asking) -> list[NumberAnswer]:
+    """Return what a model says of rows, given their distributions."""
     limits = learner.intervals(found, COVERAGE, calibrated)[:, 0].tolist()
     variances = (learner.number_deviations(found, calibrated)[:, 0] ** 2).tolist()
-    return [
-        NumberAnswer(mean, (low, high), _finite(variance), ask_above is None or not variance <= ask_above)
+    answers = [
+        NumberAnswer(mean, (low, high), _finite(variance), False)
         for mean, (low, high), variance in zip(found.mean[:, 0].tolist(), limits, variances, strict=True)
     ]
+    asked = asking.of_certainties(answer.certainty for answer in answers).tolist()
+    return [answer._replace(ask=ask) for answer, ask in zip(answers, asked, strict=True)]
 
 
 def _finite(variance: float) -> float | None:

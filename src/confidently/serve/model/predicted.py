@@ -12,10 +12,9 @@ from ...arrays import predicted_numbers
 from ...data.class_order import sorted_numbers
 from ...learner.streams import StreamLearner
 from ...tasks.conformal import ConformalSets
+from .asking import Asking
 from .numbers import NumberAnswer
 from .rows import label_names
-
-UNSURE = 1.0  # standard deviations from zero below which a margin asks for a label
 
 
 class Answer(NamedTuple):
@@ -31,7 +30,7 @@ class Answer(NamedTuple):
         Of the class sorted last against the other; of more classes, of the best against the second; of labels, of the
         least certain one.
     ask : bool
-        Whether the margin is within one standard deviation of zero.
+        Whether the prediction is among the least certain ones (:class:`confidently.serve.model.asking.Asking`).
     """
 
     label: Any
@@ -97,8 +96,9 @@ class Promises(NamedTuple):
 
 
 def answers_of(
-    stream: StreamLearner, calibration: str | None, margin: np.ndarray, variance: np.ndarray, probability: np.ndarray
-) -> list[Answer]:
+    stream: StreamLearner, calibration: str | None, asking: Asking, margin: np.ndarray, variance: np.ndarray,
+    probability: np.ndarray,
+) -> list[Answer]:  # fmt: skip
     """Return what a model says of rows, given the margins, their variances and the probabilities of the classes."""
     task = stream.learner.task
     names = task.names(stream.classes.names)
@@ -107,7 +107,7 @@ def answers_of(
     if task.multilabel:
         relevant = _decided(stream, calibration, margin, probability).tolist()
         labels: list[Any] = [[names[k] for k in order if row[k]] for row in relevant]
-        certain = np.abs(margin) / np.sqrt(np.maximum(variance, np.finfo(float).tiny))
+        certain = certainty(margin, variance)
         least = np.argmin(certain, axis=1) if certain.shape[1] else np.zeros(len(margin), dtype=int)
         rows = np.arange(len(margin))
         margin, variance = margin[rows, least], variance[rows, least]
@@ -119,13 +119,22 @@ def answers_of(
             margin = -margin
     else:
         labels = [names[k] for k in predicted_numbers(probability).tolist()]
-    unsure = np.abs(margin) <= UNSURE * np.sqrt(variance)
+    if calibration is None or task.multilabel:
+        asked = asking.of_certainties(certainty(margin, variance).tolist())
+    else:
+        asked = asking.of_probabilities(stream.learner.conformal, probability)
     return [
         Answer(label, dict(zip(shown, row, strict=True)), m, v, ask)
         for label, row, m, v, ask in zip(
-            labels, probability[:, order].tolist(), margin.tolist(), variance.tolist(), unsure.tolist(), strict=True
+            labels, probability[:, order].tolist(), margin.tolist(), variance.tolist(), asked.tolist(), strict=True
         )
     ]
+
+
+def certainty(margin: np.ndarray, variance: np.ndarray) -> np.ndarray:
+    """Return by how many standard deviations margins differ from zero; 0 where nothing is known of the deviation."""
+    found: np.ndarray = np.divide(np.abs(margin), np.sqrt(variance), out=np.zeros_like(margin), where=variance > 0.0)
+    return found
 
 
 def _decided(stream: StreamLearner, calibration: str | None, margin: np.ndarray, probability: np.ndarray) -> np.ndarray:

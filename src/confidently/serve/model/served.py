@@ -32,13 +32,17 @@ from ...tasks.intervals import ConformalIntervals
 from ...tasks.task import Task
 from ..problems import Problem
 from . import numbers, predicted
+from .alarms import COVERED
+from .asking import SAMPLED, Asking
+from .guards import MIN_ROWS, SHOWN, UNKNOWN_CLASS, Finding, Guards, unknown_features
 from .measures import Measures, measures_of
 from .numbers import NumberAnswer
 from .predicted import Answer, AnyAnswer, Promises, answers_of
-from .rows import QuestionReader, RowReader
+from .rows import QuestionReader, RowReader, label_names
 from .settings import UNDECIDED, Decision, ModelSettings, Setup
 
 EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
+SHOWN_CLASSES = 20  # in messages
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
 
@@ -83,12 +87,12 @@ class Judged(NamedTuple):
     ----------
     stated : list of (float, bool)
         Probabilities, and whether what they are of is true.
-    variances : list of float
-        Of numbers.
+    covered : list of bool
+        Whether sets or intervals of coverage .9 have the label, where that is known.
     """
 
     stated: list[tuple[float, bool]]
-    variances: list[float]
+    covered: list[bool]
 
 
 @dataclass
@@ -109,20 +113,25 @@ class ServedModel:
         What was learned before; by default nothing.
     seq : int
         The event up to which that was learned.
+    saved : dict, optional
+        What :meth:`saved` returned then.
 
     Attributes
     ----------
     seq : int
         The event up to which it has learned.
-    ask_above : float or None
-        The variance of a number from which on its label is asked for; None: it always is.
+    guards : Guards
+    asking : Asking
     """
 
-    def __init__(self, settings: ModelSettings, model: Model | None = None, seq: int = 0) -> None:
+    def __init__(
+        self, settings: ModelSettings, model: Model | None = None, seq: int = 0, saved: dict[str, Any] | None = None
+    ) -> None:
         self.setup = Setup(settings)
         self.settings, self.seq = settings, seq
+        self.guards = Guards(self.setup.reading(), bool(settings.strict), (saved or {}).get("guards"))
+        self.asking = Asking(settings.ask, (saved or {}).get("asking"))
         self.early: Early | None = None
-        self.ask_above: float | None = None
         self._aside: list[tuple[Example, str]] = []
         self._answering: StreamPredictor | None = None
         if model is None:
@@ -133,6 +142,25 @@ class ServedModel:
         else:
             self.estimator = model.estimator
             self._continue(model)
+            self.guards.take_reading(self.reading)
+            if saved is None and (features := self.stream.features) is not None:  # it was trained elsewhere
+                rows = self.stream.learner.n_seen
+                self.guards = Guards.of_features(self.reading, bool(settings.strict), features.names, rows)
+
+    def saved(self) -> dict[str, Any]:
+        """Return what snapshots keep besides the model."""
+        return {"guards": self.guards.as_dict(), "asking": self.asking.as_dict()}
+
+    def take_settings(self, settings: ModelSettings) -> None:
+        """Change settings that do not matter for what is learned."""
+        self.settings = settings
+        self.guards.be_strict(bool(settings.strict))
+        self.asking.take_share(settings.ask)
+
+    def take_traffic(self, before: ServedModel) -> None:
+        """Go on from the questions to the version that answered before."""
+        self.guards.asked = before.guards.asked
+        self.asking.take_traffic(before.asking)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -176,7 +204,7 @@ class ServedModel:
             self._learn_early(first, self.early)
             if len(self.early.examples) >= ROWS_TO_INFER:
                 self.early = None
-        self._learn(rest)
+        self._learn_sampled(rest)
 
     def _learn_early(self, examples: list[Example], early: Early) -> None:
         """Learn some of the first rows; begin again with all of them if they show another kind of rows."""
@@ -193,7 +221,7 @@ class ServedModel:
                 self._begin(decision)
                 examples = early.examples
             before = len(self._aside)
-            self._learn(examples)
+            self._learn_sampled(examples)
             if len(self._aside) == before:
                 return
             decision, examples = self._decision(early.examples), []
@@ -227,6 +255,31 @@ class ServedModel:
         reader = RowReader(self.setup.reading(is_table), self.settings.dtype, self.setup.task)
         return reader.batch([example.line for example in examples])
 
+    def _learn_sampled(self, examples: Sequence[Example]) -> None:
+        """Learn rows; some are predicted before, of models that do not know how certain their answers were."""
+        if self._calibration is not None and not (self.task.multilabel or self.task.regression):
+            self._learn(examples)
+            return
+        first = 0
+        for k, example in enumerate(examples):
+            if example.seq % SAMPLED == 0:
+                self._learn(examples[first:k])
+                first = k + 1
+                self._learn_predicted(example)
+        self._learn(examples[first:])
+
+    def _learn_predicted(self, example: Example) -> None:
+        """Learn a row after it was predicted."""
+        aside = len(self._aside)
+        try:
+            [answer] = self.answers([example.line]) if self._has_begun else [None]
+        except Exception as error:  # it cannot be read, as learning it will find out
+            raise_of_machine(error)
+            answer = None
+        self._learn([example])
+        if answer is not None and len(self._aside) == aside:
+            self.asking.sampled(answer.certainty)
+
     def _learn(self, examples: Sequence[Example]) -> None:
         """Learn rows; where the learner refuses some, learn them one by one."""
         done, error = self._learn_together(examples)
@@ -253,7 +306,11 @@ class ServedModel:
         try:
             batch = self._reader.batch([example.line for example in examples], [example.weight for example in examples])
             for part in self.stream.parts(batch):
+                classes = self.stream.classes
+                new = [label.row for label in part.new_labels if classes.get(label.name) is None]
                 self._learn_part(_own_columns(part, batch, done))
+                lines = [example.line for example in examples[done : done + len(part)]]
+                self.guards.count_learned(lines, part, new)
                 done += len(part)
         except Exception as error:
             raise_of_machine(error)
@@ -293,6 +350,9 @@ class ServedModel:
     def _begin(self, decision: Decision) -> None:
         """Begin without any rows learned."""
         stream = self.setup.learner(self.setup.reading(decision.is_table), decision)
+        assert stream.reading is not None
+        self.guards.begin_again(stream.reading)
+        self.asking.begin_again()
         if self.settings.auto and self.early is not None and self.early.examples:
             stream.prepare([self._first_batch(self.early.examples)])
         self._take(stream)
@@ -361,32 +421,74 @@ class ServedModel:
         """Whether rows of other classes are errors."""
         return self.stream.classes.closed and not self.task.regression
 
-    def answers(self, lines: Sequence[bytes]) -> list[AnyAnswer]:
-        """Return what the model says of rows without labels."""
+    def answers(self, lines: Sequence[bytes], counted: bool = False) -> list[AnyAnswer]:
+        """Return what the model says of rows without labels; ``counted``: the odd ones among them."""
         batch = self._questions.batch(lines)
+        if counted:
+            self.guards.count_asked(lines, batch, self._known)
         if not self._has_begun:
             nothing: AnyAnswer = numbers.NOTHING if self.task.regression else predicted.NOTHING
-            return [nothing] * len(batch)
+            return [nothing._replace(ask=self.settings.ask > 0.0)] * len(batch)
         answering = self._ready()
         learner, matrix = answering.learner, answering.matrix(batch)
         if self.task.regression:
             found = learner.number_distribution(matrix)
-            return [*numbers.number_answers(learner, found, self._calibration is not None, self.ask_above)]
+            return [*numbers.number_answers(learner, found, self._calibration is not None, self.asking)]
         margin, variance, probability = learner.margins_and_probabilities(matrix, self._calibration)
-        return [*answers_of(self.stream, self._calibration, np.asarray(margin), np.asarray(variance), probability)]
+        return [
+            *answers_of(
+                self.stream, self._calibration, self.asking, np.asarray(margin), np.asarray(variance), probability
+            )
+        ]
 
     def judged(self, examples: Sequence[Example]) -> Judged:
         """Return what the model states of rows that it has not learned yet, and whether that is true."""
-        answers, stated, variances = self.answers([one.line for one in examples]), list[tuple[float, bool]](), []
+        answers, stated = self.answers([one.line for one in examples]), list[tuple[float, bool]]()
         numeric = [answer for answer in answers if isinstance(answer, NumberAnswer) and answer.label is not None]
         if numeric:
             labels, calibrated = [one.label for one in examples], self._calibration is not None
             stated += numbers.judged_intervals(numeric, labels, self.stream.learner, calibrated)
-            variances += [answer.variance for answer in numeric if answer.variance is not None]
-        for answer, one in zip(answers, examples, strict=True):
-            if isinstance(answer, Answer):
-                stated += answer.judged(one.label)
-        return Judged(stated, variances)
+            return Judged(stated, [hit for level, hit in stated if level == COVERED])
+        classes = [
+            (answer, one.label) for answer, one in zip(answers, examples, strict=True) if isinstance(answer, Answer)
+        ]
+        for answer, label in classes:
+            stated += answer.judged(label)
+        return Judged(stated, self._covered(classes))
+
+    def _covered(self, answers: Sequence[tuple[Answer, bytes]]) -> list[bool]:
+        """Return of answers whether their sets have the class; nothing where that is not known."""
+        if self._calibration is None or self.task.multilabel:
+            return []
+        sets = self.promises([answer for answer, _ in answers], Promises(COVERED))
+        return [label_names(label)[0] in map(str, one["set"]) for (_, label), one in zip(answers, sets, strict=True)]
+
+    def findings(self, lines: Sequence[bytes]) -> list[list[Finding]]:
+        """Return what is odd about the features of each row."""
+        _, none_known = unknown_features(self._questions.batch(lines), self._known)
+        return [self.guards.findings(line, none) for line, none in zip(lines, none_known.tolist(), strict=True)]
+
+    def odd_class(self, label: bytes) -> Finding | None:
+        """Return what is odd about a label, as JSON, if it has a class that no row had; of any thread."""
+        if self.guards.rows < MIN_ROWS or self.task.regression:
+            return None
+        known = {str(name) for name in self.stream.classes.names}
+        new = next((name for name in label_names(label) if name not in known), None)
+        if new is None:
+            return None
+        shown = ", ".join(map(str, self.classes[:SHOWN_CLASSES])) + (", ..." if len(known) > SHOWN_CLASSES else "")
+        return Finding(UNKNOWN_CLASS, f"no row so far had the class {new[:SHOWN]!r}; there are: {shown}", "/label")
+
+    def check_class(self, label: bytes) -> None:
+        """Raise a ``Problem`` if a label has a new class and the settings refuse that; of any thread."""
+        if UNKNOWN_CLASS in self.settings.strict and (odd := self.odd_class(label)) is not None:
+            raise odd.problem()
+
+    @property
+    def _known(self) -> int:
+        """The number of known features."""
+        features = self.stream.features
+        return self.stream.learner.n_features if features is None else len(features)
 
     def novelty(self, lines: Sequence[bytes]) -> list[float]:
         """Return the p-values of rows as some of those learned."""
@@ -442,6 +544,12 @@ class ServedModel:
         calibrated = self._calibration is not None
         found = numbers.intervals_of(numeric, asked.coverage, self.stream.learner, calibrated)
         return [{"interval": limits} for limits in found]
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """How often the order of rows was doubtful, and the rows since."""
+        learned = self.conformal
+        return learned.alarms, learned.rows_since_alarm
 
     def explanation(
         self, line: bytes, about: Any = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -25,6 +25,7 @@ from ...views.table import make_view
 from ..problems import Problem
 
 Name = int | str
+Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
 ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
 OF_CLASSES = ("classes", "multilabel", "multiclass")
 DEFAULTS = {"classes": {"rule": "arow", "covariance": DIAGONAL}, "numbers": {"rule": "ridge", "covariance": AUTO}}
@@ -58,6 +59,9 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     labels are errors; without, classes are added as they appear. Without ``rule`` and ``covariance``, they are "arow"
     and "diag", of numbers "ridge" and "auto". ``file`` is the SHA-256 of the model file that an uploaded model began
     with; nothing else is set then.
+
+    The last two do not change what is learned. ``ask`` is the fraction of predictions that ask for their label;
+    ``strict`` names what is not accepted of rows, once the model has learned 100, instead of being counted only.
     """
 
     task: Literal["classes", "numbers"] = "classes"
@@ -79,8 +83,11 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
     file: str | None = None
+    ask: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
+    strict: list[Guard] = []
 
 
+IN_PLACE = ("ask", "strict")  # do not change what is learned
 OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__)
 OF_LEARNERS -= {"task", "rule", "covariance"}
 
@@ -213,4 +220,18 @@ def canonical(settings: ModelSettings) -> bytes:
     defaults = DEFAULTS[settings.task]
     given = {name: None for name, value in defaults.items() if getattr(settings, name) == value}
     settings = msgspec.structs.replace(settings, **given)
-    return msgspec.json.encode(settings, order="deterministic")
+    reading = _without_defaults(settings.reading)
+    return msgspec.json.encode(_without_defaults(settings, reading=reading), order="deterministic")
+
+
+def what_is_learned(settings: bytes) -> bytes:
+    """Return canonical settings without those that do not change what is learned."""
+    kept = msgspec.json.decode(settings, type=ModelSettings)
+    return canonical(msgspec.structs.replace(kept, **{name: _default(name) for name in IN_PLACE}))
+
+
+def _without_defaults(settings: Any, **other: Any) -> Any:
+    """Return settings in which what equals a default is the default itself, which encoders recognize and leave out."""
+    default = type(settings)()
+    given = {name: getattr(settings, name) for name in settings.__struct_fields__} | other
+    return type(settings)(**{name: value for name, value in given.items() if value != getattr(default, name)})

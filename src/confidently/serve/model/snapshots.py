@@ -75,7 +75,7 @@ class Snapshots:
                 seq = int(saved["seq"])
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
                 model.training = {}
-                served = ServedModel(settings, model, seq)
+                served = ServedModel(settings, model, seq, saved)
                 metrics = Metrics(saved["metrics"], served.measures)
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
@@ -153,7 +153,7 @@ def _packed(content: Content) -> Packed:
     model.check_values()
     model.training = {
         "seq": served.seq, "metrics": content.metrics.as_dict(), "aside": list(content.aside.items()),
-        "begun": content.begun,
+        "begun": content.begun, **served.saved(),
     }  # fmt: skip
     return Packed(served.seq, model.header(), _unshared(model))
 

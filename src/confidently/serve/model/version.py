@@ -93,17 +93,18 @@ class Version:
     def learn(self, examples: list[Example], live: bool = True) -> None:
         """Learn rows, after some of them were predicted to compare the predictions with the labels."""
         sampled = self._sampled(examples)
+        if sampled.covered:
+            self.metrics.alarms.sampled(sampled.covered)
         found = self.model.learn(examples)
         if found.anew:
             self.metrics.began_again()
         self.metrics.learned(found.rows, *found.sums, live=live)
+        self.metrics.alarms.ordered(*self.model.order)
         for one in self.model.take_aside():
             self.aside[one.seq] = one.reason
             self.metrics.refused += 1
         for probability, hit in sampled.stated:
             self.metrics.judged(probability, hit)
-        self.metrics.variances += sampled.variances
-        self.model.ask_above = self.metrics.usual_variance()
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
         """Learn events in order; at an erasure, which is a row without a line, the model settles."""
@@ -147,6 +148,12 @@ class Version:
             raise_of_machine(error)
             return Judged([], [])
 
+    def take_settings(self, stored: StoredVersion) -> None:
+        """Change settings that do not matter for what is learned; of any thread."""
+        self.stored = stored
+        self.settings = msgspec.structs.replace(settings_of(stored), classes=self.settings.classes)  # as edited
+        self.model.take_settings(self.settings)
+
     # --- set aside ---------------------------------------------------------------------------------------------------
 
     def record_aside(self, log: EventLog) -> list[int]:
@@ -188,7 +195,7 @@ class Version:
         found, self.resumed = self.snapshots.newest(self.settings, self.stored.begun, say), True
         if found is not None:
             self.model, self.metrics, self.aside, _ = found
-            self.cursor, self.model.ask_above = self.model.seq, self.metrics.usual_variance()
+            self.cursor = self.model.seq
 
     def begin_snapshot(self, limits: Limits, say: Callable[[str], None]) -> None:
         """Begin to write a snapshot if one is due."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...extras import install
@@ -19,7 +19,7 @@ from ..log.event_log import EventLog
 from ..model.hosted import Hosted
 from ..model.version import told_of
 from ..problems import Problem
-from ..work.examples import Taught, taught_line, teach
+from ..work.examples import Taught, refusals, taught_line, teach
 from .source import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds after which rows that found no room are sent again
@@ -98,7 +98,7 @@ class Follower:
 
     def _learn(self, some: Some) -> None:
         places = zip(some.lines, some.places, strict=True)
-        rows = [row for line, place in places if (row := self._row(line, place)) is not None]
+        rows = self._accepted([(self._row(line, place), place) for line, place in places])
 
         def work(log: EventLog, request: Request) -> None:
             request.batch = log.edits.batch_for(self.hosted.number, self.source.name) if rows else None
@@ -123,14 +123,28 @@ class Follower:
         try:
             return taught_line(self.hosted, line)
         except Problem as problem:
-            self.refused += 1
-            told = f"{self.source.name}, {place}"
-            if self.refused <= TOLD:
-                more = "; from now on only their number is reported" if self.refused == TOLD else ""
-                self.say(f"{told}: a row is left out: {problem.detail}{more}")
-            elif self.refused == 10 ** (len(str(self.refused)) - 1):
-                self.say(f"{told}: {counted(self.refused, 'row')} left out so far; this one: {problem.detail}")
+            self._refuse(problem, place)
             return None
+
+    def _accepted(self, rows: Sequence[tuple[Taught | None, str]]) -> list[Taught]:
+        """Return the rows that the settings of the model accept."""
+        good = [(row, place) for row, place in rows if row is not None]
+        if not good or not self.hosted.model.settings.strict:
+            return [row for row, _ in good]
+        checked = self.engine.ask(refusals(self.hosted, [row for row, _ in good]).blocking()).answer()
+        for one, (_, place) in zip(checked, good, strict=True):
+            if isinstance(one, Problem):
+                self._refuse(one, place)
+        return [one for one in checked if not isinstance(one, Problem)]
+
+    def _refuse(self, problem: Problem, place: str) -> None:
+        self.refused += 1
+        told = f"{self.source.name}, {place}"
+        if self.refused <= TOLD:
+            more = "; from now on only their number is reported" if self.refused == TOLD else ""
+            self.say(f"{told}: a row is left out: {problem.detail}{more}")
+        elif self.refused == 10 ** (len(str(self.refused)) - 1):
+            self.say(f"{told}: {counted(self.refused, 'row')} left out so far; this one: {problem.detail}")
 
     def _call(self, work: Callable[[EventLog, Request], Any], rows: int = 1) -> Any:
         return self.engine.submit(Request(work, rows).blocking()).answer()

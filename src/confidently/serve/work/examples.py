@@ -131,6 +131,20 @@ def all_questions(hosted: Hosted, rows: Sequence[tuple[str | None, bytes]]) -> l
     return [tried(question, hosted, *row) for row in rows]
 
 
+# --- guards ----------------------------------------------------------------------------------------------------------
+
+
+def refusals(hosted: Hosted, rows: Sequence[Taught | Question]) -> Request:
+    """Return a question about checked rows, answered with each of them, or the problem for which it is refused."""
+
+    def work(log: EventLog, request: Request) -> list[Taught | Question | Problem]:
+        hosted.check_working()
+        found = hosted.refusals([(row.features, row.label if isinstance(row, Taught) else None) for row in rows])
+        return [row if problem is None else problem for row, problem in zip(rows, found, strict=True)]
+
+    return Request(work, len(rows))
+
+
 # --- learn -----------------------------------------------------------------------------------------------------------
 
 
@@ -273,6 +287,7 @@ def label_row(
     stored = log.find(hosted.number, given.id)
     if stored is None and park:
         hosted.check.labelled(b"{}", label)
+        hosted.model.check_class(label)
         return Receipt(given.id, log.add(hosted.number, Event.PARKED, given.id, label=label), PARKED)
     if stored is None:
         raise Problem(
@@ -287,6 +302,7 @@ def label_row(
         told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
     hosted.check.labelled(stored.features, label)
+    hosted.model.check_class(label)
     before = _given(log, stored.seq)
     same = before is not None and same_label(before[1], label)
     if before is not None and same and before[2]:
@@ -373,6 +389,7 @@ def _store(
         log.unpark(stored.seq)
     note = msgspec.json.encode(answer._asdict())
     seq = log.add(hosted.number, Event.PREDICTION, row.id, None, row.features, note=note)
+    request.committed.append(partial(hosted.count_prediction, seq, answer.ask))
     if stored is not None and stored.label is not None:
         event = log.add(hosted.number, Event.LABEL, example=seq, label=stored.label)
         request.examples.append((hosted, _example(hosted, row.features, stored.label, 1.0, event)))

@@ -23,7 +23,7 @@ from ..log.event_log import EventLog
 from ..log.events import State, StoredModel, now
 from ..log.log_file import FILE
 from ..model.hosted import Hosted
-from ..model.settings import ModelSettings, Setup, canonical
+from ..model.settings import ModelSettings, Setup, canonical, what_is_learned
 from ..model.snapshots import snapshots
 from ..model.version import BASE, Version
 from ..problems import Problem
@@ -114,6 +114,11 @@ def _with_settings(
     alive = [version for version in versions if version.state != State.RETIRED]
     if any(version.settings == settings for version in alive):
         return Made.THERE
+    live = hosted.live
+    if not has_file and what_is_learned(settings) == what_is_learned(live.stored.settings):
+        stored = log.versions.set_settings(live.stored, settings)
+        request.committed.append(lambda: live.take_settings(stored))
+        return Made.THERE
     _check_edited(log, hosted, settings)
     if has_file:
         raise Problem("other-model", f"{hosted.name!r} exists; delete it, or upload the file under another name")
@@ -202,6 +207,8 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "version": hosted.live.number,
         "others": len(hosted.others),
         "refused": hosted.metrics.refused,
+        "alarms": hosted.metrics.alarms.shown(),
+        "guards": hosted.model.guards.shown(),
         "failed": hosted.failed,
     }
 

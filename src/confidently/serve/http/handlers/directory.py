@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator
 from itertools import islice
 
+from ...engine.alarming import alarms_of, changed_alarms
 from ...problems import Problem, tried
 from ...work import models
 from .. import messages as m
@@ -26,6 +27,7 @@ async def events(call: Call) -> Sendable:
         """Yield events until the server stops, the client goes, or its token ends: it then asks again, in vain."""
         last = call.headers.get("last-event-id", "")
         number, before = int(last) if re.fullmatch("[0-9]{1,18}", last) else 0, b""
+        alarms = alarms_of(call.engine)
         yield b"retry: 2000\n\n"
         while not call.engine.stopping and not await call.is_disconnected():
             if isinstance(tried(call.check_allowed), Problem):
@@ -37,6 +39,9 @@ async def events(call: Call) -> Sendable:
                 yield b"id: %d\nevent: models\ndata: %s\n\n" % (number, data)
             else:
                 yield b": nothing new\n\n"
+            for alarm in changed_alarms(alarms, alarms := alarms_of(call.engine)):
+                number += 1
+                yield b"id: %d\nevent: alarm\ndata: %s\n\n" % (number, encoder.encode(alarm))
             await asyncio.sleep(SSE_SECONDS)
 
     return Flow(told(), "text/event-stream", {"Cache-Control": "no-store", "X-Accel-Buffering": "no"})

@@ -120,8 +120,9 @@ async def put_file(call: Call) -> Sendable:
 async def metrics(call: Call) -> Sendable:
     """Return progressive errors, their course, calibration, alarms, rates of the last hour, labelling."""
     hosted, learned = call.hosted, call.hosted.model.conformal
-    alarms = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
-    return answered(hosted.metrics.shown() | alarms | {"labelling": labelling_of(hosted)})
+    order = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
+    more = {"order": order, "guards": hosted.model.guards.shown(), "labelling": labelling_of(hosted)}
+    return answered(hosted.metrics.shown() | more)
 
 
 def labelling_of(hosted: Hosted) -> dict[str, Any]:

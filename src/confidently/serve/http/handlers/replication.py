@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-from pathlib import Path
-
-from starlette.background import BackgroundTask
-from starlette.responses import FileResponse
-
 from ...replica import source
 from .. import messages as m
 from ..calls import Call
 from ..replies import NDJSON, Flow, Sendable, answered
+from .models import Download
 
 
 async def get_followed(call: Call) -> Sendable:
@@ -23,8 +18,7 @@ async def get_followed(call: Call) -> Sendable:
 async def get_snapshot(call: Call) -> Sendable:
     """Download the newest snapshot of a model, or the file that it began with."""
     path, name = source.linked(call.engine, call.hosted, call.choice("of", ("snapshot", "base")))
-    remove = partial(Path(path).unlink, missing_ok=True)
-    return FileResponse(path, media_type="application/octet-stream", filename=name, background=BackgroundTask(remove))
+    return Download(str(path), name, call.check_allowed)
 
 
 async def get_learned(call: Call) -> Sendable:

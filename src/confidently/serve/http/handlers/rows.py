@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict
 from functools import partial
-from typing import Any, TypeVar
+from heapq import nlargest
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -18,17 +20,26 @@ from ...model.predicted import AnyAnswer, Promises
 from ...model.rows import label_of
 from ...problems import Problem, tried
 from ...work import examples
+from .. import dry_run
 from .. import messages as m
 from ..calls import Call, decoded_lines
 from ..lines import by_lines
 from ..replies import Reply, Sendable, answered
 
 T = TypeVar("T")
+MAX_TOP = 10_000
+
+
+class Asked(NamedTuple):
+    """What is asked for of predictions: promises, and how many classes have their probability (0: all)."""
+
+    promises: Promises
+    top_k: int
 
 
 async def predict(call: Call) -> Sendable:
     """Predict rows; the model does not change."""
-    hosted, asked = call.hosted, _promises(call)
+    hosted, asked = call.hosted, Asked(_promises(call), call.number("top_k", 0, 1, MAX_TOP))
     if call.is_ndjson:
         return by_lines(call, partial(_predict_lines, call, hosted, asked))
     body = await call.message(m.PredictBody)
@@ -38,13 +49,20 @@ async def predict(call: Call) -> Sendable:
         assert not isinstance(body.features, msgspec.UnsetType)
         id = body.id if body.id is not None else call.key
         row = examples.question(hosted, id, bytes(body.features))
-        [found] = await _predicted(call, hosted, asked, [row])
+        [found] = await _accepted(call, hosted, [row])
+        if not isinstance(found, Problem):
+            [found] = await _predicted(call, hosted, asked, [row])
         if isinstance(found, Problem):
             raise found
         return answered(found)
     checked = [
         tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
         for k, one in enumerate(body.instances)
+    ]
+    accepted = _filled(checked, await _accepted(call, hosted, _good(checked)))
+    checked = [
+        found.within(f"/instances/{k}") if isinstance(found, Problem) and not isinstance(before, Problem) else found
+        for k, (before, found) in enumerate(zip(checked, accepted, strict=True))
     ]
     both = _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
     shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
@@ -59,10 +77,19 @@ def _promises(call: Call) -> Promises:
     return asked
 
 
-async def _predict_lines(call: Call, hosted: Hosted, asked: Promises, lines: list[bytes]) -> list[Any]:
+async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
+    """Return checked rows, or the problem of those that the settings of the model refuse."""
+    if not rows or not hosted.model.settings.strict:
+        return rows
+    found: list[Any] = await call.ask(examples.refusals(hosted, rows))
+    return found
+
+
+async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.Instance)
     rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_questions(hosted, rows))
+    checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
     return _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
 
 
@@ -78,9 +105,21 @@ def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
 
 
 async def _predicted(
-    call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
+    call: Call, hosted: Hosted, asked: Asked, rows: list[examples.Question]
 ) -> list[m.Prediction | m.NumberPrediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
+    found = await _all_predicted(call, hosted, asked.promises, rows)
+    if asked.top_k:
+        for one in found:
+            if isinstance(one, m.Prediction):
+                best = nlargest(asked.top_k, one.probability.items(), key=itemgetter(1))
+                one.probability = dict(best)
+    return found
+
+
+async def _all_predicted(
+    call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
+) -> list[m.Prediction | m.NumberPrediction | Problem]:
     if not rows:
         return []
     found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
@@ -110,11 +149,17 @@ def _message(
 async def learn(call: Call) -> Sendable:
     """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
     hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
+    if call.choice("dry_run", ("false", "true")) == "true":
+        return await dry_run.tried_out(call, hosted)
     if call.is_ndjson:
         return by_lines(call, partial(_learn_lines, call, hosted, wait, batch))
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
-    row = examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)
+    [row] = await _accepted(
+        call, hosted, [examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
+    )
+    if isinstance(row, Problem):
+        raise row
     return _receipt(call, await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
 
 
@@ -122,6 +167,7 @@ async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None
     bodies = decoded_lines(lines, m.LearnBody)
     rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_taught(hosted, rows))
+    checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
     good = _good(checked)
     if not good:
         return checked

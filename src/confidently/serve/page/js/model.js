@@ -69,7 +69,7 @@ function figures(model) {
     ["recent", `Recent ${first.name}`, "Of predictions made before each of about the last 1,000 rows was learned"],
     ["rows", "Rows learned", "Acknowledged rows that the model has learned"],
     ["honest", isNumeric(model) ? "Mean absolute error on random rows" : "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
-    ["asked", "Asked for a label", "Predictions that were too uncertain"],
+    ["asked", "Asked for a label", "Predictions among the least certain ones"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
   const gain = h("p", { class: "muted" });
   const signs = h("div");
