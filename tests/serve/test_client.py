@@ -158,10 +158,13 @@ class Recording(httpx.HTTPTransport):
 def use_everything(spam, folder):
     """Call each method of a client with each of its parameters."""
     spam.create(classes=["ham", "spam"])
+    tried = spam.try_many([*rows(2), {"features": {"word": "w1"}, "label": "eggs"}])
+    assert (tried["rows"], tried["good"], spam.info()["rows"]) == (3, 2, 0)
     spam.learn_many(rows(20), wait=True)
     spam.learn({"word": "w1"}, "ham", wait=True)
     question = {"word": "w1", "n": 3}
-    assert spam.predict(question, "p-1", coverage=0.9, max_risk=0.5, novelty=True)["id"] == "p-1"
+    asked = spam.predict(question, "p-1", coverage=0.9, max_risk=0.5, novelty=True, top_k=1)
+    assert asked["id"] == "p-1" and len(asked["probability"]) == 1
     assert spam.explain(question, "ham")["predicted"] in ("ham", "spam")
     assert spam.label("p-1", "ham", park=True, wait=True)["status"] == "learned"
     assert spam.label("p-1", "spam", correct=True)["id"] == "p-1"
@@ -312,8 +315,9 @@ def test_tables_are_rows(spam, kind):
         ({"word": "a", "n": 1.0}, "ham", 2.0), ({"word": None, "n": None}, "spam", 1.0)
     ]  # fmt: skip
     if kind != "dicts":
-        with pytest.raises(ValueError, match="name its column of labels"):
-            spam.learn_many(given)
+        for call in (spam.learn_many, spam.try_many):
+            with pytest.raises(ValueError, match="name its column of labels"):
+                call(given)
         asked = spam.predict_many(given, id="key")
         assert [one["type"] for one in asked] == ["urn:confidently:other-content"] * 2, "there are rows with these ids"
     with pytest.raises(ValueError, match="row 1: there is no column 'klass'; the columns are word, n, class, key, w"):

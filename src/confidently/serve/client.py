@@ -196,10 +196,8 @@ class Client:
         wait : bool
             Whether to return only once they are learned.
         """
-        if label is None and is_frame(rows):
-            raise ValueError("rows is a data frame; name its column of labels: label=...")
-        found = _rows(rows, {"label": label, "id": id, "weight": weight} if label is not None else None)
-        return self._lines("/learn", ({"id": new_id()} | row for row in found), self._teaching(wait), wait)
+        found = ({"id": new_id()} | row for row in _labelled(rows, label, id, weight))
+        return self._lines("/learn", found, self._teaching(wait), wait)
 
     def try_many(
         self, rows: Any, *, label: str | None = None, id: str | None = None, weight: str | None = None
@@ -208,8 +206,7 @@ class Client:
 
         The model does not change. All rows are sent in one request.
         """
-        found = _rows(rows, {"label": label, "id": id, "weight": weight} if label is not None else None)
-        content = msgspec.json.Encoder().encode_lines(list(found))
+        content = msgspec.json.Encoder().encode_lines(list(_labelled(rows, label, id, weight)))
         answer = self._server.send("POST", f"{self._path}/learn", content, query={"dry_run": True}, kind=NDJSON)
         return _object(msgspec.json.decode(answer.content))
 
@@ -540,6 +537,13 @@ def _rows(rows: Any, columns: Mapping[str, str | None] | None) -> Iterator[dict[
             yield _row(row if columns is None else _parted(row, columns))
         except (TypeError, ValueError) as error:
             raise type(error)(f"row {number}: {error}") from None
+
+
+def _labelled(rows: Any, label: str | None, id: str | None, weight: str | None) -> Iterator[dict[str, Any]]:
+    """Return the bodies of rows with labels: with ``label``, of tables."""
+    if label is None and is_frame(rows):
+        raise ValueError("rows is a data frame; name its column of labels: label=...")
+    return _rows(rows, None if label is None else {"label": label, "id": id, "weight": weight})
 
 
 def _parted(row: Mapping[str, Any], columns: Mapping[str, str | None]) -> dict[str, Any]:
