@@ -145,6 +145,7 @@ HALF = {
 }
 
 
+@pytest.mark.long
 def test_a_request_whose_head_does_not_come_is_given_up(tmp_path):
     """Also after an answer, and where an answer is there before the body, whose rest is dribbled."""
     with running(tmp_path / "served", limits={"http.connections.HEAD_SECONDS": 0.5}) as server:
@@ -189,6 +190,7 @@ def test_a_head_is_in_time_and_its_body_may_take_longer(tmp_path):
         assert ids(server) == ["slow"]
 
 
+@pytest.mark.long
 def test_a_connection_is_kept_for_a_while(tmp_path):
     with running(tmp_path / "served", limits={"http.connections.KEEP_SECONDS": 1}) as server, connected(server) as kept:
         for _ in range(3):
@@ -319,6 +321,7 @@ def test_answers_that_nobody_reads_are_given_up(tmp_path):
         wait_until(lambda: open_sockets(server) == before)
 
 
+@pytest.mark.long
 def test_an_answer_that_is_read_slowly_is_sent_to_its_end(tmp_path):
     """The server waits several times, each time for less than it allows, and for longer than that in all."""
     one, n, seconds = b"GET /page/style.css HTTP/1.1\r\nHost: localhost\r\n", 500, 1.5
@@ -503,6 +506,7 @@ def test_events_end_with_their_token(guarded, tmp_path):
         assert client.get("/v1/events", headers=bearer(token)).status_code == 401
 
 
+@pytest.mark.long
 def test_events_end_with_their_session(guarded):
     server, token = guarded(limits={"http.tokens.SESSION_SECONDS": 3.0, "http.handlers.directory.SSE_SECONDS": 0.05})
     with server.client() as client:
@@ -551,6 +555,7 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     assert not any("Traceback" in line for line in server.told), server.told
 
 
+@pytest.mark.long
 def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
     server, token = guarded()
     with server.client(headers=bearer(token)) as client:

@@ -268,6 +268,7 @@ def test_nginx_before_a_server_below_a_path(tmp_path):
         assert_is_served(server, url, token, "/learn")
 
 
+@pytest.mark.long
 def test_caddy_before_a_server(tmp_path):
     caddy, port = program("caddy"), free_port()
     settings = "{\n\tadmin off\n\tauto_https disable_redirects\n\tskip_install_trust\n\tlocal_certs\n}\n"

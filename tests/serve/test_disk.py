@@ -274,11 +274,11 @@ def test_a_model_that_a_full_disk_does_not_delete_lives_on(tmp_path):
         learn(engine, 0)
         disk.first, disk.times, disk.seen = 1, 10**9, 0
         with pytest.raises(Problem, match="disk is full"):
-            engine.submit(models.delete(engine, "spam").blocking()).answer()
+            engine.submit(models.delete(engine, engine.find("spam")).blocking()).answer()
         disk.first = None
         assert learn(engine, 1).status == "durable"
         assert engine.find("spam").deleted is False
-        engine.submit(models.delete(engine, "spam").blocking()).answer()
+        engine.submit(models.delete(engine, engine.find("spam")).blocking()).answer()
         assert engine.hosted == {}
         engine.stop()
 

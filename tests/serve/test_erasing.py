@@ -23,6 +23,7 @@ MODEL = "/v1/models/m"
 KINDS = {"first rows": {}, "blocks": {"covariance": "full", "view": "none"}, "auto": {"auto": True}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [
     KINDS["first rows"], *(pytest.param(KINDS[kind], marks=pytest.mark.long) for kind in ("blocks", "auto"))
 ], ids=KINDS)  # fmt: skip

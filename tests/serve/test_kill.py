@@ -29,8 +29,9 @@ def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, optio
     assert torture.counts["retries"] > 0
 
 
-@pytest.mark.parametrize("erasing", [False, True])
-@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("kills", "erasing"), [(2, True), *(pytest.param(10, erasing, marks=pytest.mark.long) for erasing in (False, True))]
+)
 def test_a_model_that_is_changed_meanwhile(tmp_path, kills, erasing):
     """Promotions, rollbacks, edits, erasures and backups: the model is that of the edited rows that are left."""
     torture = Torture(tmp_path, seed=2, changing=True, erasing=erasing)

@@ -150,6 +150,7 @@ def test_the_memory_of_a_server_does_not_grow_with_the_lines(server):
     assert memory() < before + 60
 
 
+@pytest.mark.long
 def test_a_server_ends_within_ten_seconds_beside_streams_that_nobody_reads(server):
     with ExitStack() as stack:
         for _ in range(5):

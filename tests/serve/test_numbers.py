@@ -311,6 +311,7 @@ def test_numbers_have_no_risk(local):
 # --- what is measured ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_the_errors_are_those_of_the_model_file(local, tmp_path, settings):
     server, rows = local(), numbered(1500, "mixed")
@@ -394,6 +395,7 @@ def rebuilt(server):
     wait_until(lambda: server("GET", MODEL).json()["version"] == version)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{}, {"auto": True}])
 def test_restarts_rebuilds_and_exports_give_the_same_model(local, tmp_path, settings):
     server, rows = local(), numbered(1200, "prices")

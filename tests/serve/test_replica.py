@@ -44,7 +44,14 @@ def begun_of(primary):
     return found["version"], found["begun"]
 
 
-@pytest.mark.parametrize("settings", [{"view": "none"}, {"auto": True}, {"covariance": "full"}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"view": "none"},
+        *(pytest.param(one, marks=pytest.mark.long) for one in ({"auto": True}, {"covariance": "full"})),
+    ],
+    ids=str,
+)
 def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
     with running(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json=settings)
@@ -63,6 +70,7 @@ def test_a_replica_has_the_models_of_its_primary(tmp_path, settings):
             assert 'confidently_replica_behind_events{model="m"} 0.0' in replica.get("/metrics").text
 
 
+@pytest.mark.long
 def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
     with (
         running(tmp_path / "primary") as one, one.client() as primary,
@@ -105,6 +113,7 @@ def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
         assert other.told[-1].count("cannot be followed now") == 1
 
 
+@pytest.mark.long
 def test_kills_of_replicas_and_primaries_end_in_the_same_models(tmp_path):
     chance, folder = random.Random(0), tmp_path / "primary"
     for run in range(4):
@@ -190,6 +199,7 @@ def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
         level(primary, replica)
 
 
+@pytest.mark.long
 def test_replicas_share_a_port(tmp_path):
     with running(tmp_path / "primary") as one, one.client() as primary:
         primary.put(MODEL, json={"view": "none"})
@@ -209,6 +219,7 @@ def test_a_directory_with_models_is_no_replica(tmp_path):
     assert status == 2 and "has models of its own" in told
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"task": "numbers"}, {"task": "numbers", "auto": True}, {"multilabel": True}])
 def test_numbers_and_label_sets_are_followed(tmp_path, settings):
     with (

@@ -49,6 +49,7 @@ def trained(folder, lines, *options):
 # --- labels of every shape -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "labels"),
     [

@@ -109,6 +109,8 @@ class Call:
     Attributes
     ----------
     token : Token
+    changes : bool
+        Whether it has changed something, although calls of its route mostly do not.
     headers : dict
         By their names in small letters; of several of one name, the first.
     """
@@ -120,6 +122,7 @@ class Call:
     ) -> None:  # fmt: skip
         self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
         self._is_later = False  # the next part of the body
+        self.changes = False
         self._note = note
         self.token = ANYONE
         self.headers: dict[str, str] = {

@@ -46,7 +46,7 @@ class Gate:
             call = Call(scope, receive, self.engine, names, self._allow, self._taught)
             self._check(call)
             reply = await self.route.handler(call)
-            if self.route.changes:
+            if self.route.changes or call.changes:
                 self._changed(call)
         except Problem as problem:
             reply = refused(problem)

@@ -41,6 +41,7 @@ async def backend_setup(call: Call) -> Sendable:
         reading = Reading(text=list(config.columns))
         settings = ModelSettings(classes=[*classes], multilabel=config.multiple, reading=reading)
         await call.log(models.create(call.engine, name, settings))
+        call.changes = True
     hosted = of_classes(call)
     _check_fits(hosted, config)
     return answered(m.BackendVersion(version_of(hosted)))
