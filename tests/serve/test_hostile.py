@@ -13,10 +13,10 @@ from tests.serve.test_tokens import bearer, token_file
 MOST = 50  # MB, by which sixty clients may make the server grow
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 FAST = ("small logins",)  # one way in the short tests
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("way", [pytest.param(way, marks=[] if way in FAST else pytest.mark.long) for way in WAYS])
 def test_sixty_clients_without_a_token_take_little_memory(tmp_path, way):
     path, [token] = token_file(tmp_path, "admin,learn")
