@@ -152,13 +152,15 @@ def test_the_command_line_has_the_settings_of_streams() -> None:
 
 def test_the_server_has_the_settings_of_streams() -> None:
     pytest.importorskip("msgspec", reason="the server's packages are not installed")
-    from confidently.serve.model.settings import OF_LEARNERS, ModelSettings
+    from confidently.serve.model.settings import DEFAULTS, OF_LEARNERS, ModelSettings
 
     served = ModelSettings()
-    assert SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - {"rule"} == OF_LEARNERS
+    by_task = {"rule", "covariance"}  # None: the default of the task
+    assert SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS - by_task == OF_LEARNERS
     for name in OF_LEARNERS:
         assert getattr(served, name) == default_of(SETTINGS[name]), name
-    assert make_rule(served.rule) == default_of(SETTINGS["rule"])
+    assert {getattr(served, name) for name in by_task} == {None}
+    assert make_rule(DEFAULTS["classes"]["rule"]) == default_of(SETTINGS["rule"])
     assert {"multiclass", "multilabel", "view", "calibration"} <= set(ModelSettings.__struct_fields__)
 
 

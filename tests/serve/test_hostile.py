@@ -13,11 +13,9 @@ from tests.serve.test_tokens import bearer, token_file
 MOST = 50  # MB, by which sixty clients may make the server grow
 
 
-FAST = ("small logins",)  # one way in the short tests
-
-
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("way", [pytest.param(way, marks=[] if way in FAST else pytest.mark.long) for way in WAYS])
+@pytest.mark.parametrize("way", WAYS)
 def test_sixty_clients_without_a_token_take_little_memory(tmp_path, way):
     path, [token] = token_file(tmp_path, "admin,learn")
     with running(tmp_path / "served", "--token-file", path) as server:

@@ -12,7 +12,7 @@ BLOCKS = ({"covariance": "full", "view": "none"}, ("--covariance", "full", "--vi
     ("settings", "options", "kills"),
     [
         ({}, (), 2),
-        (*NUMBERS, 2),
+        pytest.param(*NUMBERS, 2, marks=pytest.mark.long),
         pytest.param({}, (), 10, marks=pytest.mark.long),
         pytest.param(*BLOCKS, 10, marks=pytest.mark.long),
         pytest.param(*NUMBERS, 10, marks=pytest.mark.long),

@@ -99,6 +99,7 @@ def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
         level(primary, replica, "/v1/models/other")
 
 
+@pytest.mark.long
 def test_a_replica_goes_on_while_its_primary_is_away(tmp_path):
     folder = tmp_path / "primary"
     with running(tmp_path / "replica", "--replica-of", folder) as other, other.client() as replica:

@@ -105,6 +105,7 @@ _OPTIONS = [
         help="With --new-token: the models that it is for, separated by commas; team-* are all that begin with team-.",
     ),
 ]  # fmt: skip
+FIRST = "host port token_file public_url model follow into demo check backup restore as_json"
 EXAMPLES = (
     "confidently serve trial --demo",
     "confidently serve filter --model spam.cw",
@@ -112,7 +113,7 @@ EXAMPLES = (
 )
 
 
-@click.command(cls=Command, examples=EXAMPLES)
+@click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @click.argument("folder", metavar="DIR", required=False)
 @adding(_OPTIONS)
 @json_option

@@ -18,6 +18,7 @@ from msgspec import Meta, Struct
 from .record import Labelled, columns_of, content_id, one_of, own_id, own_name
 
 TOOL = "label-studio"
+INLINE = "text"  # a text that is in the task itself
 TEXTS = ("Text", "HyperText")
 MAX_CONFIG = 1 << 20  # characters
 VARIABLE = re.compile(r"\$([\w-]+)")
@@ -118,7 +119,7 @@ def read_config(text: str) -> Config:
     if not name or about is None or about.tag not in TEXTS:
         told = "nothing" if about is None else f"<{about.tag}>"
         raise ValueError(f"<Choices> needs a name, and a toName of a <Text> or <HyperText> of a column; got {told}")
-    if about.get("valueType", "text") != "text":
+    if about.get("valueType", INLINE) != INLINE:
         raise ValueError(f"<{about.tag} name={target!r}> takes its text from an address; put the text into the task")
     texts = [tag for tag in shown.values() if tag.tag in TEXTS]
     columns = tuple(dict.fromkeys(column for tag in texts for column in VARIABLE.findall(tag.get("value", ""))))
