@@ -37,13 +37,13 @@ def test_every_view_works_below_a_path(below, visit):
     assert page.url == f"{below.url}/team/learn/"
     for path, ready in [
         ("#/", ".spark path"), ("#/m/filled", ".chart .line"), ("#/m/filled/explain", ".bar"), ("#/add", ".drop"),
-        ("docs", ".operation"), ("#/m/filled/label", ".row-card .row-id"),
+        ("docs", ".operation"), ("#/m/filled/label", ".row-card[data-row]"),
     ]:  # fmt: skip
         page.goto(f"{below.url}/team/learn/{path}")
         page.wait_for_selector(ready, state="attached")
     before = shown_id(page)
     page.keyboard.press("1")
-    page.wait_for_function("(id) => document.querySelector('.row-card .id')?.innerText !== id", arg=before)
+    page.wait_for_function("(id) => document.querySelector('.row-card')?.dataset.row !== id", arg=before)
     assert outbox(page) == 0, "those of a server at the root of this host are others"
     wait_until(lambda: before in labels(below, "filled"))
     page.goto(f"{below.url}/team/learn/docs")

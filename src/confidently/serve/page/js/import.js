@@ -156,7 +156,7 @@ class Import {
 
   /** Create the model; a request to create it again would succeed, and its rows would be added to those that it has. */
   async create(name) {
-    const { models } = await request("GET", "/v1/models");
+    const { models } = await request("GET", "v1/models");
     if (models.some((one) => one.name === name)) throw new Error('there is one already; to add the rows to it, choose it under "Rows go to"');
     const text = this.columns.filter((one) => one.role === "text").map((one) => one.name);
     await request("PUT", modelPath(name), settingsOf(this.method.value, this.classField.hidden ? [] : listOf(this.classes.value), text, this.numbers));

@@ -17,7 +17,7 @@ export function samples() {
     for (const button of buttons) button.disabled = true;
     setText(error, "");
     try {
-      await request("POST", "/v1/samples", { sample: name });
+      await request("POST", "v1/samples", { sample: name });
       location.hash = `#/m/${name}`;
     } catch (problem) {
       setText(error, `The sample was not made: ${problem.message}.`);
