@@ -4,7 +4,6 @@ in the order of the log, in short slices."""
 from __future__ import annotations
 
 import shutil
-import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -16,13 +15,14 @@ from ..model.snapshots import not_written
 from ..model.version import Version
 from ..problems import Problem, problem_of
 from ..waiting import Failure, Limits, Waiting
+from .queue_thread import QueueThread
 from .requests import LearnedQuestion, Request, RequestQueue, RowsQuestion, deliver
 
 SLICE_SECONDS = 2e-3  # of learning between two looks at the questions
 LINGER_SECONDS = 0.05  # for which rows wait for others, if a few cost as much as one
 
 
-class LearnerThread:
+class LearnerThread(QueueThread):
     """The thread that learns and answers.
 
     Parameters
@@ -45,26 +45,11 @@ class LearnerThread:
         self, log: EventLog, hosted: dict[str, Hosted], waiting: Waiting, limits: Limits, failure: Failure,
         say: Callable[[str], None], record: Callable[[Hosted], None],
     ) -> None:  # fmt: skip
+        super().__init__("learner", RequestQueue(Waiting(limits), "questions"))
         self.log, self.hosted, self.waiting, self.limits, self.failure = log, hosted, waiting, limits, failure
         self.say, self.record = say, record
         self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
-        self._queue = RequestQueue(Waiting(limits), "questions")
         self._held: list[LearnedQuestion] = []  # questions whose rows are not learned yet
-        self._thread = threading.Thread(target=self._run, name="learner", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it runs."""
-        return self._thread.is_alive()
-
-    @property
-    def age(self) -> float:
-        """Seconds for which the oldest question has waited."""
-        return self._queue.age
 
     def ask(self, question: Request) -> None:
         """Queue a question; raise a ``Problem`` if too many wait already, or the thread ends."""

@@ -3,7 +3,6 @@ durable. It has the only connection to the log."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator
@@ -20,6 +19,7 @@ from ..model.rows import labelled_line
 from ..model.served import Example
 from ..problems import Problem, problem_of
 from ..waiting import Failure, Waiting, stopping
+from .queue_thread import QueueThread
 from .requests import Request, RequestQueue, Work, deliver
 
 ROWS_PER_COMMIT = 512
@@ -30,7 +30,7 @@ DISK_ERRORS = (
 )  # fmt: skip
 
 
-class LogThread:
+class LogThread(QueueThread):
     """The thread that writes the log.
 
     Parameters
@@ -53,26 +53,11 @@ class LogThread:
         self, log: EventLog, hosted: dict[str, Hosted], waiting: Waiting, failure: Failure,
         pass_on: Callable[[list[Request]], None],
     ) -> None:  # fmt: skip
+        super().__init__("log", RequestQueue(waiting, "rows"))
         self.log, self.hosted, self.waiting, self.failure, self.pass_on = log, hosted, waiting, failure, pass_on
         self.committed_in: Callable[[float], None] = lambda seconds: None
-        self._queue = RequestQueue(waiting, "rows")
         self._long: deque[tuple[Request, Generator[Any]]] = deque()  # work that is done in steps, between commits
         self._not_before = self._expire_next = 0.0  # on the monotonic clock: for answers on a full disk, for old rows
-        self._thread = threading.Thread(target=self._run, name="log", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it runs."""
-        return self._thread.is_alive()
-
-    @property
-    def age(self) -> float:
-        """Seconds for which the oldest request has waited."""
-        return self._queue.age
 
     def submit(self, request: Request) -> None:
         """Queue a request; raise a ``Problem`` if too much waits already, or the thread ends."""
