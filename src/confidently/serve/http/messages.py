@@ -422,6 +422,7 @@ class SetAsideOut(Struct):
 class BrowsedRow(Struct):
     """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
     whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    ``label`` and ``predicted`` have the names of classes after edits; ``logged`` is the label as it was given.
     """
 
     seq: int
@@ -431,6 +432,7 @@ class BrowsedRow(Struct):
     features: dict[str, Any] | None
     state: str
     label: Guess | None
+    logged: Guess | None
     predicted: Guess | None
     probability: float | None
     outcome: str | None
