@@ -90,6 +90,7 @@ AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default":
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
 DRY_RUN = ("dry_run", {"enum": ["false", "true"], "default": "false"})
+SETTINGS = ("settings", {"type": "string"})  # JSON of a model that is only tried
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
@@ -121,8 +122,8 @@ ROUTES = (
         lines="both",
     ),
     Route(
-        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, m.DryRun), (WAIT, BATCH, DRY_RUN),
-        lines="both",
+        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, m.DryRun),
+        (WAIT, BATCH, DRY_RUN, SETTINGS), lines="both",
     ),
     Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
     Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
