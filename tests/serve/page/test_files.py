@@ -157,6 +157,16 @@ def test_numbers_that_are_none_are_rejected_before_the_import(server, visit):
     plan.get_by_text("60 rows will be rejected").wait_for()
 
 
+def test_many_different_integers_are_asked_about(visit):
+    page = visit().open("/#/add")
+    drop(page, "count.csv", "label,size\n" + "".join(f"{k},{k % 7}\n" for k in [*range(40), *range(40)]))
+    plan = page.get_by_role("region", name="What will happen")
+    plan.get_by_text("These classes look like numbers.").wait_for()
+    page.get_by_label("The labels are").select_option("numbers")
+    plan.get_by_text("These classes look like numbers.").wait_for(state="detached")
+    plan.get_by_text("Creates count and learns 80 rows.").wait_for()
+
+
 def test_of_a_large_file_the_first_rows_are_tried(server, visit):
     text = "word " * 200
     page = visit().open("/#/add")

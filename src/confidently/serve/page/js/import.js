@@ -190,7 +190,7 @@ function freeName(name, taken) {
 async function sending(place, file, name, convert, signal) {
   const bar = h("progress", { max: file.size, value: 0, "aria-label": "Bytes of the file that were sent" });
   const told = h("p", { role: "status" }), problems = h("ul", { class: "error" });
-  fill(place, h("h2", {}, `Learning ${file.name}`), bar, told, problems);
+  fill(place, h("h2", { class: "lead-heading" }, `Learning ${file.name}`), bar, told, problems);
   const show = (state) => {
     bar.value = state.bytes;
     const parts = [`${counted(state.learned, "row")} learned`];

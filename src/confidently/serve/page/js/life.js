@@ -4,7 +4,7 @@ import { may, modelPath, request } from "./api.js";
 import { course, lineChart } from "./chart.js";
 import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { clock, count, counted, percent, shown } from "./format.js";
+import { clock, count, counted, percent, settingText } from "./format.js";
 import { isNumeric, measureOf, measuresOf } from "./measures.js";
 
 const POLL_MS = 2000;
@@ -119,8 +119,8 @@ function versionRow(model, one, live, refresh) {
 }
 
 function settingsText(settings) {
-  const found = Object.entries(settings).map(([key, value]) => `${key.replaceAll("_", " ")}: ${shown(value)}`);
-  return found.length ? found.join(", ") : "defaults";
+  const found = Object.entries(settings).map(([key, value]) => `${key.replaceAll("_", " ")}: ${settingText(value)}`);
+  return found.length ? found.join("; ") : "defaults";
 }
 
 function settingsForm(name, refresh) {

@@ -1,6 +1,7 @@
 // What an import will do: the server is asked before anything is learned.
 
 import { modelPath, request } from "./api.js";
+import { mostlyNumbers } from "./columns.js";
 import { objects } from "./csv.js";
 import { h } from "./dom.js";
 import { count, counted, labelText } from "./format.js";
@@ -11,6 +12,7 @@ const WIDE = 60; // characters of a name
 const PROBLEMS = 5; // that are shown
 const MANY = 0.5; // different labels per row, beyond which a column is hardly one of labels
 const CHECKED = 20; // rows, before that is asked
+const VALUES = 30; // different numbers, from which on they are hardly classes
 const ODD = {
   "unknown-field": "a column that no row had before", "text-for-number": "text where almost all rows had a number",
   "no-known-feature": "nothing that the model knows",
@@ -67,6 +69,9 @@ export function planOf(found, name, model, label, numbers) {
     lines.push(h("p", {}, `${counted(n, "class", "classes")} in ${label}: `, named(classes.map(([one, k]) => [one, ` ${count(k)}`]), n)));
     if (good >= CHECKED && n > MANY * good) {
       lines.push(h("p", { class: "warn" }, `${count(n)} different labels in ${counted(good, "row")}: is ${label} really the label?`));
+    }
+    if (!model && n >= VALUES && mostlyNumbers(classes.map(([one]) => one))) {
+      lines.push(h("p", { class: "warn" }, `These classes look like numbers. To predict numbers, choose that the labels are "numbers to predict".`));
     }
     if (!model && n === 1) lines.push(h("p", { class: "warn" }, `All rows have the label ${labelText(classes[0][0])}; there is nothing to learn from them.`));
   }
