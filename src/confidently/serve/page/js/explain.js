@@ -151,12 +151,12 @@ function parts(title, head, given, sides) {
   const columns = [head, ...(valued ? ["Value", "Weight"] : []), "Adds", sides];
   const line = (one) => h("tr", {},
     h("th", { scope: "row" }, one.name, one.known === false ? h("span", { class: "tag" }, "unknown") : null),
-    valued ? [h("td", { class: "number" }, minus(one.value)), h("td", { class: "number" }, minus(one.weight))] : null,
+    valued ? [one.value, one.weight].map((x) => h("td", { class: "number wide-only" }, minus(x))) : null,
     h("td", { class: "number" }, signed(one.mean)),
     h("td", { class: "bar-cell" }, bar(Math.min(one.mean / most, 0), Math.max(one.mean / most, 0), one.mean < 0 ? "second" : "first", true)));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
     h("table", { class: "table bars" }, h("caption", {}, title),
-      h("thead", {}, h("tr", {}, columns.map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, columns.map((text) => h("th", { scope: "col", class: ["Value", "Weight"].includes(text) ? "wide-only" : null }, text)))),
       h("tbody", {}, rows.slice(0, SHOWN).map(line),
         rest.length ? line({ name: `${rest.length} others`, value: null, weight: null, mean: rest.reduce((sum, one) => sum + one.mean, 0) }) : null)));
 }
