@@ -156,10 +156,10 @@ class Hosted:
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
-        for id, note in log.skips(self.number):
+        for id, note in log.answers.skips(self.number):
             told = msgspec.json.decode(note)
             self.labelling.skip(id, Labeller(told["by"]), told.get("reason"))
-        for answer in log.waiting_answers(self.number):
+        for answer in log.answers.waiting(self.number):
             self.labelling.restore(*answer)
 
 
