@@ -18,7 +18,19 @@ import msgspec
 from ..problems import Problem
 from .browse import RowLog
 from .edits import Basis, EditLog
-from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, labeller_in, now
+from .events import (
+    AFTER_ANSWER,
+    KINDS,
+    LABELS,
+    NOT_SET_ASIDE,
+    RARE,
+    Event,
+    Row,
+    Stored,
+    StoredModel,
+    labeller_in,
+    now,
+)  # fmt: skip
 from .log_file import FILE, faults, open_log
 from .versions import Versions
 
@@ -337,7 +349,8 @@ class EventLog:
             f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (basis.model, after, basis.version, limit),
         )
-        rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
+        if erased:
+            rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
         return [row._replace(label=basis.edits.label(row.seq, row.label)) for row in rows] if basis.edits else rows
 
     def last_of(self, model: int, kind: Event) -> int:
@@ -387,7 +400,7 @@ class EventLog:
             f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY e.seq {order} LIMIT ?",
             values,
         )
-        return [Row(row[0], Event(row[1]), *row[2:]) for row in rows]
+        return [Row(seq, KINDS[kind], *rest) for seq, kind, *rest in rows]
 
     # --- the file ----------------------------------------------------------------------------------------------------
 
