@@ -6,8 +6,8 @@ import random
 
 from confidently.cli import run
 from confidently.models.model import Model
+from confidently.serve.model.learning import Example
 from confidently.serve.model.rows import labelled_line
-from confidently.serve.model.served import Example
 
 WORDS = ["win", "meet", "cash", "noon", "free", "tea"]
 RARE = [f"w{k}" for k in range(300)]

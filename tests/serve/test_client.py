@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from confidently.serve import Client, ServerError, client
+from confidently.serve import Client, ServerError
+from confidently.serve.client import requests
 from confidently.serve.http.api import ROUTES
 from tests.serve.running import running
 
@@ -46,7 +47,7 @@ def test_many_predictions_and_labels_are_sent_by_statements(spam):
 
 
 def test_answers_are_in_the_order_of_the_rows_over_several_requests(spam, monkeypatch):
-    monkeypatch.setattr(client, "ROWS_PER_REQUEST", 7)
+    monkeypatch.setattr(requests, "ROWS_PER_REQUEST", 7)
     given = [{"id": f"m-{k}"} | row for k, row in enumerate(rows(30))]
     given[10]["label"] = "eggs"
     receipts = spam.learn_many(iter(given))
@@ -229,7 +230,7 @@ def test_what_is_asked_for_is_sent_at_once(spam):
 
 
 def test_exports_are_read_in_pages(spam, monkeypatch):
-    monkeypatch.setattr(client, "ROWS_PER_PAGE", 7)
+    monkeypatch.setattr(requests, "ROWS_PER_PAGE", 7)
     spam.learn_many(rows(30))
     assert [one["features"]["n"] for one in spam.examples()] == list(range(30))
     assert [one["features"]["n"] for one in spam.examples(limit=14)] == list(range(14))

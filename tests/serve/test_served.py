@@ -13,7 +13,8 @@ from confidently.learner.learner import Learner
 from confidently.learner.tables import MIN_PRESENT, ROWS_TO_INFER
 from confidently.models.model import Model
 from confidently.rules import RULES
-from confidently.serve.model.served import Example, ServedModel, raise_of_machine
+from confidently.serve.model.learning import Example, raise_of_machine
+from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading
 from confidently.serve.problems import Problem
 from tests.serve.rows import KINDS, examples, made, trained

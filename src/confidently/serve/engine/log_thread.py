@@ -15,8 +15,8 @@ import apsw
 from ..log.event_log import EventLog
 from ..log.events import Event, note_of, now
 from ..model.hosted import Hosted
+from ..model.learning import Example
 from ..model.rows import labelled_line
-from ..model.served import Example
 from ..problems import Problem, problem_of
 from ..waiting import Failure, Waiting, stopping
 from .queue_thread import QueueThread

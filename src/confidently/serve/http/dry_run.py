@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
+from msgspec import Struct
+
 from ..engine.requests import Request
 from ..model.guards import Finding
 from ..model.hosted import Hosted
@@ -20,6 +22,23 @@ from .replies import Sendable, answered
 ROWS_PER_CHUNK = 512
 SHOWN_PROBLEMS, SHOWN_LABELS, SHOWN_NAMES = 20, 20, 1000
 MAX_CLASSES = 100_000  # that are told apart
+
+
+class DryRun(Struct):
+    """What learning rows would do: rows in all and acceptable ones, and the first 20 problems, by their lines.
+
+    ``labels`` has the 20 most frequent classes of acceptable rows. ``new_classes`` and ``unknown_fields`` are those
+    that the model does not know; ``guards`` counts odd rows by kind, once the model has learned 100 rows.
+    """
+
+    rows: int
+    good: int
+    bad: list[dict[str, Any]]
+    labels: dict[str, int]
+    n_classes: int
+    new_classes: list[str]
+    unknown_fields: list[str]
+    guards: dict[str, int]
 
 
 async def tried_out(call: Call, hosted: Hosted) -> Sendable:
@@ -101,11 +120,11 @@ class Trial:
             if name in self._labels or len(self._labels) < MAX_CLASSES:
                 self._labels[name] += 1
 
-    def result(self) -> m.DryRun:
+    def result(self) -> DryRun:
         """Return what was counted."""
         known = {str(name) for name in self._hosted.model.classes}
         new = [name for name, _ in self._labels.most_common() if name not in known]
-        return m.DryRun(
+        return DryRun(
             self._rows, self._good, self._bad, dict(self._labels.most_common(SHOWN_LABELS)), len(self._labels),
             new[:SHOWN_NAMES], list(self._fields)[:SHOWN_NAMES], dict(self._guards),
         )  # fmt: skip

@@ -16,9 +16,11 @@ from ..log.event_log import EventLog
 from ..log.events import Event, Row, State, StoredVersion
 from ..problems import Problem
 from ..waiting import Limits
+from .answering import Judged
+from .learning import Example, raise_of_machine
 from .metrics import Metrics
 from .rows import labelled_line
-from .served import Example, Judged, ServedModel, raise_of_machine
+from .served import ServedModel
 from .settings import ModelSettings
 from .snapshots import Content, Snapshots
 

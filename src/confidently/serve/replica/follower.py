@@ -19,8 +19,8 @@ from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel, StoredVersion
 from ..model.hosted import Hosted
+from ..model.learning import Example
 from ..model.rows import labelled_line
-from ..model.served import Example
 from ..model.settings import canonical
 from ..model.snapshots import SNAPSHOT
 from ..model.version import BASE, Version

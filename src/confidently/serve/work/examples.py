@@ -17,9 +17,9 @@ from ..log.event_log import EventLog, refuse_other_content, same_json
 from ..log.events import Event, Stored, note_of, now
 from ..model.candidates import candidate
 from ..model.hosted import Hosted
+from ..model.learning import Example
 from ..model.predicted import Answer, AnyAnswer, Promises
 from ..model.rows import labelled_line, one_line, same_label
-from ..model.served import Example
 from ..problems import Problem, tried
 
 DURABLE, LEARNED, PARKED = "durable", "learned", "parked"

@@ -1,19 +1,16 @@
-"""Rows: predict, learn, label, explain."""
+"""Rows: predict, learn, label."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import partial
 from heapq import nlargest
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ....models.explanation import Explanation, NumberExplanation
-from ....models.stack_explanation import NumberStackExplanation, StackExplanation
-from ...engine.requests import Request
 from ...model.hosted import Hosted
 from ...model.numbers import NumberAnswer
 from ...model.predicted import AnyAnswer, Promises
@@ -30,6 +27,85 @@ T = TypeVar("T")
 MAX_TOP = 10_000
 
 
+class Instance(Struct, forbid_unknown_fields=True):
+    """A row without a label; with an id it is stored, so that its label can follow."""
+
+    features: m.Features
+    id: m.Id | None = None
+
+
+class PredictBody(Struct, forbid_unknown_fields=True):
+    """One row, or several as instances."""
+
+    id: m.Id | None = None
+    features: m.Features | UnsetType = UNSET
+    instances: Annotated[list[Instance], Meta(min_length=1, max_length=10_000)] | UnsetType = UNSET
+
+
+class Prediction(Struct):
+    """What the model says of a row. ``ask``: the prediction is among the least certain ones, whose label helps most.
+
+    With ``?top_k=``, ``probability`` has only the most probable classes, in this order. With ``?set=``, ``set`` has the
+    classes that cannot be excluded, the most probable first; with ``?max_risk=``, ``abstain`` is whether the label
+    should not be relied on. With ``?novelty=true``, ``novelty`` is a p-value, which is small for rows unlike all those
+    learned.
+    """
+
+    id: str | None
+    label: int | str | list[int | str] | None
+    probability: dict[str, float]
+    margin: float
+    variance: float
+    ask: bool
+    set: list[int | str] | UnsetType = UNSET
+    abstain: bool | UnsetType = UNSET
+    novelty: float | UnsetType = UNSET
+
+
+class NumberPrediction(Struct):
+    """What a model of numbers says of a row: the number expected, and limits that it is between.
+
+    The limits are those of 90 % of rows, or of the fraction ``?set=``. ``variance`` is that of the number around
+    ``label``. ``ask``: about a tenth of recent rows were as uncertain. ``novelty`` is as for classes.
+    """
+
+    id: str | None
+    label: float | None
+    interval: tuple[float, float] | None
+    variance: float | None
+    ask: bool
+    novelty: float | UnsetType = UNSET
+
+
+SCHEMAS = "#/components/schemas/"
+PredictionOrProblem = Annotated[
+    Any,
+    Meta(
+        extra_json_schema={
+            "anyOf": [{"$ref": f"{SCHEMAS}{name}"} for name in ("Prediction", "NumberPrediction", "Problem")]
+        }
+    ),
+]
+
+
+class Predictions(Struct):
+    """Predictions in the order of the instances; a row that cannot be read has a problem in its place."""
+
+    predictions: list[PredictionOrProblem]
+
+
+class LabelBody(Struct, forbid_unknown_fields=True):
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one.
+
+    ``labeller`` is who says so, for the history of the row.
+    """
+
+    id: m.Id
+    label: m.Label
+    correct: bool = False
+    labeller: m.LabellerName | None = None
+
+
 class Asked(NamedTuple):
     """What is asked for of predictions: promises, and how many classes have their probability (0: all)."""
 
@@ -42,7 +118,7 @@ async def predict(call: Call) -> Sendable:
     hosted, asked = call.hosted, Asked(_promises(call), call.number("top_k", 0, 1, MAX_TOP))
     if call.is_ndjson:
         return by_lines(call, partial(_predict_lines, call, hosted, asked))
-    body = await call.message(m.PredictBody)
+    body = await call.message(PredictBody)
     if isinstance(body.features, msgspec.UnsetType) == isinstance(body.instances, msgspec.UnsetType):
         raise Problem("invalid-body", 'expected "features" of one row, or "instances": a list of rows')
     if isinstance(body.instances, msgspec.UnsetType):
@@ -86,7 +162,7 @@ async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
 
 
 async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
-    bodies = decoded_lines(lines, m.Instance)
+    bodies = decoded_lines(lines, Instance)
     rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
     checked = _filled(bodies, examples.all_questions(hosted, rows))
     checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
@@ -106,12 +182,12 @@ def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
 
 async def _predicted(
     call: Call, hosted: Hosted, asked: Asked, rows: list[examples.Question]
-) -> list[m.Prediction | m.NumberPrediction | Problem]:
+) -> list[Prediction | NumberPrediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
     found = await _all_predicted(call, hosted, asked.promises, rows)
     if asked.top_k:
         for one in found:
-            if isinstance(one, m.Prediction):
+            if isinstance(one, Prediction):
                 best = nlargest(asked.top_k, one.probability.items(), key=itemgetter(1))
                 one.probability = dict(best)
     return found
@@ -119,7 +195,7 @@ async def _predicted(
 
 async def _all_predicted(
     call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
-) -> list[m.Prediction | m.NumberPrediction | Problem]:
+) -> list[Prediction | NumberPrediction | Problem]:
     if not rows:
         return []
     found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
@@ -140,9 +216,9 @@ async def _all_predicted(
 
 def _message(
     row: examples.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
-) -> m.Prediction | m.NumberPrediction:
-    kind = m.NumberPrediction if isinstance(answer, NumberAnswer) else m.Prediction
-    found: m.Prediction | m.NumberPrediction = kind(row.id, *answer)
+) -> Prediction | NumberPrediction:
+    kind = NumberPrediction if isinstance(answer, NumberAnswer) else Prediction
+    found: Prediction | NumberPrediction = kind(row.id, *answer)
     return found if more is None else msgspec.structs.replace(found, **more)
 
 
@@ -186,7 +262,7 @@ async def label(call: Call) -> Sendable:
     park = call.choice("park", ("false", "true")) == "true"
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
-    body = await call.message(m.LabelBody)
+    body = await call.message(LabelBody)
     given = examples.LabelOf(body.id, label_of(body.label), body.labeller)
     request = examples.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
@@ -197,7 +273,7 @@ async def label(call: Call) -> Sendable:
 async def _label_lines(
     call: Call, hosted: Hosted, park: bool, wait: bool, batch: str | None, lines: list[bytes]
 ) -> list[Any]:
-    bodies = decoded_lines(lines, m.LabelBody)
+    bodies = decoded_lines(lines, LabelBody)
     good = _good(bodies)
     labels = [examples.LabelOf(body.id, label_of(body.label), body.labeller) for body in good]
     request = examples.label_rows(
@@ -211,36 +287,3 @@ def _receipt(call: Call, found: list[examples.Receipt | Problem]) -> Reply:
         raise found[0]
     call.taught(1)
     return answered(m.Receipt(*found[0]))
-
-
-async def explain(call: Call) -> Sendable:
-    """Explain a prediction: what each feature adds to the mean and variance of the margin, or to the number."""
-    hosted, body = call.hosted, await call.message(m.ExplainBody)
-    row = examples.question(hosted, None, bytes(body.features))
-
-    def work(log: Any, request: Any) -> Any:
-        hosted.check_working()
-        try:
-            return hosted.model.explanation(row.features, body.about)
-        except ValueError as error:
-            raise Problem("invalid-body", str(error), "/about") from None
-
-    return answered(_explained(await call.ask(Request(work))))
-
-
-def _explained(
-    found: Explanation | StackExplanation | NumberExplanation | NumberStackExplanation,
-) -> m.Explained | m.NumberExplained:
-    members: list[dict[str, Any]] = []
-    if isinstance(found, StackExplanation | NumberStackExplanation):
-        parts = [part._asdict() for part in found.features]
-        members = [member._asdict() | {"mean": member.mean} for member in found.members]
-    else:
-        parts = [asdict(contribution) for contribution in found.contributions]
-    if isinstance(found, NumberStackExplanation):
-        return m.NumberExplained(found.predicted, found.std, 0.0, parts, members)
-    if isinstance(found, NumberExplanation):
-        return m.NumberExplained(found.predicted, found.std, found.offset, parts, members)
-    return m.Explained(
-        found.predicted, found.supported, found.rival, found.mean, found.variance, found.classes, parts, members
-    )

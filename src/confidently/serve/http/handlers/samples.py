@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from msgspec import Struct
+
 from ...work import examples, samples
-from .. import messages as m
 from ..calls import Call
 from ..replies import Sendable, answered
 from .models import facts_of
 
 
+class SampleBody(Struct, forbid_unknown_fields=True):
+    """Which made-up rows a new model of that name is to learn."""
+
+    sample: Literal["messages", "tickets", "rents"]
+
+
 async def post_sample(call: Call) -> Sendable:
     """Make a model of made-up rows: it learns some, and others wait for labels."""
-    name = (await call.message(m.SampleBody)).sample
+    name = (await call.message(SampleBody)).sample
     await call.log(samples.begin(call.engine, name))
     hosted = call.engine.find(name)
     await call.log(examples.learn(call.engine, hosted, samples.taught(hosted, name), wait=True, batch="sample"))
