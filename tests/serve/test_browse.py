@@ -113,6 +113,20 @@ def test_small_ranges_give_the_same_pages(filled, monkeypatch):
     assert found["since"] > 1 and 0 < found["rows"] < len(whole)
 
 
+def test_rows_of_other_models_do_not_hide_those_of_a_small_one(filled, monkeypatch):
+    """A request looks at so many events of the model, wherever in the log they are."""
+    server, _ = filled
+    counts = server("GET", f"{MODEL}/facets").json()
+    server("PUT", "/v1/models/large", {"classes": ["ham", "spam"]}).raise_for_status()
+    body = "".join(json.dumps({"features": {"n": k}, "label": "ham"}) + "\n" for k in range(300))
+    server("POST", "/v1/models/large/learn", content=body.encode(), headers=NDJSON).raise_for_status()
+    for name in ("MAX_LOOK", "MAX_COUNT"):
+        monkeypatch.setattr(f"confidently.serve.work.browse.{name}", 101)  # the model has 100 events
+    found = server("GET", f"{MODEL}/rows?limit=200").json()
+    assert (len(found["rows"]), found["before"]) == (60, None)
+    assert server("GET", f"{MODEL}/facets").json() == counts
+
+
 def test_time(filled):
     server, _ = filled
     times = [row["time"] for row in rows_of(server)]

@@ -373,7 +373,7 @@ class EventLog:
         return self._rows(
             f"e.model = ? AND e.kind = {Event.PREDICTION} AND e.features IS NOT NULL AND NOT EXISTS "
             f"(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))",
-            (model, limit), "DESC",
+            (model, limit), "e.time DESC, e.seq DESC",
         )  # fmt: skip
 
     def predictions(self, model: int, after: int) -> Iterator[tuple[int, bool]]:
@@ -393,11 +393,11 @@ class EventLog:
         rows = self._db.execute("SELECT kind, count(*) FROM events WHERE model = ? GROUP BY kind", (model,))
         return {Event(kind).name.lower(): n for kind, n in rows}
 
-    def _rows(self, which: str, values: tuple[Any, ...], order: str = "ASC") -> list[Row]:
+    def _rows(self, which: str, values: tuple[Any, ...], order: str = "e.seq") -> list[Row]:
         rows = self._db.execute(
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
             "coalesce(e.weight, x.weight, 1.0), e.time, coalesce(e.example, e.seq), e.note "
-            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY e.seq {order} LIMIT ?",
+            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY {order} LIMIT ?",
             values,
         )
         return [Row(seq, KINDS[kind], *rest) for seq, kind, *rest in rows]

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class State(enum.StrEnum):
@@ -82,7 +82,8 @@ UPDATE events SET version = 1 WHERE {RARE} AND kind = {Event.SET_ASIDE};
 ALTER TABLE models DROP COLUMN settings;
 ALTER TABLE models DROP COLUMN has_file;
 """
-SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA)  # each makes the next version of the one before
+THIRD_SCHEMA = "CREATE INDEX of_models ON events(model);"
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA)  # each makes the next version of the one before
 
 
 class StoredModel(NamedTuple):
