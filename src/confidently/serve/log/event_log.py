@@ -345,7 +345,7 @@ class EventLog:
         erased = {example for example, seq in self.to_overwrite(basis.model) if seq <= basis.until}
         rows = self._rows(
             f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
-            f"AND {NOT_SET_ASIDE} {basis.edits.condition} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
+            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
             f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (basis.model, after, basis.version, limit),
         )
