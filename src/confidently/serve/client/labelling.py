@@ -15,7 +15,7 @@ class LabellingRequests(ModelRequests):
     def queue(
         self, n: int = 5, labeller: str = "somebody", hold: Sequence[str] = (), *, seat: str = ""
     ) -> dict[str, Any]:
-        """Lease rows to label to somebody; those to ``hold`` are kept.
+        """Lease rows to label to somebody; those to ``hold``, at most 100 ids, are kept.
 
         ``seat`` is one of several places where a person labels at the same time, each with rows of its own.
         """

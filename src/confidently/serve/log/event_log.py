@@ -19,7 +19,7 @@ from ..problems import Problem
 from .answers import AnswerLog
 from .browse import RowLog
 from .edits import Basis, EditLog
-from .events import LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, now
+from .events import KINDS, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, now
 from .log_file import FILE, faults, open_log
 from .versions import Versions
 
@@ -270,11 +270,12 @@ class EventLog:
         erased = {example for example, seq in self.to_overwrite(basis.model) if seq <= basis.until}
         rows = self._rows(
             f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
-            f"AND {NOT_SET_ASIDE} {basis.edits.condition} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
+            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
             f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (basis.model, after, basis.version, limit),
         )
-        rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
+        if erased:
+            rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
         return [row._replace(label=basis.edits.label(row.seq, row.label)) for row in rows] if basis.edits else rows
 
     def last_of(self, model: int, kind: Event) -> int:
@@ -297,7 +298,7 @@ class EventLog:
         return self._rows(
             f"e.model = ? AND e.kind = {Event.PREDICTION} AND e.features IS NOT NULL AND NOT EXISTS "
             f"(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))",
-            (model, limit), "DESC",
+            (model, limit), "e.time DESC, e.seq DESC",
         )  # fmt: skip
 
     def predictions(self, model: int, after: int) -> Iterator[tuple[int, bool]]:
@@ -317,14 +318,14 @@ class EventLog:
         rows = self._db.execute("SELECT kind, count(*) FROM events WHERE model = ? GROUP BY kind", (model,))
         return {Event(kind).name.lower(): n for kind, n in rows}
 
-    def _rows(self, which: str, values: tuple[Any, ...], order: str = "ASC") -> list[Row]:
+    def _rows(self, which: str, values: tuple[Any, ...], order: str = "e.seq") -> list[Row]:
         rows = self._db.execute(
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
             "coalesce(e.weight, x.weight, 1.0), e.time, coalesce(e.example, e.seq), e.note "
-            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY e.seq {order} LIMIT ?",
+            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY {order} LIMIT ?",
             values,
         )
-        return [Row(row[0], Event(row[1]), *row[2:]) for row in rows]
+        return [Row(seq, KINDS[kind], *rest) for seq, kind, *rest in rows]
 
     # --- the file ----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class State(enum.StrEnum):
@@ -41,6 +41,7 @@ class Event(enum.IntEnum):
     OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
 
 
+KINDS = {int(kind): kind for kind in Event}  # which is faster than Event(kind), for many rows
 RARE = f"kind >= {Event.ERASURE}"  # an index has these kinds; a statement that says so uses it
 LABELS = f"({Event.LABEL}, {Event.CORRECTION})"  # that an example got after it came
 AFTER_ANSWER = f"({Event.LABEL}, {Event.ERASURE}, {Event.ANSWER}, {Event.UNDO})"  # an answer waits until one of these
@@ -81,7 +82,8 @@ UPDATE events SET version = 1 WHERE {RARE} AND kind = {Event.SET_ASIDE};
 ALTER TABLE models DROP COLUMN settings;
 ALTER TABLE models DROP COLUMN has_file;
 """
-SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA)  # each makes the next version of the one before
+THIRD_SCHEMA = "CREATE INDEX of_models ON events(model);"
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA)  # each makes the next version of the one before
 
 
 class StoredModel(NamedTuple):

@@ -20,6 +20,7 @@ MAX_SECONDS = 2**40
 class BrowsedRow(Struct):
     """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
     whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    ``label`` and ``predicted`` have the names of classes after edits; ``logged`` is the label as it was given.
     """
 
     seq: int
@@ -29,6 +30,7 @@ class BrowsedRow(Struct):
     features: dict[str, Any] | None
     state: str
     label: m.Guess | None
+    logged: m.Guess | None
     predicted: m.Guess | None
     probability: float | None
     outcome: str | None

@@ -20,6 +20,7 @@ from ..replies import Sendable, answered, encoder
 from .models import labelling_of
 
 TOP = 5  # classes, the most probable ones
+MAX_ROWS = 100  # leased, or held, per request
 Seat = Annotated[str, Meta(max_length=64, description="one of several places where a person labels")]
 
 
@@ -80,9 +81,11 @@ class Done(Struct):
 
 async def get_queue(call: Call) -> Sendable:
     """Lease rows to label, with the most probable classes of each."""
-    hosted, n = call.hosted, call.number("n", 5, 1, 100)
+    hosted, n = call.hosted, call.number("n", 5, 1, MAX_ROWS)
     labeller = _labeller(call.query.get("labeller", "somebody"), call.query.get("seat", ""))
-    hold = call.query.getlist("hold")[:100]
+    hold = call.query.getlist("hold")
+    if len(hold) > MAX_ROWS:
+        raise Problem("invalid-parameter", f"hold: expected at most {MAX_ROWS} ids, got {len(hold)}")
     rows = await call.log(answers.next_rows(call.engine, hosted, n, labeller, hold))
     now = await call.ask(answers.answers_now(hosted, [row for row, _ in rows]))
     classes = [str(name) for name in hosted.model.classes]

@@ -5,7 +5,7 @@ import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
 import { NOBODY, personName } from "./labeller.js";
-import { neighbours, rowPath, rowsPath, textColumns } from "./rows.js";
+import { neighbours, rowPath, rowsPath, textColumns, wasGiven } from "./rows.js";
 
 const KINDS = {
   prediction: "The row came without a label", learn: "The row came with the label", label: "Labelled", correction: "Corrected to",
@@ -78,7 +78,8 @@ class RowView {
   }
 
   labelCard(row, model) {
-    const facts = [["Label", row.label === null ? "none" : labelText(row.label)]];
+    const facts = [["Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
+    if (wasGiven(row)) facts.push(["Given as", labelText(row.logged)]);
     if (row.by !== null) facts.push(["Given by", row.by]);
     if (row.predicted !== null) facts.push(["Predicted when it came", [predicted(row), row.outcome === "wrong" ? h("span", { class: "tag bad-tag" }, "wrong") : null]]);
     if (row.weight !== 1) facts.push(["Weight", number(row.weight)]);

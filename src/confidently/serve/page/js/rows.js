@@ -244,9 +244,15 @@ function preview(row, texts) {
 }
 
 function labelCell(row) {
-  if (row.state === "set-aside") return [h("span", { class: "tag bad-tag", title: row.reason }, "set aside"), ` ${labelText(row.label)}`];
-  return row.label === null ? h("span", { class: "muted" }, row.state === "erased" ? "erased" : "none") : h("span", { dir: "auto" }, labelText(row.label));
+  const label = row.label === null ? null : h("span", { dir: "auto" }, labelText(row.label));
+  const given = wasGiven(row) ? h("span", { class: "given muted small" }, "given as ", h("span", { dir: "auto" }, labelText(row.logged))) : null;
+  if (row.state === "set-aside") return [h("span", { class: "tag bad-tag", title: row.reason }, "set aside"), " ", label, given];
+  if (row.state === "taken-out") return [h("span", { class: "tag", title: "Its batch or its class was taken out: the model has not learned it." }, "taken out"), given];
+  return [label ?? h("span", { class: "muted" }, row.state === "erased" ? "erased" : "none"), given];
 }
+
+/** Return whether an edit has changed the label of a row. */
+export const wasGiven = (row) => row.logged !== null && (row.label === null || labelText(row.label) !== labelText(row.logged));
 
 function guessCell(row) {
   if (row.predicted === null) return null;
