@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 Id = Annotated[str, Meta(min_length=1, max_length=256, description="names a row of the model; used once")]
 LabellerName = Annotated[str, Meta(min_length=1, max_length=64, description="who labels")]
@@ -40,3 +40,12 @@ class Receipt(Struct):
     id: str
     seq: int
     status: str
+
+
+class ProgressiveMeans(Struct, kw_only=True):
+    """Means over rows that were predicted before they were learned: of classes the first two, of numbers the others."""
+
+    error: float | UnsetType | None = UNSET
+    log_loss: float | UnsetType | None = UNSET
+    mae: float | UnsetType | None = UNSET
+    rmse: float | UnsetType | None = UNSET

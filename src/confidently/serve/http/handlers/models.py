@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import Struct
 from starlette.responses import FileResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -19,6 +19,7 @@ from ...model.hosted import Hosted
 from ...model.settings import ModelSettings
 from ...problems import Problem
 from ...work import models
+from .. import messages as m
 from ..calls import Call, decoded
 from ..replies import Sendable, answered
 
@@ -34,7 +35,7 @@ class AlarmOut(Struct):
     detail: str
 
 
-class ModelFacts(Struct):
+class ModelFacts(m.ProgressiveMeans):
     """A model.
 
     ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
@@ -68,10 +69,6 @@ class ModelFacts(Struct):
     recent: dict[str, float | None]
     to_label: int
     behind: int
-    error: float | UnsetType | None = UNSET
-    log_loss: float | UnsetType | None = UNSET
-    mae: float | UnsetType | None = UNSET
-    rmse: float | UnsetType | None = UNSET
 
 
 class Models(Struct):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from ...engine.requests import Request
 from ...model.hosted import Hosted
@@ -15,13 +15,14 @@ from ...model.settings import ModelSettings
 from ...problems import Problem
 from ...work import edits as editing
 from ...work import versions
+from .. import messages as m
 from ..calls import Call
 from ..replies import Reply, Sendable, answered
 
 LOOK_SECONDS = 0.02  # between two looks at whether a version answers
 
 
-class Version(Struct):
+class Version(m.ProgressiveMeans):
     """A version of a model: settings, and the log as it has learned it.
 
     ``state``: live (it answers), shadow, promoting or next (it will answer), retired. ``progress``: of the rows that
@@ -40,10 +41,6 @@ class Version(Struct):
     recent: dict[str, Any]
     refused: int
     curve: list[dict[str, Any]]
-    error: float | UnsetType | None = UNSET
-    log_loss: float | UnsetType | None = UNSET
-    mae: float | UnsetType | None = UNSET
-    rmse: float | UnsetType | None = UNSET
 
 
 class Versions(Struct):
