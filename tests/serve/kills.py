@@ -13,7 +13,7 @@ from collections import Counter
 import httpx
 
 from tests.serve.rows import made, numbered, trained
-from tests.serve.running import ServerProcess, lines_of, wait_until
+from tests.serve.running import NDJSON, ServerProcess, lines_of, wait_until
 
 CLIENTS = 4
 STEPS = ("batch", "batch", "take out", "settings", "promote", "roll back", "class")  # of an operator
@@ -92,9 +92,7 @@ class Sender(threading.Thread):
                 json.dumps({"id": one, "features": features, "label": label}) + "\n"
                 for one, (features, label) in rows.items()
             )
-            with client.stream(
-                "POST", f"{MODEL}/learn", content=content, headers={"Content-Type": "application/x-ndjson"}
-            ) as answer:
+            with client.stream("POST", f"{MODEL}/learn", content=content, headers=NDJSON) as answer:
                 for line in answer.iter_lines():
                     told = json.loads(line)
                     assert told["status"] == "durable", told
@@ -164,8 +162,7 @@ class Operator(threading.Thread):
             json.dumps({"id": id, "features": features, "label": label}) + "\n"
             for id, (features, label) in rows.items()
         )
-        headers = {"Content-Type": "application/x-ndjson"}
-        answer = client.post(f"{MODEL}/learn?batch={name}", content=content, headers=headers)
+        answer = client.post(f"{MODEL}/learn?batch={name}", content=content, headers=NDJSON)
         assert all(one["status"] == "durable" for one in lines_of(answer)), answer.text
         self.batches[name] = list(rows)
         self.rows |= rows

@@ -8,15 +8,14 @@ from collections import Counter
 import pytest
 
 from confidently.serve.log import browse
-from tests.serve.running import lines_of
+from tests.serve.running import NDJSON, as_lines, lines_of
 from tests.serve.test_set_aside import FAR, TINY
 
 MODEL = "/v1/models/m"
-NDJSON = {"content-type": "application/x-ndjson"}
 
 
 def send(server, path, rows):
-    body = "".join(json.dumps(row) + "\n" for row in rows)
+    body = as_lines(rows)
     found = lines_of(server("POST", f"{MODEL}/{path}", content=body.encode(), headers=NDJSON))
     assert not [one for one in found if "detail" in one], found
     return found

@@ -18,11 +18,10 @@ from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.problems import Problem
 from tests.serve.rows import KINDS_OF_NUMBERS, examples, numbered, trained
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
 from tests.serve.test_served import QUESTIONS, learn_in_pieces, saved
 
 MODEL = "/v1/models/m"
-NDJSON = {"Content-Type": "application/x-ndjson"}
 SETTINGS = {
     "default": ({}, ("--rule", "ridge")),
     "diag": ({"covariance": "diag"}, ("--rule", "ridge", "--covariance", "diag")),
@@ -190,7 +189,7 @@ def test_intervals_are_those_of_the_model_file(local, tmp_path, settings):
     learned(server, rows[:600], **settings)
     file = file_of(server, tmp_path)
     new = [features for features, _ in rows[600:]]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in new))
+    (tmp_path / "rows.jsonl").write_text(as_lines(new))
     for coverage in (0.5, 0.9, 0.99):
         [limits] = file.predict_stream(tmp_path / "rows.jsonl", "predict_interval", coverage=coverage)
         asked = f"{MODEL}/predict?set={coverage}"

@@ -9,22 +9,12 @@ import pytest
 from confidently.serve.engine.requests import Request
 from confidently.serve.http import calls
 from confidently.serve.http.calls import Call
-from confidently.serve.problems import KINDS, Problem, problem_of
+from confidently.serve.problems import Problem, problem_of
 from confidently.serve.waiting import Limits
 from confidently.serve.work import checking, listing, teaching
-from tests.serve.running import PATIENCE
+from tests.serve.running import PATIENCE, kind_of
 
 FIRST = "/v1/models/m"
-
-
-def kind_of(response):
-    assert response.headers["content-type"] == "application/problem+json"
-    found = response.json()
-    kind = found["type"].removeprefix("urn:confidently:")
-    assert (found["status"], found["title"]) == KINDS[kind]
-    assert response.status_code == found["status"]
-    assert found["detail"]
-    return kind
 
 
 @pytest.mark.parametrize(
