@@ -57,10 +57,10 @@ def test_the_same_content(first, second, same):
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda log: log.waiting_answers(1),
-        lambda log: log.answer_notes(1),
-        lambda log: log.opinions(1),
-        lambda log: log.skips(1),
+        lambda log: log.answers.waiting(1),
+        lambda log: log.answers.given(1),
+        lambda log: log.answers.opinions(1),
+        lambda log: log.answers.skips(1),
         lambda log: log.last_of(1, Event.ERASURE),
         lambda log: log.n_aside(1, 1),
         lambda log: log.aside(1, 1, 0, 10),

@@ -12,7 +12,7 @@ from confidently.models.model import Model
 from confidently.serve.engine.engine import Engine
 from confidently.serve.log.event_log import EventLog
 from confidently.serve.problems import Problem
-from confidently.serve.work import examples, listing, models
+from confidently.serve.work import checking, listing, models, teaching
 from tests.serve.rows import made, trained
 from tests.serve.running import lines_of, running, wait_until
 
@@ -158,8 +158,8 @@ def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_
         real(self, *arguments, **options)
 
     def send():
-        row = examples.taught(hosted, f"more-{next(names)}", b'{"a":1}', "ham", 1.0)
-        server.engine.submit(examples.learn(server.engine, hosted, [row], wait=False).blocking()).answer()
+        row = checking.taught(hosted, f"more-{next(names)}", b'{"a":1}', "ham", 1.0)
+        server.engine.submit(teaching.learn(server.engine, hosted, [row], wait=False).blocking()).answer()
 
     monkeypatch.setattr(learner, "learn", slow)
     send()

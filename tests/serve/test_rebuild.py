@@ -11,10 +11,11 @@ from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.model.hosted import Hosted
 from confidently.serve.model.settings import ModelSettings
+from confidently.serve.work.checking import taught
 from confidently.serve.work.erasing import erase
-from confidently.serve.work.examples import learn, taught
 from confidently.serve.work.listing import export
 from confidently.serve.work.models import create, download
+from confidently.serve.work.teaching import learn
 from confidently.serve.work.versions import train_again
 from tests.serve.running import wait_until
 

@@ -15,7 +15,7 @@ from confidently.serve.log.event_log import EventLog
 from confidently.serve.log.events import Event
 from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
-from confidently.serve.work import examples
+from confidently.serve.work import checking, teaching
 from tests.serve.rows import made
 from tests.serve.running import lines_of, wait_until
 
@@ -149,12 +149,12 @@ def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_
     hosted = server.engine.find("m")
     rows = [b'{"a":%d,"c":1e400,"d":"\xff"}' % k for k in range(200)]
     taught = [
-        examples.Taught(
+        checking.Taught(
             f"r{k}", row, label := b'"%s"' % b"xy"[k % 2 : k % 2 + 1], 1.0, b'{"label":' + label + b"," + row[1:]
         )
         for k, row in enumerate(rows)
     ]
-    server.engine.submit(examples.learn(server.engine, hosted, taught, wait=True).blocking()).answer()
+    server.engine.submit(teaching.learn(server.engine, hosted, taught, wait=True).blocking()).answer()
     assert server("GET", MODEL).json()["rows"] == 200
     assert len(lines_of(server("GET", f"{MODEL}/examples"))) == 200
     assert server("GET", f"{MODEL}/examples/r1").status_code == 200
@@ -379,8 +379,8 @@ def test_rows_that_wait_for_a_model_that_stops_are_answered(local, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(learner, "learn", slow)
-    rows = [examples.taught(hosted, f"r{k}", b'{"a":1}', "x", 1.0) for k in range(3)]
-    requests = [examples.learn(server.engine, hosted, [row], wait=True).blocking() for row in rows]
+    rows = [checking.taught(hosted, f"r{k}", b'{"a":1}', "x", 1.0) for k in range(3)]
+    requests = [teaching.learn(server.engine, hosted, [row], wait=True).blocking() for row in rows]
     waiting = [server.engine.submit(requests[0])]
     entered.wait()
     waiting += [server.engine.submit(request) for request in requests[1:]]

@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from ..log.event_log import EventLog
-from ..log.events import Event, note_of, now
+from ..log.events import DEADLINE, Event, note_of, now
 from ..model.hosted import Hosted
 from ..model.learning import Example
 from ..model.rows import labelled_line
@@ -243,7 +243,7 @@ class LogThread(QueueThread):
         for hosted in list(self.hosted.values()):
             for answer in hosted.labelling.due():
                 learned.committed.append(partial(hosted.labelling.learned, answer))
-                given = log.waiting_answer(answer.example)
+                given = log.answers.waiting_of(answer.example)
                 if given is None or given[0] != answer.seq or given[1] is None:
                     continue  # undone, erased, or labelled otherwise
                 note = note_of(answer.by)

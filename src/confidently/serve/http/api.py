@@ -137,7 +137,9 @@ ROUTES = (
         (decisions.Decision, decisions.SlotDecisions),
     ),
     Route("POST", f"{MODEL}/activate", decisions.activate, "predict", decisions.ActivateBody, decisions.Activated),
-    Route("POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT,), lines="both"),
+    Route(
+        "POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT,), lines="both"
+    ),
     Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, models.ModelFacts, statuses=(200, 201, 202)),

@@ -14,7 +14,7 @@ from ..model.guards import Finding
 from ..model.hosted import Hosted
 from ..model.rows import label_names, label_of
 from ..problems import Problem
-from ..work import examples
+from ..work import checking
 from . import messages as m
 from .calls import Call, decoded_lines
 from .replies import Sendable, answered
@@ -85,14 +85,14 @@ class Trial:
         self._rows += len(rows)
         bodies = [body for _, body in rows if not isinstance(body, Problem)]
         given = [(None, bytes(body.features), label_of(body.label), body.weight) for body in bodies]
-        taught = iter(examples.all_taught(self._hosted, given))
+        taught = iter(checking.all_taught(self._hosted, given))
         checked = [(number, body if isinstance(body, Problem) else next(taught)) for number, body in rows]
-        good = [row for _, row in checked if isinstance(row, examples.Taught)]
+        good = [row for _, row in checked if isinstance(row, checking.Taught)]
         odd = iter(await call.ask(Request(lambda log, request: self._odd(good), len(good))) if good else ())
         strict = self._hosted.model.settings.strict
         for number, row in checked:
             problem = row if isinstance(row, Problem) else None
-            if isinstance(row, examples.Taught):
+            if isinstance(row, checking.Taught):
                 findings = next(odd)
                 self._guards.update({one.kind for one in findings})
                 problem = next((one.problem() for one in findings if one.kind in strict), None)
@@ -101,7 +101,7 @@ class Trial:
             if problem is not None and len(self._bad) < SHOWN_PROBLEMS:
                 self._bad.append({"line": number} | problem.as_json())
 
-    def _odd(self, rows: Sequence[examples.Taught]) -> list[list[Finding]]:
+    def _odd(self, rows: Sequence[checking.Taught]) -> list[list[Finding]]:
         """Return what is odd about each row; called by the learner thread."""
         self._hosted.check_working()
         model, found = self._hosted.model, list[list[Finding]]()
@@ -112,7 +112,7 @@ class Trial:
             found.append([*findings, *([] if new is None else [new])])
         return found
 
-    def _accept(self, row: examples.Taught) -> None:
+    def _accept(self, row: checking.Taught) -> None:
         self._good += 1
         if self._hosted.model.task.regression:
             return

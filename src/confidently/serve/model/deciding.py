@@ -129,7 +129,7 @@ class Decided(msgspec.Struct, omit_defaults=True):
     would: int | None = None
 
 
-class DecisionNote(msgspec.Struct, omit_defaults=True):
+class DecisionNote(msgspec.Struct):
     """The note of the event of a decision: an answer about the row that was chosen, and the decision."""
 
     decision: Decided
@@ -164,8 +164,8 @@ def decide(model: AnsweringModel, version: int, seq: int, situation: Situation) 
         chosen, would = situation.baseline, chosen
         probabilities = (np.arange(len(probabilities)) == chosen).astype(np.float64)
     return Decided(
-        chosen, [action.id for action in situation.actions], probabilities.tolist(), mean.tolist(), variance.tolist(), policy, version, seq, situation.baseline,
-        msgspec.Raw(situation.asked), situation.deferred, would,
+        chosen, [action.id for action in situation.actions], probabilities.tolist(), mean.tolist(), variance.tolist(),
+        policy, version, seq, situation.baseline, msgspec.Raw(situation.asked), situation.deferred, would,
     )  # fmt: skip
 
 
@@ -175,9 +175,12 @@ def shares(policy: Deciding, mean: np.ndarray, variance: np.ndarray, actions: Se
     probabilities = make_policy(policy.name, **policy.parameters).propensities(mean - costs, variance)
     least = np.maximum([action.least for action in actions], policy.least_share / len(actions))
     if (total := float(least.sum())) > 1.0:
-        raise Problem("invalid-body", f"the least shares of the actions add up to {total:g}; at most 1 is possible")
-    found: np.ndarray = least + (1.0 - total) * probabilities
-    return found / found.sum()
+        raise Problem(
+            "invalid-body", f"the least shares of the actions add up to {total:g}; at most 1 is possible", "/actions"
+        )
+    mixed: np.ndarray = least + (1.0 - total) * probabilities
+    mixed /= mixed.sum()
+    return mixed
 
 
 def draw(probabilities: np.ndarray, id: str) -> int:

@@ -133,8 +133,8 @@ class Hosted:
             self.model.asking.predicted(seq, asked)
 
     def rewarded(self, until: int) -> None:
-        """Note that decisions up to a time have a reward; called in the log thread."""
-        self.rewarded_until = max(self.rewarded_until, until)
+        """Note up to when decisions have a reward, not as far as before if the clock was set back; in the log thread."""
+        self.rewarded_until = until
 
     # --- failure -----------------------------------------------------------------------------------------------------
 
@@ -164,10 +164,10 @@ class Hosted:
         for row in reversed(log.unlabelled(self.number, POOL)):
             if row.note is not None and row.features is not None and decided_in(row.note) is None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
-        for id, note in log.skips(self.number):
+        for id, note in log.answers.skips(self.number):
             told = msgspec.json.decode(note)
             self.labelling.skip(id, Labeller(told["by"]), told.get("reason"))
-        for answer in log.waiting_answers(self.number):
+        for answer in log.answers.waiting(self.number):
             self.labelling.restore(*answer)
 
 

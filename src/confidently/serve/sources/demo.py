@@ -13,8 +13,10 @@ from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..model.hosted import Hosted
 from ..model.settings import ModelSettings, Reading
-from ..work.examples import LabelOf, Question, label_rows, predict, question, store_predictions
+from ..work.checking import Question, question
 from ..work.models import create
+from ..work.predicting import predict, store_predictions
+from ..work.teaching import LabelOf, label_rows
 
 MODEL = "messages"
 SETTINGS = ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"]))

@@ -19,7 +19,8 @@ from ..log.event_log import EventLog
 from ..model.hosted import Hosted
 from ..model.version import told_of
 from ..problems import Problem
-from ..work.examples import Taught, refusals, taught_line, teach
+from ..work.checking import Taught, refusals, taught_line
+from ..work.teaching import teach
 from .source import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds after which rows that found no room are sent again

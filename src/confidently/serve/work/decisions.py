@@ -15,7 +15,7 @@ from ..model.deciding import Decided, DecisionNote, Situation, decide, decided_i
 from ..model.hosted import Hosted
 from ..model.rows import same_label
 from ..problems import Problem, tried
-from .examples import LabelOf, Receipt, label_row
+from .teaching import LabelOf, Receipt, label_row
 
 
 class Reward(NamedTuple):
@@ -137,7 +137,7 @@ def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, giv
         begun = _begun(log, stored, decided)
         late = deadline is not None and begun is not None and now() > begun + int(deadline * 1000)
     else:
-        late = log.labeller_of(stored.seq) == DEADLINE
+        late = log.answers.labeller_of(stored.seq) == DEADLINE
     if late:
         raise Problem(
             "late-reward", f"the reward of {given.id!r} came after the deadline; the default one counts", "/id"

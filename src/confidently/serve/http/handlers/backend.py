@@ -15,7 +15,7 @@ from ...exchange import label_studio as ls
 from ...model.hosted import Hosted
 from ...model.settings import ModelSettings, Reading
 from ...problems import Problem, tried
-from ...work import examples, exchange, models
+from ...work import checking, exchange, models, predicting
 from ...work.erasing import erase
 from ..calls import Call
 from ..replies import Sendable, answered
@@ -113,7 +113,7 @@ async def backend_predict(call: Call) -> Sendable:
     rows = [_question(hosted, task, config, f"/tasks/{k}") for k, task in enumerate(body.tasks)]
     if hosted.model.stream.learner.updates == 0:  # a guess at random would only mislead who labels
         return answered(BackendResults([ls.TaskPrediction([], 0.0, version) for _ in rows], version))
-    found = await call.ask(examples.predict(hosted, rows)) if rows else []
+    found = await call.ask(predicting.predict(hosted, rows)) if rows else []
     results = list[ls.TaskPrediction]()
     for answer in found:
         labels = answer.label if isinstance(answer.label, list) else [answer.label]
@@ -131,7 +131,7 @@ async def backend_webhook(call: Call) -> Sendable:
     if body.action not in TAUGHT:
         return answered(BackendDone(0, 0))
     config = _config(body.project.label_config, "/project/label_config")
-    rows, gone, wrong = list[examples.Taught](), list[str](), list[Problem]()
+    rows, gone, wrong = list[checking.Taught](), list[str](), list[Problem]()
     for task, annotation in _pairs(body):
         project = body.project.id if task.project is None else task.project
         given = ls.Task(task.data, task.id, project, task.meta, [annotation])
@@ -173,12 +173,12 @@ def _check_fits(hosted: Hosted, config: ls.Config) -> None:
         )  # fmt: skip
 
 
-def _question(hosted: Hosted, task: ls.Task, config: ls.Config, pointer: str) -> examples.Question:
+def _question(hosted: Hosted, task: ls.Task, config: ls.Config, pointer: str) -> checking.Question:
     try:
         features = ls.features_of(task, config.columns)
     except ValueError as error:
         raise Problem("invalid-body", str(error), f"{pointer}/data") from None
-    found: examples.Question | Problem = tried(examples.question, hosted, None, features, pointer=pointer)
+    found: checking.Question | Problem = tried(checking.question, hosted, None, features, pointer=pointer)
     if isinstance(found, Problem):
         raise found
     return found
@@ -194,7 +194,7 @@ def _pairs(body: BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
     return pairs
 
 
-def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> examples.Taught | None:
+def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> checking.Taught | None:
     """Return the row of a task with one annotation; None if that says nothing."""
     try:
         [row] = ls.labelled(task, hosted.model.task.multilabel, config.columns, config.control)

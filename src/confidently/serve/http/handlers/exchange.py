@@ -15,7 +15,7 @@ from ...exchange.record import Labelled
 from ...model.hosted import Hosted
 from ...problems import Problem, tried
 from ...work import exchange, listing
-from ...work.examples import Taught
+from ...work.checking import Taught
 from ..calls import Call, decoded, decoded_lines
 from ..lines import ROWS_PER_CHUNK
 from ..replies import JSON, NDJSON, Flow, Sendable, answered, encoder

@@ -11,7 +11,7 @@ from ....models.explanation import Explanation, NumberExplanation
 from ....models.stack_explanation import NumberStackExplanation, StackExplanation
 from ...engine.requests import Request
 from ...problems import Problem
-from ...work import examples
+from ...work import checking
 from .. import messages as m
 from ..calls import Call
 from ..replies import Sendable, answered
@@ -54,7 +54,7 @@ class NumberExplained(Struct):
 async def explain(call: Call) -> Sendable:
     """Explain a prediction: what each feature adds to the mean and variance of the margin, or to the number."""
     hosted, body = call.hosted, await call.message(ExplainBody)
-    row = examples.question(hosted, None, bytes(body.features))
+    row = checking.question(hosted, None, bytes(body.features))
 
     def work(log: Any, request: Any) -> Any:
         hosted.check_working()

@@ -16,7 +16,7 @@ from ...model.numbers import NumberAnswer
 from ...model.predicted import AnyAnswer, Promises
 from ...model.rows import label_of
 from ...problems import Problem, tried
-from ...work import examples
+from ...work import checking, predicting, teaching
 from .. import dry_run
 from .. import messages as m
 from ..calls import Call, decoded_lines
@@ -124,7 +124,7 @@ async def predict(call: Call) -> Sendable:
     if isinstance(body.instances, msgspec.UnsetType):
         assert not isinstance(body.features, msgspec.UnsetType)
         id = body.id if body.id is not None else call.key
-        row = examples.question(hosted, id, bytes(body.features))
+        row = checking.question(hosted, id, bytes(body.features))
         [found] = await _accepted(call, hosted, [row])
         if not isinstance(found, Problem):
             [found] = await _predicted(call, hosted, asked, [row])
@@ -132,7 +132,7 @@ async def predict(call: Call) -> Sendable:
             raise found
         return answered(found)
     checked = [
-        tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
+        tried(checking.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
         for k, one in enumerate(body.instances)
     ]
     accepted = filled(checked, await _accepted(call, hosted, good(checked)))
@@ -157,14 +157,14 @@ async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
     """Return checked rows, or the problem of those that the settings of the model refuse."""
     if not rows or not hosted.model.settings.strict:
         return rows
-    found: list[Any] = await call.ask(examples.refusals(hosted, rows))
+    found: list[Any] = await call.ask(checking.refusals(hosted, rows))
     return found
 
 
 async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, Instance)
     rows = [(body.id, bytes(body.features)) for body in good(bodies)]
-    checked = filled(bodies, examples.all_questions(hosted, rows))
+    checked = filled(bodies, checking.all_questions(hosted, rows))
     checked = filled(checked, await _accepted(call, hosted, good(checked)))
     return filled(checked, await _predicted(call, hosted, asked, good(checked)))
 
@@ -175,13 +175,13 @@ def good(parts: list[T | Problem]) -> list[T]:
 
 
 def filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
-    """Return parts, with the results of the good ones in their places."""
+    """Return parts, with the results of the usable ones in their places."""
     following = iter(results)
     return [part if isinstance(part, Problem) else next(following) for part in parts]
 
 
 async def _predicted(
-    call: Call, hosted: Hosted, asked: Asked, rows: list[examples.Question]
+    call: Call, hosted: Hosted, asked: Asked, rows: list[checking.Question]
 ) -> list[Prediction | NumberPrediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
     found = await _all_predicted(call, hosted, asked.promises, rows)
@@ -194,20 +194,20 @@ async def _predicted(
 
 
 async def _all_predicted(
-    call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
+    call: Call, hosted: Hosted, asked: Promises, rows: list[checking.Question]
 ) -> list[Prediction | NumberPrediction | Problem]:
     if not rows:
         return []
-    found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
+    found: list[AnyAnswer | Problem] = await call.ask(predicting.predict(hosted, rows))
     if call.engine.replica is not None:
         refusal = call.engine.replica.refusal()
         found = [one if row.id is None else refusal for row, one in zip(rows, found, strict=True)]
     elif any(row.id is not None for row in rows):
-        found = await call.log(examples.store_predictions(call.engine, hosted, rows, good(found)))
+        found = await call.log(predicting.store_predictions(call.engine, hosted, rows, good(found)))
     if asked == Promises():
         return [one if isinstance(one, Problem) else _message(row, one) for row, one in zip(rows, found, strict=True)]
-    more = filled(found, await call.ask(examples.promises(hosted, good(found), asked)))
-    novelty = await call.ask(examples.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
+    more = filled(found, await call.ask(predicting.promises(hosted, good(found), asked)))
+    novelty = await call.ask(predicting.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
     return [
         one if isinstance(one, Problem) else _message(row, one, own | {"novelty": p})
         for row, one, own, p in zip(rows, found, more, novelty, strict=True)
@@ -215,7 +215,7 @@ async def _all_predicted(
 
 
 def _message(
-    row: examples.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
+    row: checking.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
 ) -> Prediction | NumberPrediction:
     kind = NumberPrediction if isinstance(answer, NumberAnswer) else Prediction
     found: Prediction | NumberPrediction = kind(row.id, *answer)
@@ -232,27 +232,27 @@ async def learn(call: Call) -> Sendable:
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
     [row] = await _accepted(
-        call, hosted, [examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
+        call, hosted, [checking.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
     )
     if isinstance(row, Problem):
         raise row
-    return receipt(call, await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
+    return receipt(call, await call.log(teaching.learn(call.engine, hosted, [row], wait, batch)))
 
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
     rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in good(bodies)]
-    checked = filled(bodies, examples.all_taught(hosted, rows))
+    checked = filled(bodies, checking.all_taught(hosted, rows))
     checked = filled(checked, await _accepted(call, hosted, good(checked)))
-    good = good(checked)
-    if not good:
+    usable = good(checked)
+    if not usable:
         return checked
     return filled(
-        checked, counted_receipts(call, await call.log(examples.learn(call.engine, hosted, good, wait, batch)))
+        checked, counted_receipts(call, await call.log(teaching.learn(call.engine, hosted, usable, wait, batch)))
     )
 
 
-def counted_receipts(call: Call, found: list[examples.Receipt | Problem]) -> list[examples.Receipt | Problem]:
+def counted_receipts(call: Call, found: list[teaching.Receipt | Problem]) -> list[teaching.Receipt | Problem]:
     """Return receipts, after the audit log has been told how many there are."""
     call.taught(len(good(found)))
     return found
@@ -265,8 +265,8 @@ async def label(call: Call) -> Sendable:
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
     body = await call.message(LabelBody)
-    given = examples.LabelOf(body.id, label_of(body.label), body.labeller)
-    request = examples.label_rows(
+    given = teaching.LabelOf(body.id, label_of(body.label), body.labeller)
+    request = teaching.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
     return receipt(call, await call.log(request))
@@ -276,15 +276,15 @@ async def _label_lines(
     call: Call, hosted: Hosted, park: bool, wait: bool, batch: str | None, lines: list[bytes]
 ) -> list[Any]:
     bodies = decoded_lines(lines, LabelBody)
-    good = good(bodies)
-    labels = [examples.LabelOf(body.id, label_of(body.label), body.labeller) for body in good]
-    request = examples.label_rows(
-        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
+    usable = good(bodies)
+    labels = [teaching.LabelOf(body.id, label_of(body.label), body.labeller) for body in usable]
+    request = teaching.label_rows(
+        call.engine, hosted, labels, correct=[body.correct for body in usable], park=park, wait=wait, batch=batch
     )
-    return filled(bodies, counted_receipts(call, await call.log(request)) if good else [])
+    return filled(bodies, counted_receipts(call, await call.log(request)) if usable else [])
 
 
-def receipt(call: Call, found: list[examples.Receipt | Problem]) -> Reply:
+def receipt(call: Call, found: list[teaching.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
     call.taught(1)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from ...work import examples, samples
+from ...work import predicting, samples, teaching
 from ..calls import Call
 from ..replies import Sendable, answered
 from .models import facts_of
@@ -23,8 +23,8 @@ async def post_sample(call: Call) -> Sendable:
     name = (await call.message(SampleBody)).sample
     await call.log(samples.begin(call.engine, name))
     hosted = call.engine.find(name)
-    await call.log(examples.learn(call.engine, hosted, samples.taught(hosted, name), wait=True, batch="sample"))
+    await call.log(teaching.learn(call.engine, hosted, samples.taught(hosted, name), wait=True, batch="sample"))
     rows = samples.waiting(hosted, name)
-    found = await call.ask(examples.predict(hosted, rows))
-    await call.log(examples.store_predictions(call.engine, hosted, rows, found))
+    found = await call.ask(predicting.predict(hosted, rows))
+    await call.log(predicting.store_predictions(call.engine, hosted, rows, found))
     return answered(facts_of(hosted), 201)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 from ...engine.requests import Request
 from ...log.events import Event
 from ...model.hosted import Hosted
-from ...work import examples, listing
+from ...work import listing
 from ...work.erasing import erase
 from .. import messages as m
 from ..calls import Call
@@ -100,7 +100,7 @@ def _pages(call: Call, some: Callable[[Hosted, int, int], Request]) -> Flow:
 async def get_example(call: Call) -> Sendable:
     """Return a stored row."""
     hosted, id = call.hosted, call.names["id"]
-    stored, label, events = await call.log(examples.find(hosted, id))
+    stored, label, events = await call.log(listing.find(hosted, id))
     return answered({
         "id": id, "seq": stored.seq, "features": listing.shown(stored.features),
         "label": None if label is None else msgspec.Raw(label),
