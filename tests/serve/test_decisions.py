@@ -327,3 +327,12 @@ def test_settings_that_do_not_fit_are_refused(local, settings):
 def test_ten_thousand_actions_are_decided(shop):
     found = decided(shop, "many", {"who": "fan"}, [f"a{k}" for k in range(10_000)])
     assert len(found["probabilities"]) == 10_000
+
+
+def test_a_batch_of_rewards_is_taken_out(shop):
+    for k in range(4):
+        decided(shop, f"d{k}")
+        assert shop("POST", f"{SHOP}/rewards?batch={'good' if k % 2 else 'bad'}", {"id": f"d{k}", "reward": k})
+    answer = shop("DELETE", f"{SHOP}/batches/bad?wait=live")
+    assert answer.status_code == 200, answer.text
+    assert shop("GET", SHOP).json()["rows"] == 2

@@ -138,7 +138,8 @@ ROUTES = (
     ),
     Route("POST", f"{MODEL}/activate", decisions.activate, "predict", decisions.ActivateBody, decisions.Activated),
     Route(
-        "POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT,), lines="both"
+        "POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT, BATCH),
+        lines="both",
     ),
     Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),

@@ -133,7 +133,7 @@ class Hosted:
             self.model.asking.predicted(seq, asked)
 
     def rewarded(self, until: int) -> None:
-        """Note up to when decisions have a reward, not as far as before if the clock was set back; in the log thread."""
+        """Note up to when decisions have a reward, in the log thread; the clock may have been set back."""
         self.rewarded_until = until
 
     # --- failure -----------------------------------------------------------------------------------------------------

@@ -120,11 +120,14 @@ def _decision(hosted: Hosted, log: EventLog, id: str) -> tuple[Stored, Decided]:
 # --- rewards ---------------------------------------------------------------------------------------------------------
 
 
-def reward_all(engine: Engine, hosted: Hosted, rewards: Sequence[Reward], wait: bool = False) -> Request:
+def reward_all(
+    engine: Engine, hosted: Hosted, rewards: Sequence[Reward], wait: bool = False, batch: str | None = None
+) -> Request:
     """Return a request to give decisions their rewards, answered with a ``Receipt`` or a ``Problem`` for each."""
 
     def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
         hosted.check_working()
+        request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
         return [tried(_reward, engine, hosted, log, request, reward) for reward in rewards]
 
     return Request(work, len(rewards), 0, wait)

@@ -199,17 +199,17 @@ async def activate(call: Call) -> Sendable:
 
 async def reward(call: Call) -> Sendable:
     """Give decisions their rewards; answered when they are durable, with ``?wait=learned`` when they are learned."""
-    hosted, wait = call.hosted, call.choice("wait", ("durable", "learned")) == "learned"
+    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     decisions.check_decides(hosted)
     if call.is_ndjson:
-        return by_lines(call, partial(_reward_lines, call, hosted, wait))
+        return by_lines(call, partial(_reward_lines, call, hosted, wait, batch))
     body = await call.message(RewardBody)
     given = decisions.Reward(body.id, body.reward)
-    return receipt(call, await call.log(decisions.reward_all(call.engine, hosted, [given], wait)))
+    return receipt(call, await call.log(decisions.reward_all(call.engine, hosted, [given], wait, batch)))
 
 
-async def _reward_lines(call: Call, hosted: Hosted, wait: bool, lines: list[bytes]) -> list[Any]:
+async def _reward_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, RewardBody)
     given = [decisions.Reward(body.id, body.reward) for body in good(bodies)]
-    request = decisions.reward_all(call.engine, hosted, given, wait)
+    request = decisions.reward_all(call.engine, hosted, given, wait, batch)
     return filled(bodies, counted_receipts(call, await call.log(request)) if given else [])
