@@ -209,11 +209,26 @@ def use_everything(spam, folder):
     assert {one["label"] for one in spam.examples()} == {"egg", "spam"}
 
 
+def decide_everything(shop):
+    """Call each method about decisions."""
+    shop.create(task="decisions")
+    found = shop.decide({"who": "fan"}, ["news", {"id": "sport", "features": {"live": True}}], "visit-1", deferred=True)
+    assert found["chosen"] in ("news", "sport")
+    assert shop.activate("visit-1")["id"] == "visit-1"
+    assert shop.reward("visit-1", 1, wait=True)["status"] == "learned"
+    both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
+    given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
+    assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
+
+
 def test_the_client_does_all_that_the_server_does(tmp_path):
     """Every route is used, with every parameter, by a method."""
     recording = Recording()
-    with running(tmp_path / "served") as server, Client(server.url, "spam", transport=recording) as spam:
-        use_everything(spam, tmp_path)
+    with running(tmp_path / "served") as server:
+        with Client(server.url, "spam", transport=recording) as spam:
+            use_everything(spam, tmp_path)
+        with Client(server.url, "shop", transport=recording) as shop:
+            decide_everything(shop)
     assert recording.seen == {
         route.name: {name for name, _ in route.query} for route in ROUTES if route.name not in OTHERS
     }

@@ -11,6 +11,7 @@ import httpx
 import msgspec
 
 from .connection import Connection
+from .decisions import DecisionRequests
 from .exchange import ExchangeRequests
 from .labelling import LabellingRequests
 from .life import LifeRequests
@@ -20,7 +21,7 @@ from .rows import RowRequests
 EVENTS_SECONDS = 30.0  # in which the server sends something, if only that nothing has changed
 
 
-class Client(RowRequests, LabellingRequests, ExchangeRequests, LifeRequests):
+class Client(RowRequests, DecisionRequests, LabellingRequests, ExchangeRequests, LifeRequests):
     """A client of one model.
 
     Every method that sends has sent everything when it returns. Rows and labels have ids, chosen here where none is

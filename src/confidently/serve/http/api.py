@@ -17,6 +17,7 @@ from .calls import Call
 from .handlers import (
     backend,
     browse,
+    decisions,
     directory,
     exchange,
     explain,
@@ -130,6 +131,15 @@ ROUTES = (
     Route(
         "POST", f"{MODEL}/explain", explain.explain, "predict", explain.ExplainBody,
         (explain.Explained, explain.NumberExplained),
+    ),
+    Route(
+        "POST", f"{MODEL}/decide", decisions.decide, "predict", decisions.DecideBody,
+        (decisions.Decision, decisions.SlotDecisions),
+    ),
+    Route("POST", f"{MODEL}/activate", decisions.activate, "predict", decisions.ActivateBody, decisions.Activated),
+    Route(
+        "POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT, BATCH),
+        lines="both",
     ),
     Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),

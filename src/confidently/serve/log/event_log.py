@@ -24,6 +24,9 @@ from .log_file import FILE, faults, open_log
 from .versions import Versions
 
 MAX_SEQ = 2**63 - 1
+UNREWARDED = (
+    f"NOT EXISTS (SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))"
+)
 PAGES_PER_STEP = 256  # of work on the file between two commits
 
 
@@ -219,6 +222,28 @@ class EventLog:
             (model, before),
         )
         return [id for (id,) in rows]
+
+    # --- decisions ---------------------------------------------------------------------------------------------------
+
+    def activation_of(self, example: int) -> tuple[int, int] | None:
+        """Return event and time of the activation of a deferred decision, if there was one."""
+        row: tuple[int, int] | None = self._db.execute(
+            f"SELECT seq, time FROM events WHERE example = ? AND kind = {Event.ACTIVATED}", (example,)
+        ).fetchone()
+        return row
+
+    def overdue(self, model: int, since: int, until: int) -> list[tuple[int, bytes]]:
+        """Return event and features of the decisions without a reward that began to count between two times."""
+        rows = self._db.execute(
+            f"SELECT e.seq, e.features FROM events e WHERE e.model = ?1 AND e.kind = {Event.PREDICTION} "
+            "AND e.features IS NOT NULL AND e.time >= ?2 AND e.time < ?3 AND e.note ->> '$.decision' IS NOT NULL "
+            f"AND NOT coalesce(e.note ->> '$.decision.deferred', 0) AND {UNREWARDED} "
+            "UNION ALL SELECT e.seq, e.features FROM events a JOIN events e ON e.seq = a.example "
+            f"WHERE a.model = ?1 AND a.{RARE} AND a.kind = {Event.ACTIVATED} AND a.time >= ?2 AND a.time < ?3 "
+            f"AND e.features IS NOT NULL AND {UNREWARDED} ORDER BY 1",
+            (model, since, until),
+        )
+        return list(rows)
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 

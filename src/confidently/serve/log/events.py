@@ -38,6 +38,7 @@ class Event(enum.IntEnum):
     PROMOTED = 12  # from now on a version answers; note: which one did before, and why
     EDIT = 13  # of the rows before, for versions that begin to train later; note: what (log/edits.py)
     REVERT = 14  # of an edit, its example
+    ACTIVATED = 15  # a deferred decision counts from now on
     OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
 
 
@@ -140,6 +141,9 @@ class Stored(NamedTuple):
     weight: float
     note: bytes | None
     time: int
+
+
+DEADLINE = "deadline"  # who gives a default reward
 
 
 def note_of(labeller: str | None) -> bytes | None:

@@ -162,6 +162,20 @@ class AnsweringModel:
             )
         ]
 
+    def rewards(self, lines: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+        """Return mean and variance of the expected numbers of rows, shape (n,): how far they may be off, without noise.
+
+        Before the first row, all are 0 and 1.
+        """
+        batch = self._questions.batch(lines)
+        if not self._has_begun:
+            return np.zeros(len(batch)), np.ones(len(batch))
+        answering = self._ready()
+        learner, matrix = answering.learner, answering.matrix(batch)
+        scores, variance = learner.score_distribution(matrix)
+        mean = learner.task.prediction(learner.settings.rule, learner.targets, scores, variance).mean
+        return mean[:, 0], variance[:, 0] * learner.variance_unit(self._calibration is not None)[0]
+
     def judged(self, examples: Sequence[Example]) -> Judged:
         """Return what the model states of rows that it has not learned yet, and whether that is true."""
         answers, stated = self.answers([one.line for one in examples]), list[tuple[float, bool]]()

@@ -135,12 +135,12 @@ async def predict(call: Call) -> Sendable:
         tried(checking.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
         for k, one in enumerate(body.instances)
     ]
-    accepted = _filled(checked, await _accepted(call, hosted, _good(checked)))
+    accepted = filled(checked, await _accepted(call, hosted, good(checked)))
     checked = [
         found.within(f"/instances/{k}") if isinstance(found, Problem) and not isinstance(before, Problem) else found
         for k, (before, found) in enumerate(zip(checked, accepted, strict=True))
     ]
-    both = _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
+    both = filled(checked, await _predicted(call, hosted, asked, good(checked)))
     shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
     return answered({"predictions": shown})
 
@@ -163,19 +163,19 @@ async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
 
 async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, Instance)
-    rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
-    checked = _filled(bodies, checking.all_questions(hosted, rows))
-    checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
-    return _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
+    rows = [(body.id, bytes(body.features)) for body in good(bodies)]
+    checked = filled(bodies, checking.all_questions(hosted, rows))
+    checked = filled(checked, await _accepted(call, hosted, good(checked)))
+    return filled(checked, await _predicted(call, hosted, asked, good(checked)))
 
 
-def _good(parts: list[T | Problem]) -> list[T]:
+def good(parts: list[T | Problem]) -> list[T]:
     """Return what is not a problem."""
     return [part for part in parts if not isinstance(part, Problem)]
 
 
-def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
-    """Return parts, with the results of the good ones in their places."""
+def filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
+    """Return parts, with the results of the usable ones in their places."""
     following = iter(results)
     return [part if isinstance(part, Problem) else next(following) for part in parts]
 
@@ -203,10 +203,10 @@ async def _all_predicted(
         refusal = call.engine.replica.refusal()
         found = [one if row.id is None else refusal for row, one in zip(rows, found, strict=True)]
     elif any(row.id is not None for row in rows):
-        found = await call.log(predicting.store_predictions(call.engine, hosted, rows, _good(found)))
+        found = await call.log(predicting.store_predictions(call.engine, hosted, rows, good(found)))
     if asked == Promises():
         return [one if isinstance(one, Problem) else _message(row, one) for row, one in zip(rows, found, strict=True)]
-    more = _filled(found, await call.ask(predicting.promises(hosted, _good(found), asked)))
+    more = filled(found, await call.ask(predicting.promises(hosted, good(found), asked)))
     novelty = await call.ask(predicting.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
     return [
         one if isinstance(one, Problem) else _message(row, one, own | {"novelty": p})
@@ -236,23 +236,25 @@ async def learn(call: Call) -> Sendable:
     )
     if isinstance(row, Problem):
         raise row
-    return _receipt(call, await call.log(teaching.learn(call.engine, hosted, [row], wait, batch)))
+    return receipt(call, await call.log(teaching.learn(call.engine, hosted, [row], wait, batch)))
 
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
-    rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in _good(bodies)]
-    checked = _filled(bodies, checking.all_taught(hosted, rows))
-    checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
-    good = _good(checked)
-    if not good:
+    rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in good(bodies)]
+    checked = filled(bodies, checking.all_taught(hosted, rows))
+    checked = filled(checked, await _accepted(call, hosted, good(checked)))
+    usable = good(checked)
+    if not usable:
         return checked
-    return _filled(checked, _counted(call, await call.log(teaching.learn(call.engine, hosted, good, wait, batch))))
+    return filled(
+        checked, counted_receipts(call, await call.log(teaching.learn(call.engine, hosted, usable, wait, batch)))
+    )
 
 
-def _counted(call: Call, found: list[teaching.Receipt | Problem]) -> list[teaching.Receipt | Problem]:
+def counted_receipts(call: Call, found: list[teaching.Receipt | Problem]) -> list[teaching.Receipt | Problem]:
     """Return receipts, after the audit log has been told how many there are."""
-    call.taught(len(_good(found)))
+    call.taught(len(good(found)))
     return found
 
 
@@ -267,22 +269,22 @@ async def label(call: Call) -> Sendable:
     request = teaching.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
-    return _receipt(call, await call.log(request))
+    return receipt(call, await call.log(request))
 
 
 async def _label_lines(
     call: Call, hosted: Hosted, park: bool, wait: bool, batch: str | None, lines: list[bytes]
 ) -> list[Any]:
     bodies = decoded_lines(lines, LabelBody)
-    good = _good(bodies)
-    labels = [teaching.LabelOf(body.id, label_of(body.label), body.labeller) for body in good]
+    usable = good(bodies)
+    labels = [teaching.LabelOf(body.id, label_of(body.label), body.labeller) for body in usable]
     request = teaching.label_rows(
-        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
+        call.engine, hosted, labels, correct=[body.correct for body in usable], park=park, wait=wait, batch=batch
     )
-    return _filled(bodies, _counted(call, await call.log(request)) if good else [])
+    return filled(bodies, counted_receipts(call, await call.log(request)) if usable else [])
 
 
-def _receipt(call: Call, found: list[teaching.Receipt | Problem]) -> Reply:
+def receipt(call: Call, found: list[teaching.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
     call.taught(1)
