@@ -8,15 +8,14 @@ from collections import Counter
 import pytest
 
 from confidently.serve.log import browse
-from tests.serve.running import lines_of
+from tests.serve.running import NDJSON, as_lines, lines_of
 from tests.serve.test_set_aside import FAR, TINY
 
 MODEL = "/v1/models/m"
-NDJSON = {"content-type": "application/x-ndjson"}
 
 
 def send(server, path, rows):
-    body = "".join(json.dumps(row) + "\n" for row in rows)
+    body = as_lines(rows)
     found = lines_of(server("POST", f"{MODEL}/{path}", content=body.encode(), headers=NDJSON))
     assert not [one for one in found if "detail" in one], found
     return found
@@ -111,6 +110,20 @@ def test_small_ranges_give_the_same_pages(filled, monkeypatch):
     monkeypatch.setattr("confidently.serve.work.browse.MAX_COUNT", 20)
     found = server("GET", f"{MODEL}/facets").json()
     assert found["since"] > 1 and 0 < found["rows"] < len(whole)
+
+
+def test_rows_of_other_models_do_not_hide_those_of_a_small_one(filled, monkeypatch):
+    """A request looks at so many events of the model, wherever in the log they are."""
+    server, _ = filled
+    counts = server("GET", f"{MODEL}/facets").json()
+    server("PUT", "/v1/models/large", {"classes": ["ham", "spam"]}).raise_for_status()
+    body = "".join(json.dumps({"features": {"n": k}, "label": "ham"}) + "\n" for k in range(300))
+    server("POST", "/v1/models/large/learn", content=body.encode(), headers=NDJSON).raise_for_status()
+    for name in ("MAX_LOOK", "MAX_COUNT"):
+        monkeypatch.setattr(f"confidently.serve.work.browse.{name}", 101)  # the model has 100 events
+    found = server("GET", f"{MODEL}/rows?limit=200").json()
+    assert (len(found["rows"]), found["before"]) == (60, None)
+    assert server("GET", f"{MODEL}/facets").json() == counts
 
 
 def test_time(filled):

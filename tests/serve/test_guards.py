@@ -14,10 +14,9 @@ from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
 from tests.serve.rows import examples, made
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
 
 MODEL = "/v1/models/m"
-NDJSON = {"Content-Type": "application/x-ndjson"}
 ODD = {
     "unknown-field": ({"a": 1.0, "subject": "tea", "typo": 3}, "/features/typo"),
     "text-for-number": ({"a": "many", "subject": "tea"}, "/features/a"),
@@ -212,7 +211,7 @@ def test_a_followed_file_is_held_to_the_same(local, tmp_path):
     server = local()
     learned(server, strict=["unknown-field"])
     lines = [{"label": "ham", "a": 1}, {"label": "ham", "typo": 1}, {"label": "spam", "b": 1}]
-    (tmp_path / "grows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "grows.jsonl").write_text(as_lines(lines))
     hosted = server.engine.find("m")
     follower = Follower(server.engine, hosted, FileSource(tmp_path / "grows.jsonl"), server.told.append)
     follower.start()

@@ -10,7 +10,7 @@ import pytest
 from tests.serve.page.acts import shown_id, teach, text_of
 from tests.serve.page.files import DROP, drop, table
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, wait_until
+from tests.serve.running import as_lines, lines_of, wait_until
 
 
 def test_a_dropped_csv_file_becomes_a_model(server, visit):
@@ -44,7 +44,7 @@ def test_json_lines_with_and_without_labels(server, visit):
     for k in range(0, 12):
         rows[k]["label"] = ("ham", "spam")[k % 2]
     page = visit().open("/#/add")
-    drop(page, "mail.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    drop(page, "mail.jsonl", as_lines(rows))
     page.get_by_label("Method").select_option("arow")
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("12 rows learned, 8 to label").wait_for()

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tests.serve.page.acts import offer
-from tests.serve.running import wait_until
+from tests.serve.running import NDJSON, wait_until
 
 
 def teach_numbers(server, name, n=200, **settings):
@@ -16,8 +16,7 @@ def teach_numbers(server, name, n=200, **settings):
     content = "".join(json.dumps({"features": x, "label": y}) + "\n" for x, y in zip(rows, labels, strict=True))
     with server.client() as client:
         client.put(f"/v1/models/{name}", json={"task": "numbers", **settings}).raise_for_status()
-        headers = {"Content-Type": "application/x-ndjson"}
-        answer = client.post(f"/v1/models/{name}/learn?wait=learned", content=content, headers=headers)
+        answer = client.post(f"/v1/models/{name}/learn?wait=learned", content=content, headers=NDJSON)
         answer.raise_for_status()
 
 

@@ -18,7 +18,7 @@ from .edits import Edits
 from .events import LABELS, Event
 
 STEP_SECONDS = 0.005  # of one query, about
-FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events that a query looks at
+FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events of the model that a query looks at
 MAX_BYTES = 1 << 20  # of features, in one answer
 STATES = ("labelled", "unlabelled", "set-aside", "taken-out", "erased", "expired")
 GONE = STATES[4:]  # without features; shown only to who asks for them
@@ -212,14 +212,14 @@ class RowLog:
         db.create_scalar_function("edited", cast(Any, Edits.label), 3)
 
     def page(self, of: Viewed, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
-        """Yield the rows found so far, until there are enough or ``most`` events were looked at."""
+        """Yield the rows found so far, until there are enough or ``most`` events of the model were looked at."""
         terms = Terms(of)
         where, values = _conditions(of, terms, filters)
         where += "" if filters.state else f" AND e.features IS NOT NULL AND NOT {ERASED}"
-        statement = f"SELECT {terms.columns} FROM events e NOT INDEXED WHERE {where} ORDER BY e.seq DESC"
+        statement = f"SELECT {terms.columns} FROM events e INDEXED BY of_models WHERE {where} ORDER BY e.seq DESC"
         found, size = list[Found](), 0
         yield Page(found, None)
-        for low, high in self._ranges(before, most):
+        for low, high in self._ranges(of.model, before, most):
             for row in self._db.execute(statement, values | {"low": low, "high": high}):
                 found.append(one := _found(row))
                 size += len(one.features or b"")
@@ -234,11 +234,11 @@ class RowLog:
         where, values = _conditions(of, terms, filters)
         labels = f"{terms.given}, {terms.predicted}" if of.classes else "NULL, NULL"
         columns = f"{terms.state}, {labels}, {BY}"
-        statement = f"SELECT {columns}, count(*) FROM events e NOT INDEXED WHERE {where} GROUP BY 1, 2, 3, 4"
+        statement = f"SELECT {columns}, count(*) FROM events e INDEXED BY of_models WHERE {where} GROUP BY 1, 2, 3, 4"
         counts = {name: Counter[str]() for name in ("state", "label", "predicted", "outcome", "by")}
         rows = 0
         yield Facets(rows, None, counts)
-        for low, high in self._ranges(self.last() + 1, most):
+        for low, high in self._ranges(of.model, self.last() + 1, most):
             for state, label, predicted, by, n in self._db.execute(statement, values | {"low": low, "high": high}):
                 counts["state"][state] += n
                 if state in GONE:
@@ -273,17 +273,23 @@ class RowLog:
         [(found,)] = self._db.execute("SELECT coalesce(max(seq), 0) FROM events")
         return int(found)
 
-    def _ranges(self, before: int, most: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of events, the newest first; each takes about as long as a query may."""
+    def _ranges(self, model: int, before: int, most: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges that have so many events of a model in all, the newest first; each takes as long as a query may.
+
+        The last one begins with event 1 if the model has no others.
+        """
         high, n = min(before, self.last() + 1), FIRST_RANGE
-        end = max(high - most, 1)
-        while high > end:
-            low = max(high - n, end)
+        while most > 0 and high > 1:
+            row = self._db.execute(
+                "SELECT seq FROM events INDEXED BY of_models WHERE model = ? AND seq < ? ORDER BY seq DESC "
+                "LIMIT 1 OFFSET ?", (model, high, min(n, most) - 1),
+            ).fetchone()  # fmt: skip
+            low = 1 if row is None else int(row[0])
             began = time.perf_counter()
             yield low, high
             spent = time.perf_counter() - began
-            n = int(n * min(max(STEP_SECONDS / max(spent, 1e-6), 0.5), 2.0))
-            n, high = min(max(n, 1), MAX_RANGE), low
+            high, most = low, most - n
+            n = min(max(int(n * min(max(STEP_SECONDS / max(spent, 1e-6), 0.5), 2.0)), 1), MAX_RANGE)
 
 
 def _found(row: tuple[Any, ...]) -> Found:

@@ -15,6 +15,7 @@ import msgspec
 
 from ...data.formats.table import BY_NAME
 from ...data.reading import ReaderOptions
+from ...data.sources.whole_files import sync_directory
 from ...models.file import LINEAR, REGRESSION, ModelFileError
 from ...models.model import Model
 from ..engine.engine import Engine
@@ -166,12 +167,10 @@ def _check_edited(log: EventLog, hosted: Hosted, settings: bytes) -> None:
 
 
 def _sync(path: Path) -> None:
-    for at, flags in ((path, os.O_RDONLY), (path.parent, os.O_RDONLY)):
-        descriptor = os.open(at, flags)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    """Make a file, and its name in its folder, survive a power cut."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
 
 
 def delete(engine: Engine, hosted: Hosted) -> Request:
