@@ -161,6 +161,7 @@ def use_everything(spam, folder):
     spam.create(classes=["ham", "spam"])
     tried = spam.try_many([*rows(2), {"features": {"word": "w1"}, "label": "eggs"}])
     assert (tried["rows"], tried["good"], spam.info()["rows"]) == (3, 2, 0)
+    assert spam.try_many(rows(2), settings={"task": "numbers"})["good"] == 0
     spam.learn_many(rows(20), wait=True)
     spam.learn({"word": "w1"}, "ham", wait=True)
     question = {"word": "w1", "n": 3}

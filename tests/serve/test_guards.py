@@ -308,3 +308,21 @@ def test_a_dry_run_of_another_label_column_shows_its_classes(local):
     found = server("POST", f"{MODEL}/learn?dry_run=true", content=body(rows), headers=NDJSON).json()
     assert found["n_classes"] == 600 == len(found["new_classes"]) and len(found["labels"]) == 20
     assert list(found["labels"].values()) == [3] * 20
+
+
+def test_rows_are_tried_on_a_model_that_is_not_made(local):
+    server = local()
+    rows = [({"a": 1}, 2.5), ({"a": 2}, "cheap"), ({"a": 3}, 4)]
+
+    def tried(settings):
+        query = {"dry_run": "true", "settings": settings}
+        return server("POST", f"{MODEL}/learn", content=body(rows), headers=NDJSON, params=query)
+
+    found = tried('{"task": "numbers"}').json()
+    assert (found["rows"], found["good"], found["labels"]) == (3, 2, {}) and "cheap" in found["bad"][0]["detail"]
+    found = tried('{"classes": ["cheap", "4"], "auto": true}').json()
+    assert (found["good"], found["labels"], found["guards"]) == (2, {"cheap": 1, "4": 1}, {})
+    for wrong in ("{", '{"rule": "none"}', '{"file": "x"}'):
+        assert tried(wrong).status_code in (400, 422)
+    assert server("GET", "/v1/models").json() == {"models": []}
+    assert server("GET", MODEL).status_code == 404

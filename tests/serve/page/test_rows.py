@@ -195,7 +195,7 @@ def test_labels_are_shown_as_edited_and_what_was_given_beside_them(server, visit
     label.get_by_text("Given as").wait_for()
     assert page.get_by_label("Correct it").input_value() == "spam"
     page.goto(f"{server.url}/#/m/edited/rows")
-    facet(page, "State", "taken-out").click()
+    facet(page, "State", "taken out").click()
     page.get_by_text("2 rows", exact=True).wait_for()
     cell = page.locator("tbody tr").first.get_by_role("cell").nth(1).inner_text()
     assert cell.split("\n") == ["taken out", "given as spam"]

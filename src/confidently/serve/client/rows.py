@@ -101,14 +101,17 @@ class RowRequests(ModelRequests):
         return self._lines("/learn", found, self._teaching(wait), wait)
 
     def try_many(
-        self, rows: Any, *, label: str | None = None, id: str | None = None, weight: str | None = None
-    ) -> dict[str, Any]:
+        self, rows: Any, *, label: str | None = None, id: str | None = None, weight: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """Return what :meth:`learn_many` would do with rows: how many are good, the first problems, classes, fields.
 
-        The model does not change. All rows are sent in one request.
+        The model does not change. All rows are sent in one request. With ``settings``, those of :meth:`create`, they
+        are tried on a new model, which is not made.
         """
         content = msgspec.json.Encoder().encode_lines(list(labelled_rows(rows, label, id, weight)))
-        answer = self._server.send("POST", f"{self._path}/learn", content, query={"dry_run": True}, kind=NDJSON)
+        query = {"dry_run": True} | ({} if settings is None else {"settings": msgspec.json.encode(settings).decode()})
+        answer = self._server.send("POST", f"{self._path}/learn", content, query=query, kind=NDJSON)
         return json_object(msgspec.json.decode(answer.content))
 
     def predict_many(

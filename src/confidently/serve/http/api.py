@@ -93,6 +93,7 @@ AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default":
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
 DRY_RUN = ("dry_run", {"enum": ["false", "true"], "default": "false"})
+SETTINGS = ("settings", {"type": "string"})  # JSON of a model that is only tried
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
@@ -124,8 +125,8 @@ ROUTES = (
         lines="both",
     ),
     Route(
-        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, dry_run.DryRun), (WAIT, BATCH, DRY_RUN),
-        lines="both",
+        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, dry_run.DryRun),
+        (WAIT, BATCH, DRY_RUN, SETTINGS), lines="both",
     ),
     Route("POST", f"{MODEL}/labels", rows.label, "label", rows.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
     Route(

@@ -13,10 +13,11 @@ from ..engine.requests import Request
 from ..model.guards import Finding
 from ..model.hosted import Hosted
 from ..model.rows import label_names, label_of
+from ..model.settings import ModelSettings
 from ..problems import Problem
-from ..work import checking
+from ..work import checking, models
 from . import messages as m
-from .calls import Call, decoded_lines
+from .calls import Call, decoded, decoded_lines
 from .replies import Sendable, answered
 
 ROWS_PER_CHUNK = 512
@@ -41,9 +42,12 @@ class DryRun(Struct):
     guards: dict[str, int]
 
 
-async def tried_out(call: Call, hosted: Hosted) -> Sendable:
-    """Return what learning the rows of a body would do."""
-    trial = Trial(hosted)
+async def tried_out(call: Call, settings: str | None) -> Sendable:
+    """Return what learning the rows of a body would do.
+
+    They are tried on the model that the address names, or, if there are settings, on a new one with these.
+    """
+    trial = Trial(call.hosted if settings is None else _new(call, settings))
     if not call.is_ndjson:
         body = await call.message(m.LearnBody)
         await trial.take(call, [(1, body)])
@@ -58,6 +62,11 @@ async def tried_out(call: Call, hosted: Hosted) -> Sendable:
                     del rows[:ROWS_PER_CHUNK]
         await trial.take_lines(call, rows)
     return answered(trial.result())
+
+
+def _new(call: Call, settings: str) -> Hosted:
+    call.check_allowed("admin")  # as making it is
+    return models.unmade(call.names["m"], decoded(settings.encode(), ModelSettings))
 
 
 class Trial:

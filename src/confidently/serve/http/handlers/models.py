@@ -126,8 +126,6 @@ async def put_model(call: Call) -> Sendable:
     """Make a model; one that is there with other settings gets a version with these, which is trained as a shadow."""
     name, body = call.names["m"], await call.body()
     settings = decoded(body or b"{}", ModelSettings)
-    if settings.file is not None:
-        raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
     made = await call.log(models.create(call.engine, name, settings))
     return answered(facts_of(call.engine.find(name)), STATUSES[made])
 

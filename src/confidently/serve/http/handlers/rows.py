@@ -224,9 +224,9 @@ def _message(
 
 async def learn(call: Call) -> Sendable:
     """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
-    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     if call.choice("dry_run", ("false", "true")) == "true":
-        return await dry_run.tried_out(call, hosted)
+        return await dry_run.tried_out(call, call.query.get("settings"))
+    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     if call.is_ndjson:
         return by_lines(call, partial(_learn_lines, call, hosted, wait, batch))
     body = await call.message(m.LearnBody)
