@@ -1,12 +1,18 @@
+from .actions import Action as Action
+from .actions import Actions as Actions
 from .adf import LoggedActions as LoggedActions
 from .adf import read_cb_adf as read_cb_adf
 from .bandit import ContextualBandit as ContextualBandit
+from .decision_model import Choice as Choice
+from .decision_model import DecisionModel as DecisionModel
+from .decision_model import in_slot as in_slot
 from .decisions import Decision as Decision
 from .decisions import contexts_of as contexts_of
 from .decisions import feedback as feedback
 from .decisions import read_log as read_log
 from .decisions import write_log as write_log
 from .intervals import Interval as Interval
+from .named_features import flat as flat
 from .off_policy import DirectMethod as DirectMethod
 from .off_policy import DoublyRobust as DoublyRobust
 from .off_policy import InverseProbabilityWeighting as InverseProbabilityWeighting
@@ -21,6 +27,7 @@ from .policies import Greedy as Greedy
 from .policies import LinTS as LinTS
 from .policies import LinUCB as LinUCB
 from .policies import Policy as Policy
+from .policies import SquareCB as SquareCB
 from .policies import make_policy as make_policy
 from .replaying import Replayed as Replayed
 from .replaying import replay as replay
