@@ -11,6 +11,9 @@ from .decisions import contexts_of as contexts_of
 from .decisions import feedback as feedback
 from .decisions import read_log as read_log
 from .decisions import write_log as write_log
+from .evaluation import PolicyValue as PolicyValue
+from .evaluation import estimate_gain as estimate_gain
+from .evaluation import evaluate_policy as evaluate_policy
 from .intervals import Interval as Interval
 from .named_features import flat as flat
 from .off_policy import DirectMethod as DirectMethod
@@ -19,6 +22,7 @@ from .off_policy import InverseProbabilityWeighting as InverseProbabilityWeighti
 from .off_policy import OffPolicyEstimator as OffPolicyEstimator
 from .off_policy import ReplayMethod as ReplayMethod
 from .off_policy import SelfNormalizedInverseProbabilityWeighting as SelfNormalizedInverseProbabilityWeighting
+from .off_policy import SwitchDoublyRobust as SwitchDoublyRobust
 from .overlap import Overlap as Overlap
 from .overlap import OverlapWarning as OverlapWarning
 from .policies import POLICIES as POLICIES
