@@ -33,7 +33,7 @@ from ...tasks.task import Task
 from ..problems import Problem
 from . import numbers, predicted
 from .alarms import COVERED
-from .asking import SAMPLED, Asking
+from .asking import FIRST_SAMPLED, Asking
 from .guards import MIN_ROWS, SHOWN, UNKNOWN_CLASS, Finding, Guards, unknown_features
 from .measures import Measures, measures_of
 from .numbers import NumberAnswer
@@ -41,7 +41,7 @@ from .predicted import Answer, AnyAnswer, Promises, answers_of
 from .rows import QuestionReader, RowReader, label_names
 from .settings import UNDECIDED, Decision, ModelSettings, Setup
 
-EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
+EARLY_PARTS = 2  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
 SHOWN_CLASSES = 20  # in messages
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, column [0-9]+)?): ")  # in what is learned
@@ -260,24 +260,28 @@ class ServedModel:
         if self._calibration is not None and not (self.task.multilabel or self.task.regression):
             self._learn(examples)
             return
-        first = 0
-        for k, example in enumerate(examples):
-            if example.seq % SAMPLED == 0:
-                self._learn(examples[first:k])
-                first = k + 1
-                self._learn_predicted(example)
-        self._learn(examples[first:])
+        first, seen, wants = 0, self.stream.learner.n_seen, self.asking.wants
+        for k in range(1, len(examples)):
+            if seen + k >= FIRST_SAMPLED and wants(examples[k].seq):
+                self._learn_first_predicted(examples[first:k])
+                first = k
+        self._learn_first_predicted(examples[first:])
 
-    def _learn_predicted(self, example: Example) -> None:
-        """Learn a row after it was predicted."""
+    def _learn_first_predicted(self, examples: Sequence[Example]) -> None:
+        """Learn rows after the first of them was predicted, if that is wanted."""
+        seen = self.stream.learner.n_seen
+        if not (examples and seen >= FIRST_SAMPLED and self._has_begun and self.asking.wants(examples[0].seq)):
+            self._learn(examples)
+            return
         aside = len(self._aside)
         try:
-            [answer] = self.answers([example.line]) if self._has_begun else [None]
+            [answer] = self.answers([examples[0].line])
         except Exception as error:  # it cannot be read, as learning it will find out
             raise_of_machine(error)
-            answer = None
-        self._learn([example])
-        if answer is not None and len(self._aside) == aside:
+            self._learn(examples)
+            return
+        self._learn(examples)
+        if not any(one is examples[0] for one, _ in self._aside[aside:]):
             self.asking.sampled(answer.certainty)
 
     def _learn(self, examples: Sequence[Example]) -> None:

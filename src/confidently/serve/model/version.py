@@ -112,7 +112,7 @@ class Version:
         for example in examples:
             if example.line:
                 rows.append(example)
-            most = min(max(self.metrics.rows // PARTS, FEWEST), MOST)
+            most = max(min(max(self.metrics.rows // PARTS, FEWEST), MOST), self.model.least_rows)
             if rows and (len(rows) >= most or not example.line):
                 self.learn(rows, live)
                 rows = []
