@@ -16,7 +16,7 @@ from ...learner.tables import ROWS_TO_INFER
 from ...models.model import Model
 from ...stack.members import Members
 from .answering import AnsweringModel
-from .asking import Asking
+from .asking import FIRST_SAMPLED, Asking
 from .early import Early
 from .guards import Guards
 from .learning import Example, RowLearner, raise_of_machine, reason_of
