@@ -79,10 +79,10 @@ class BayesianBandits:
 
 
 class VowpalWabbit:
-    def __init__(self, n_arms: int, seed: int) -> None:
+    def __init__(self, n_arms: int, seed: int, explorer: str) -> None:
         from vowpalwabbit import Workspace
 
-        self.bandit = Workspace("--cb_explore_adf -q sa --quiet")
+        self.bandit = Workspace(f"--cb_explore_adf {explorer} -q sa --random_seed {seed + 1} --quiet")
         self.actions = [f"|a k{k}" for k in range(n_arms)]
         self.random, self.propensity = np.random.default_rng(seed), 1.0
 
@@ -106,8 +106,11 @@ PLAYERS: dict[str, Callable[[int, int], Player]] = {
     "confidently": Ours,
     "MABWiser LinUCB": lambda n, seed: MABWiser(n, seed, "LinUCB"),
     "MABWiser LinTS": lambda n, seed: MABWiser(n, seed, "LinTS"),
+    "MABWiser LinGreedy": lambda n, seed: MABWiser(n, seed, "LinGreedy"),
     "bayesianbandits": BayesianBandits,
-    "VW": VowpalWabbit,
+    "VW squarecb": lambda n, seed: VowpalWabbit(n, seed, "--squarecb"),
+    "VW cover": lambda n, seed: VowpalWabbit(n, seed, "--cover 3"),
+    "VW bag": lambda n, seed: VowpalWabbit(n, seed, "--bag 5"),
 }
 
 

@@ -279,7 +279,8 @@ def test_bets_are_those_of_their_formula():
         fractions = 0.99 / 2.0 ** np.arange(9)  # to about 1/200
 
         def log_fortune(m):
-            return np.log(np.mean([np.prod(1 - f + f * terms / m) for f in fractions])) - np.log(2 / alpha)
+            fortunes = [np.prod(1 - f + f * terms / m) / ((k + 1) * (k + 2)) for k, f in enumerate(fractions)]
+            return np.log(np.sum(fortunes)) - np.log(2 / alpha)
 
         return brentq(log_fortune, 1e-2, 1.0, xtol=1e-14)
 
@@ -377,7 +378,7 @@ def test_invalid_rounds_are_refused(estimator, changes, message):
 def test_invalid_options_of_intervals_are_refused():
     with pytest.raises(ValueError, match="alpha must be in"):
         IPS.estimate_interval(**SOUND, alpha=1.0)
-    with pytest.raises(ValueError, match="expected one of 'normal', 'bootstrap', 'bernstein', 'betting'"):
+    with pytest.raises(ValueError, match="expected one of 'normal', 'bootstrap', 'likelihood', 'bernstein', 'betting'"):
         IPS.estimate_interval(**SOUND, method="t")
     with pytest.raises(ValueError, match="is a ratio"):
         SNIPS.estimate_interval(**SOUND, method="bernstein")

@@ -11,7 +11,17 @@ from scipy.special import ndtr
 from scipy.stats import binom, chisquare, norm
 
 from confidently import OnlineRegressor, Ridge
-from confidently.bandits import POLICIES, ContextualBandit, EpsilonGreedy, Greedy, LinTS, LinUCB, make_policy, policies
+from confidently.bandits import (
+    POLICIES,
+    ContextualBandit,
+    EpsilonGreedy,
+    Greedy,
+    LinTS,
+    LinUCB,
+    SquareCB,
+    make_policy,
+    policies,
+)
 
 FACTOR = 1 / np.sqrt(2 * np.pi)
 PAGE = Path(__file__).parents[2] / "docs" / "bandits.md"
@@ -125,6 +135,27 @@ def test_lin_ucb_takes_the_largest_bound():
     bound = mean + 1.7 * np.sqrt(variance)
     np.testing.assert_array_equal(LinUCB(alpha=1.7).choose(mean, variance, random), bound.argmax(axis=1))
     assert LinUCB(alpha=1.7).choose(mean[0], variance[0], random) == bound[0].argmax()
+
+
+def test_square_cb_weighs_by_inverse_gaps():
+    mean, variance = [0.2, 0.9, 0.5, 0.9], [0.04, 0.01, 0.08, 0.03]
+    found = SquareCB(gamma=3.0).propensities(mean, variance)
+    others = [1 / (4 + 3 * 2 * gap / np.sqrt(v + 0.01)) for gap, v in ((0.7, 0.04), (0.4, 0.08))]
+    np.testing.assert_allclose(found, [others[0], (1 - sum(others)) / 2, others[1], (1 - sum(others)) / 2])
+    np.testing.assert_allclose(SquareCB(0.0).propensities(mean, variance), [0.25] * 4)
+    np.testing.assert_array_equal(SquareCB().propensities([0.2, 0.9], [0.0, 0.0]), [0.0, 1.0])
+
+
+def test_quick_propensities_are_nearly_those_of_the_policy():
+    random = np.random.default_rng(0)
+    mean, variance = random.normal(size=3000) / 5, random.exponential(size=3000) / 20
+    exact, quick = LinTS(0.7).propensities(mean, variance), LinTS(0.7).quick_propensities(mean, variance)
+    assert quick.sum() == pytest.approx(1.0)
+    assert 0 < 0.5 * np.abs(quick - exact).sum() < 0.1  # the total variation
+    for policy in (LinTS(), SquareCB()):
+        few = mean[:1000], variance[:1000]
+        np.testing.assert_array_equal(policy.quick_propensities(*few), policy.propensities(*few))
+    assert LinTS(0.0).quick_propensities(mean, variance).max() == 1.0
 
 
 def test_policies_are_made_by_name():

@@ -10,8 +10,11 @@ from contextlib import contextmanager
 
 import httpx
 
+from confidently.serve.problems import KINDS
+
 COMMAND = [sys.executable, "-m", "confidently", "serve"]
 PATIENCE = 60.0  # seconds, for what is soon there
+NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def command(limits):
@@ -102,3 +105,30 @@ def more_of(connection):
 
 def lines_of(response):
     return [json.loads(line) for line in response.text.split("\n")[:-1]]
+
+
+def as_lines(rows):
+    """Rows as a body of NDJSON."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def teach(ask, rows, first=0, model="m", query=""):
+    """Teach rows, pairs of features and label, under the ids r0, r1, ..., and wait until they are learned.
+
+    ``ask`` sends a request: an application, or the method of a client.
+    """
+    bodies = [{"id": f"r{k}", "features": features, "label": label} for k, (features, label) in enumerate(rows, first)]
+    path = f"/v1/models/{model}/learn?wait=learned{query}"
+    answer = ask("POST", path, content=as_lines(bodies), headers=NDJSON)
+    assert [one["status"] for one in lines_of(answer)] == ["learned"] * len(bodies), answer.text[:300]
+
+
+def kind_of(response):
+    """The name of the problem that a response is."""
+    assert response.headers["content-type"] == "application/problem+json"
+    found = response.json()
+    kind = found["type"].removeprefix("urn:confidently:")
+    assert (found["status"], found["title"]) == KINDS[kind]
+    assert response.status_code == found["status"]
+    assert found["detail"]
+    return kind

@@ -10,11 +10,10 @@ from confidently.serve.model.asking import LEAST_LEVEL, Asking
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings
 from tests.serve.rows import examples, trained
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, lines_of, running, wait_until
 
 MODEL = "/v1/models/m"
 TEXT = {"view": "none", "reading": {"text": ["words"]}}
-NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def stream(n, classes=2, noise=0.7, seed=0, several=False):

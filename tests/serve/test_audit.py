@@ -9,11 +9,9 @@ from confidently.serve.http.api import ROUTES
 from confidently.serve.http.tokens import Guard, new_token, read_tokens
 from confidently.serve.log import audit
 from confidently.serve.log.audit import FILE, KEPT, Audit
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, lines_of, running, wait_until
 from tests.serve.test_network import FIRST, row
 from tests.serve.test_tokens import bearer
-
-NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def without_times(entries):

@@ -15,7 +15,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from confidently.serve import Client, ServerError, client
+from confidently.serve import Client, ServerError
+from confidently.serve.client import requests
 from confidently.serve.http.api import ROUTES
 from tests.serve.running import running
 
@@ -46,7 +47,7 @@ def test_many_predictions_and_labels_are_sent_by_statements(spam):
 
 
 def test_answers_are_in_the_order_of_the_rows_over_several_requests(spam, monkeypatch):
-    monkeypatch.setattr(client, "ROWS_PER_REQUEST", 7)
+    monkeypatch.setattr(requests, "ROWS_PER_REQUEST", 7)
     given = [{"id": f"m-{k}"} | row for k, row in enumerate(rows(30))]
     given[10]["label"] = "eggs"
     receipts = spam.learn_many(iter(given))
@@ -160,6 +161,7 @@ def use_everything(spam, folder):
     spam.create(classes=["ham", "spam"])
     tried = spam.try_many([*rows(2), {"features": {"word": "w1"}, "label": "eggs"}])
     assert (tried["rows"], tried["good"], spam.info()["rows"]) == (3, 2, 0)
+    assert spam.try_many(rows(2), settings={"task": "numbers"})["good"] == 0
     spam.learn_many(rows(20), wait=True)
     spam.learn({"word": "w1"}, "ham", wait=True)
     question = {"word": "w1", "n": 3}
@@ -208,11 +210,26 @@ def use_everything(spam, folder):
     assert {one["label"] for one in spam.examples()} == {"egg", "spam"}
 
 
+def decide_everything(shop):
+    """Call each method about decisions."""
+    shop.create(task="decisions")
+    found = shop.decide({"who": "fan"}, ["news", {"id": "sport", "features": {"live": True}}], "visit-1", deferred=True)
+    assert found["chosen"] in ("news", "sport")
+    assert shop.activate("visit-1")["id"] == "visit-1"
+    assert shop.reward("visit-1", 1, wait=True)["status"] == "learned"
+    both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
+    given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
+    assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
+
+
 def test_the_client_does_all_that_the_server_does(tmp_path):
     """Every route is used, with every parameter, by a method."""
     recording = Recording()
-    with running(tmp_path / "served") as server, Client(server.url, "spam", transport=recording) as spam:
-        use_everything(spam, tmp_path)
+    with running(tmp_path / "served") as server:
+        with Client(server.url, "spam", transport=recording) as spam:
+            use_everything(spam, tmp_path)
+        with Client(server.url, "shop", transport=recording) as shop:
+            decide_everything(shop)
     assert recording.seen == {
         route.name: {name for name, _ in route.query} for route in ROUTES if route.name not in OTHERS
     }
@@ -229,7 +246,7 @@ def test_what_is_asked_for_is_sent_at_once(spam):
 
 
 def test_exports_are_read_in_pages(spam, monkeypatch):
-    monkeypatch.setattr(client, "ROWS_PER_PAGE", 7)
+    monkeypatch.setattr(requests, "ROWS_PER_PAGE", 7)
     spam.learn_many(rows(30))
     assert [one["features"]["n"] for one in spam.examples()] == list(range(30))
     assert [one["features"]["n"] for one in spam.examples(limit=14)] == list(range(14))

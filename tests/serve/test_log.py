@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 import confidently.serve
-from confidently.serve.log.browse import Filters
+from confidently.serve.log.browse import Filters, Viewed
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.event_log import EventLog, same_json
 from confidently.serve.log.events import Event
+
+VIEWED = Viewed(model=1, version=1, edits=NO_EDITS, classes=True)
 
 
 @pytest.fixture
@@ -55,10 +57,10 @@ def test_the_same_content(first, second, same):
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda log: log.waiting_answers(1),
-        lambda log: log.answer_notes(1),
-        lambda log: log.opinions(1),
-        lambda log: log.skips(1),
+        lambda log: log.answers.waiting(1),
+        lambda log: log.answers.given(1),
+        lambda log: log.answers.opinions(1),
+        lambda log: log.answers.skips(1),
         lambda log: log.last_of(1, Event.ERASURE),
         lambda log: log.n_aside(1, 1),
         lambda log: log.aside(1, 1, 0, 10),
@@ -77,8 +79,8 @@ def test_events_of_rare_kinds_are_found_by_their_index(log, asked):
         lambda log: log.taught(Basis(1, 1, 0, NO_EDITS), 0, 10),
         lambda log: list(log.predictions(1, 0)),
         lambda log: log.counts(1),
-        lambda log: list(log.rows.page(1, 1, Filters(), 10, 10, 10)),
-        lambda log: list(log.rows.facets(1, 1, Filters(), 10)),
+        lambda log: list(log.rows.page(VIEWED, Filters(), 10, 10, 10)),
+        lambda log: list(log.rows.facets(VIEWED, Filters(), 10)),
         lambda log: log.unlabelled(1, 10),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 
 from confidently.serve.http import calls
 from tests.serve.rows import made
-from tests.serve.running import PATIENCE, lines_of, more_of, running
+from tests.serve.running import NDJSON, PATIENCE, lines_of, more_of, running
 
 FIRST = "/v1/models/m"
 
@@ -136,7 +136,7 @@ def test_the_memory_of_a_server_does_not_grow_with_the_lines(server):
         with server.client() as client:
             answer = client.post(
                 f"{FIRST}/learn?wait=learned", content=(piece for _ in range(n)),
-                headers={"Content-Type": "application/x-ndjson"},
+                headers=NDJSON,
             )  # fmt: skip
             assert answer.text.count("learned") == 400 * n
 

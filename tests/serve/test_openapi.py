@@ -24,12 +24,12 @@ from confidently.serve.problems import KINDS
 
 HEADERS = {"Host": "localhost"}
 REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPath\([\w.]+(?:, ["`]([^"`]*)["`])?\)')
-# Routes that no view asks by a request about a model or a link: those for programs, and list_models, events, predict,
-# learn and post_sample, which the page reaches by a stream of events, by uploads and by a request about no model.
+# Routes that no view asks by a request about a model or a link: those for programs, and list_models, events, predict
+# and post_sample, which the page reaches by a stream of events, by uploads and by a request about no model.
 ELSEWHERE = {
-    "list_models", "events", "predict", "learn", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
+    "list_models", "events", "predict", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
     "get_followed", "get_snapshot", "get_learned", "get_prodigy", "post_prodigy", "post_label_studio",
-    "backend_health", "backend_setup", "backend_predict", "backend_webhook",
+    "decide", "activate", "reward", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
 }  # fmt: skip
 
 

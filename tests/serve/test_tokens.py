@@ -13,15 +13,10 @@ from confidently.serve.http import tokens
 from confidently.serve.http.api import ROUTES
 from confidently.serve.http.tokens import COOKIE, CSRF, SCOPES, SESSION_SECONDS, Guard, new_token, read_tokens
 from confidently.serve.server import Server, UsageError
-from tests.serve.running import running, wait_until
+from tests.serve.running import kind_of, running, wait_until
 
 FIRST = "/v1/models/m"
 PATTERNS = {"*": {"m", "team-a", "other"}, "m": {"m"}, "team-*": {"team-a"}, "m,team-*": {"m", "team-a"}}
-
-
-def kind_of(response):
-    assert response.headers["content-type"] == "application/problem+json"
-    return response.json()["type"].removeprefix("urn:confidently:")
 
 
 def token_file(folder, *scopes):

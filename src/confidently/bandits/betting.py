@@ -21,11 +21,13 @@ def lower_bound(terms: Floats, alpha: float) -> float:
 
         K_f(m) = prod over i of (1 - f + f x_i/m)
 
-    times the initial fortune after n of them. If the expectation is m or less, no such game is expected to win, and the
-    mean of K_f(m) over several f reaches 1/alpha with a probability of at most alpha (Markov's inequality). It
-    decreases in m, and the bound is where it is 1/alpha. The fractions are .99, .99/2, .99/4, ... down to about 1/n.
+    times the initial fortune after n of them. If the expectation is m or less, no such game is expected to win, and a
+    mean of K_f(m) over several f ever reaches 1/alpha with a probability of at most alpha (Ville's inequality). It
+    decreases in m, and the bound is where it is 1/alpha. The fractions .99 / 2^k have the weights 1/((k + 1)(k + 2)),
+    which sum to 1; those below about 1/n are left out, which only lowers the mean.
 
-    The terms need no bound. They need not be independent, if each has this expectation given those before it.
+    The terms need no bound. They need not be independent, if each has this expectation given those before it. The
+    bounds of the first n terms hold for all n at once, so one may look at every n and stop at any.
 
     References
     ----------
@@ -34,10 +36,11 @@ def lower_bound(terms: Floats, alpha: float) -> float:
     """
     value, count = _counted(terms)
     stakes = LARGEST_STAKE * 0.5 ** np.arange(1 + math.ceil(math.log2(len(terms))))
-    wanted = math.log(len(stakes) / alpha)
+    k = np.arange(len(stakes))
+    log_weights, wanted = -np.log((k + 1.0) * (k + 2.0)), -math.log(alpha)
 
     def won(m: float) -> bool:
-        logs = np.array([count @ np.log1p(f * (value / m - 1.0)) for f in stakes])
+        logs = log_weights + [count @ np.log1p(f * (value / m - 1.0)) for f in stakes]
         top = logs.max()
         return bool(top + math.log(np.exp(logs - top).sum()) >= wanted)
 

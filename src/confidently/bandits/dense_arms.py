@@ -104,6 +104,24 @@ class DenseArms(ArmModels):
         rows[:, self.n_features :] = 1.0
         return rows
 
+    def spread(self, n_features: int, columns: NDArray[np.intp]) -> None:
+        """Widen rows without an intercept: column j becomes ``columns[j]``, and the others are at the prior."""
+        old = self.state
+        self.n_features = self.n_weights = n_features
+        self.state = self._room(len(old["mean"]))
+        self.state["covariance"][: self.used] = self.settings.prior_variance * np.eye(n_features)
+        self.state["mean"][:, columns] = old["mean"]
+        self.state["covariance"][:, columns[:, None], columns] = old["covariance"]
+
+    def scale(self, columns: NDArray[np.intp], factor: float) -> None:
+        """Multiply the weights of some features, by less where deviations would exceed those of the prior."""
+        mean, covariance = (self.state[name][: self.used] for name in ("mean", "covariance"))
+        largest = np.sqrt(self.settings.prior_variance / covariance[:, columns, columns])
+        factors = np.minimum(factor, largest)
+        mean[:, columns] *= factors
+        covariance[:, columns] *= factors[:, :, None]
+        covariance[:, :, columns] *= factors[:, None, :]
+
     def add(self, features: Any = None) -> None:
         self.place = np.append(self.place, np.int32(-1))
         self.n_arms += 1

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from .betting import lower_bound
 
 Floats = NDArray[np.float64]
-METHODS = ("normal", "bootstrap", "bernstein", "betting")
+METHODS = ("normal", "bootstrap", "likelihood", "bernstein", "betting")
 CHUNK = 1 << 22  # numbers of a bootstrap held at a time
 
 

@@ -25,7 +25,8 @@ from .intervals import (
     bootstrap_interval,
     normal_interval,
 )
-from .overlap import Overlap, OverlapWarning, overlap_of, warn_of_little_overlap
+from .likelihood import likelihood_limits
+from .overlap import Overlap, OverlapWarning, overlap_of, problem_of, warn_of_little_overlap
 
 LEVEL = Range(0.0, 1.0)
 PROPENSITY = Range(0.0, 1.0, closed_high=True)
@@ -133,12 +134,14 @@ class OffPolicyEstimator(Parametric, ABC):
             As for :meth:`estimate_policy_value`. The rounds are independent.
         alpha : float
             In (0, 1).
-        method : {"normal", "bootstrap", "bernstein", "betting"}
+        method : {"normal", "bootstrap", "likelihood", "bernstein", "betting"}
             The central limit theorem (for a ratio, by its linearization); percentiles of the bootstrap; the empirical
-            Bernstein inequality; or bets against too low and too high values. The first two hold for many effective
-            rounds. The others hold for every number of rounds, with the right propensities and rewards in [0, 1].
-            "bernstein" also needs a bound of the weights, ``min_pscore`` or ``lambda_``, and is not for ratios.
-            "betting" needs one for ``DoublyRobust`` only.
+            likelihood of distributions whose mean weight is 1; the empirical Bernstein inequality; or bets against too
+            low and too high values. The first two hold for many effective rounds, "likelihood" for fewer, since it
+            counts on large weights that the log lacks. It needs rewards in [0, 1] and a bound of the weights,
+            ``min_pscore``. The last two hold for every number of rounds, with the right propensities and rewards in
+            [0, 1]. "bernstein" also needs a bound of the weights, ``min_pscore`` or ``lambda_``, and is not for ratios.
+            "betting" needs one for ``DoublyRobust`` only; its bounds of the first n rounds hold for all n at once.
         n_bootstrap_samples : int
         random_state : int, optional
             Seed of the bootstrap.
@@ -182,8 +185,7 @@ class OffPolicyEstimator(Parametric, ABC):
         terms = self._terms(rounds)
         value = self._value(terms)
         if method in ("normal", "bootstrap"):
-            unclipped = _unclipped(rounds) if self.needs_pscore else None
-            warn_of_little_overlap(type(self).__name__, self._weights(rounds), unclipped)
+            warn_of_little_overlap(type(self).__name__, self._problem(rounds))
         if method == "bootstrap":
             return bootstrap_interval(
                 value, terms.numerator, terms.denominator, alpha, n_bootstrap_samples, random_state
@@ -196,6 +198,8 @@ class OffPolicyEstimator(Parametric, ABC):
         known = (rounds.reward,) if rounds.predicted is None else (rounds.reward, rounds.predicted)
         if any(((array < 0) | (array > 1)).any() for array in known):
             raise ValueError(f"method={method!r} needs rewards in [0, 1]; scale them, or use method='normal'")
+        if method == "likelihood":
+            return self._likelihood_interval(rounds, value, alpha)
         if method == "betting":
             return betting_interval(value, *self._bets(rounds, terms), alpha)
         if terms.denominator is not None:
@@ -204,6 +208,24 @@ class OffPolicyEstimator(Parametric, ABC):
             )
         _require_bounds(method, terms)
         return bernstein_interval(terms.numerator, terms.low, terms.high, alpha)
+
+    def weights(
+        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None, estimated_rewards_by_reg_model: Any = None
+    ) -> Floats:
+        """Return the weight of each round; parameters and errors: :meth:`estimate_policy_value`."""
+        return self._weights(self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model))
+
+    def problem(
+        self, reward: Any, action: Any, action_dist: Any, pscore: Any = None, estimated_rewards_by_reg_model: Any = None
+    ) -> str | None:
+        """Return why the rounds say too little about the policy, or None; parameters: :meth:`estimate_policy_value`."""
+        return self._problem(self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model))
+
+    def _problem(self, rounds: Rounds) -> str | None:
+        return problem_of(self._weights(rounds), _unclipped(rounds) if self.needs_pscore else None)
+
+    def _likelihood_interval(self, rounds: Rounds, value: float, alpha: float) -> Interval:
+        raise ValueError(f"{type(self).__name__} has no interval by likelihood; use method='betting' or 'normal'")
 
     def overlap(
         self,
@@ -294,6 +316,22 @@ class InverseProbabilityWeighting(OffPolicyEstimator):
     def _largest(self, rounds: Rounds) -> float:
         return min(self.lambda_, rounds.largest)
 
+    def _likelihood_interval(self, rounds: Rounds, value: float, alpha: float) -> Interval:
+        if math.isfinite(self.lambda_):
+            raise ValueError(
+                f"{type(self).__name__} with clipped weights has no interval by likelihood; use lambda_=inf"
+            )
+        if not math.isfinite(rounds.largest):
+            raise ValueError(
+                "method='likelihood' needs a bound of the weights; pass min_pscore, the smallest possible propensity"
+            )
+        w = _unclipped(rounds)
+        if rounds.predicted is None:
+            corners = [(0.0, 0.0), (rounds.largest, 0.0), (rounds.largest, rounds.largest)]
+            return Interval(value, *likelihood_limits(w, w * rounds.reward, corners, alpha))
+        corners = [(0.0, 0.0), (0.0, 1.0), (rounds.largest, -rounds.largest), (rounds.largest, 1.0 + rounds.largest)]
+        return Interval(value, *likelihood_limits(w, self._terms(rounds).numerator, corners, alpha))
+
     def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
         # The expectation of w (1 - r) is 1 - v, since that of w is 1; smaller weights only lower both.
         w = self._weights(rounds)
@@ -355,10 +393,29 @@ class DoublyRobust(InverseProbabilityWeighting):
     def _bets(self, rounds: Rounds, terms: Terms) -> tuple[Floats, Floats, float, float]:
         if math.isfinite(self.lambda_):
             raise ValueError(
-                "DoublyRobust with clipped weights has no interval of the policy's value; use lambda_=inf, or "
+                f"{type(self).__name__} with clipped weights has no interval of the policy's value; use lambda_=inf or "
                 "InverseProbabilityWeighting"
             )
         return OffPolicyEstimator._bets(self, rounds, terms)
+
+
+class SwitchDoublyRobust(DoublyRobust):
+    """Switch-DR: doubly robust where weights are at most ``lambda_``, and by the model where they are larger.
+
+    The mean of sum_a pi_i(a) q_i(a) + w_i [w_i <= lambda_] (r_i - q_i(a_i)). Large weights then add no variance, but
+    the errors of the model there remain.
+
+    References
+    ----------
+    Wang, Agarwal & Dudik, ICML 2017.
+    """
+
+    name = "switch_dr"
+    lambda_: float = parameter(Range(0.0, math.inf, closed_high=True), "largest weight that counts", default=10.0)
+
+    def _weights(self, rounds: Rounds) -> Floats:
+        w = _unclipped(rounds)
+        return np.where(w <= self.lambda_, w, 0.0)
 
 
 class ReplayMethod(OffPolicyEstimator):
@@ -416,4 +473,5 @@ __all__ = [
     "OverlapWarning",
     "ReplayMethod",
     "SelfNormalizedInverseProbabilityWeighting",
+    "SwitchDoublyRobust",
 ]

@@ -41,20 +41,25 @@ def overlap_of(w: Floats) -> Overlap:
     return Overlap(len(w), float(w.sum()) ** 2 / squares if squares else 0.0, float(w.max()), float(w.mean()))
 
 
-def warn_of_little_overlap(estimator: str, w: Floats, unclipped: Floats | None) -> None:
-    """Warn if rounds with these weights say little, or the mean of the unclipped ones differs from 1."""
-    found, problem = overlap_of(w), ""
+def problem_of(w: Floats, unclipped: Floats | None) -> str | None:
+    """Return why rounds with these weights say little, or that the mean of the unclipped ones differs from 1."""
+    found = overlap_of(w)
     if found.effective_rounds < MIN_EFFECTIVE:
-        problem = (
+        return (
             f"{found.rounds:,} rounds say as much about the policy as {found.effective_rounds:.1f} of equal weight, "
             f"with a largest weight of {found.largest_weight:.4g}"
         )
-    elif unclipped is not None and _mean_is_off(unclipped):
-        problem = (
+    if unclipped is not None and _mean_is_off(unclipped):
+        return (
             f"the mean weight is {unclipped.mean():.3g}, expected 1: propensities are wrong, or rounds of large weight "
             "are missing"
         )
-    if problem:
+    return None
+
+
+def warn_of_little_overlap(estimator: str, problem: str | None) -> None:
+    """Warn of a problem that :func:`problem_of` found."""
+    if problem is not None:
         advice = "the interval may cover far less than it promises; use method='betting', or more rounds"
         warnings.warn(f"{estimator}: {problem}; {advice}", OverlapWarning, stacklevel=3)
 

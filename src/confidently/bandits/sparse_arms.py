@@ -55,8 +55,14 @@ class SparseArms(ArmModels):
     def scores(self, X: Any) -> tuple[Floats, Floats]:
         found = np.empty((X.shape[0], 2, self.n_arms))
         for i in range(X.shape[0]):
-            _core.arm_scores(self.state, *self.variances, *self._row(X, i), found[i])
+            found[i] = self.score(*self._row(X, i))
         return found[:, 0], found[:, 1]
+
+    def score(self, columns: NDArray[np.int32], values: Floats) -> Floats:
+        """Return mean and variance of the score of every arm for one row, shape (2, n_arms)."""
+        found = np.empty((2, self.n_arms))
+        _core.arm_scores(self.state, *self.variances, columns, values, found)
+        return found
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         if len(arms) == 1:  # of which nothing is learned before an error
@@ -72,16 +78,47 @@ class SparseArms(ArmModels):
     def _learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         for i, (arm, reward) in enumerate(zip(arms.tolist(), rewards.tolist(), strict=True)):
             columns, values = self._row(X, i)
-            mean, variance = _core.arm_score(self.state, *self.variances, columns, values, arm)
-            if variance <= 0:
-                continue
-            alpha, zeta = self.model.step(mean, variance, reward)
-            if not alpha and not zeta:
-                continue
-            if not abs(alpha) * self.variances[0] * np.abs(values).max() < MAX_CHANGE:
-                raise out_of_range("float64")
+            self.learn_product(columns, values, [arm], np.ones(1), reward)
+
+    def learn_product(
+        self, columns: NDArray[np.int32], values: Floats, arms: list[int], factors: Floats, reward: float
+    ) -> None:
+        """Train several arms on one reward, whose score is the sum of theirs for the row times each arm's factor."""
+        rows = [values * factor for factor in factors.tolist()]
+        parts = [
+            _core.arm_score(self.state, *self.variances, columns, row, arm) for arm, row in zip(arms, rows, strict=True)
+        ]
+        mean, variance = (sum(part) for part in zip(*parts, strict=True))
+        if variance <= 0:
+            return
+        alpha, zeta = self.model.step(mean, variance, reward)
+        if not alpha and not zeta:
+            return
+        if not all(abs(alpha) * self.variances[0] * np.abs(row).max() < MAX_CHANGE for row in rows):
+            raise out_of_range("float64")
+        for arm, row, (_, own) in zip(arms, rows, parts, strict=True):
             self._make_room(columns)
-            _core.arm_update(self.state, *self.variances, columns, values, arm, alpha, zeta, self.moments)
+            # With moments, weights lose (variance x)^2/(1/zeta + variance of the score), here of all these arms.
+            gained = zeta / (1.0 + zeta * (variance - own)) if self.moments else zeta
+            _core.arm_update(self.state, *self.variances, columns, row, arm, alpha, gained, self.moments)
+
+    def widen(self, n_features: int) -> None:
+        """Make room for more features of rows without an intercept."""
+        more = n_features - self.n_features
+        self.n_features = n_features
+        for name in ("start", "size", "room"):
+            self.state[name] = np.concatenate([self.state[name], np.zeros(more, dtype=self.state[name].dtype)])
+
+    def scale(self, number: int, factor: float, of_arm: bool) -> None:
+        """Multiply the weights of a feature or of an arm, by less where deviations would exceed those of the prior."""
+        start, size = self.state["start"], self.state["size"]
+        if of_arm:
+            at = np.concatenate([np.arange(a, a + n) for a, n in zip(start.tolist(), size.tolist(), strict=True)])
+            at = at[self.state["arm"][at] == number]
+        else:
+            at = np.arange(start[number], start[number] + size[number])
+        factors = np.minimum(factor, np.sqrt(self.variances[0] / self.state["entries"][at, 1]))
+        self.state["entries"][at] *= np.column_stack([factors, factors**2])
 
     def _row(self, X: Any, i: int) -> tuple[NDArray[np.int32], Floats]:
         """Return the nonzero columns of a row, ascending, and their values."""
@@ -124,7 +161,7 @@ class SparseArms(ArmModels):
         feature, arms, weights = self._entries()
         kept = arms != arm
         self.n_arms -= 1
-        self._fill(feature[kept], arms[kept] - (arms[kept] > arm).astype(np.int32), weights[kept])
+        self.fill(feature[kept], arms[kept] - (arms[kept] > arm).astype(np.int32), weights[kept])
 
     def _entries(self) -> tuple[NDArray[np.int32], NDArray[np.int32], Floats]:
         """Return feature, arm and weights of every entry."""
@@ -133,7 +170,7 @@ class SparseArms(ArmModels):
         at = np.repeat(start - np.cumsum(size) + size, size) + np.arange(len(feature))
         return feature, self.state["arm"][at], self.state["entries"][at]
 
-    def _fill(self, feature: NDArray[np.int32], arms: NDArray[np.int32], weights: Floats) -> None:
+    def fill(self, feature: NDArray[np.int32], arms: NDArray[np.int32], weights: Floats) -> None:
         """Replace all entries; features ascend."""
         size = np.bincount(feature, minlength=len(self.state["size"])).astype(np.int32)
         start = (np.cumsum(size) - size).astype(np.int64)
@@ -154,4 +191,4 @@ class SparseArms(ArmModels):
         in_range = (feature >= 0) & (feature < len(self.state["size"])) & (arms >= 0) & (arms < self.n_arms)
         if not in_range.all() or (np.diff(feature) < 0).any() or (weights[:, 1] <= 0).any():
             raise ValueError("the weights of the arms are out of range")
-        self._fill(feature, arms, weights)
+        self.fill(feature, arms, weights)

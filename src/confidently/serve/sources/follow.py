@@ -7,20 +7,21 @@ exactly once, as long as the source has the same rows at the same positions.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...extras import install
 from ...wording import counted
+from ..background import BackgroundThread
 from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..model.hosted import Hosted
 from ..model.version import told_of
 from ..problems import Problem
-from ..work.examples import Taught, refusals, taught_line, teach
+from ..work.checking import Taught, refusals, taught_line
+from ..work.teaching import teach
 from .source import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds after which rows that found no room are sent again
@@ -53,7 +54,7 @@ def sources_of(name: str) -> list[Source]:
     return list(partitions(name))
 
 
-class Follower:
+class Follower(BackgroundThread):
     """A thread that trains a model on the rows of a source.
 
     Parameters
@@ -71,15 +72,10 @@ class Follower:
     """
 
     def __init__(self, engine: Engine, hosted: Hosted, source: Source, say: Callable[[str], None]) -> None:
+        super().__init__("follow")
         self.engine, self.hosted, self.source, self.say = engine, hosted, source, say
         self.learned = self.refused = 0
         self._audited, self._audited_at = 0, time.monotonic()  # rows in the audit log, and since when
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
-
-    def start(self) -> None:
-        """Begin to read where the last process ended."""
-        self._thread.start()
 
     def stop(self) -> None:
         """Stop after the rows that were read."""

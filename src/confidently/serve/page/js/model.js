@@ -4,9 +4,9 @@ import { may, modelPath, request } from "./api.js";
 import { course, lineChart, reliabilityChart } from "./chart.js";
 import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { clock, count, counted, gained, number, percent, shown } from "./format.js";
+import { clock, count, counted, gained, number, percent, settingText } from "./format.js";
 import { live, state } from "./live.js";
-import { isNumeric, measuresOf } from "./measures.js";
+import { isNumeric, measuresOf, reliabilityOf } from "./measures.js";
 import { kindOf } from "./overview.js";
 
 const POLL_MS = 2000;
@@ -81,7 +81,7 @@ function figures(model) {
   const asked = lineChart({
     title: "Predictions asked for, last hour", x: clock, y: (y) => percent(y, 0), xName: "time", yName: "of predictions, %", top: 1,
   });
-  const reliability = reliabilityChart("Reliability");
+  const reliability = reliabilityChart(reliabilityOf(model));
   const table = h("dl", { class: "facts" });
   const element = h("div", {}, signs,
     h("section", { "aria-label": "Figures", class: "tiles" }, Object.values(tiles).map((one) => one.element)),
@@ -161,10 +161,10 @@ function asideLink(model) {
 }
 
 function facts(model) {
-  const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes", "task"].includes(key));
+  const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes", "task", "multilabel"].includes(key));
   const reading = Object.entries(model.settings.reading ?? {});
   return [
-    ["Task", model.task],
+    ["Predicts", isNumeric(model) ? "a number per row" : model.multilabel ? "any number of classes per row" : "one class per row"],
     ...(isNumeric(model) ? [] : [
       [model.classes.length > CLASSES ? `${count(model.classes.length)} classes` : "Classes", classes(model.classes)],
       ["New classes", model.open ? "are added as they appear" : "are rejected"],
@@ -176,7 +176,7 @@ function facts(model) {
     ...(model.refused ? [["Set aside", asideLink(model)]] : []),
     ["Last event", `${count(model.seq)}, snapshot at ${count(model.snapshot)}`],
     ["Created", clock(model.created)],
-    ...[...settings, ...reading].map(([key, value]) => [key.replaceAll("_", " "), shown(value)]),
+    ...[...settings, ...reading].map(([key, value]) => [key.replaceAll("_", " "), settingText(value)]),
   ];
 }
 

@@ -1,0 +1,199 @@
+"""What a policy would have earned, by several estimators and by period, and whether it is better than the log's."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..rules.ranges import check_number
+from .betting import lower_bound
+from .intervals import Interval
+from .off_policy import (
+    LEVEL,
+    DoublyRobust,
+    InverseProbabilityWeighting,
+    OffPolicyEstimator,
+    SelfNormalizedInverseProbabilityWeighting,
+    SwitchDoublyRobust,
+)
+from .overlap import OverlapWarning
+
+ESTIMATORS: dict[str, type[OffPolicyEstimator]] = {
+    kind.name: kind
+    for kind in (
+        InverseProbabilityWeighting, SelfNormalizedInverseProbabilityWeighting, DoublyRobust, SwitchDoublyRobust,
+    )
+}  # fmt: skip
+
+
+class PolicyValue(NamedTuple):
+    """An estimate of what a policy earns per decision.
+
+    Attributes
+    ----------
+    estimator : str
+        ``ipw``, ``snipw``, ``dr`` or ``switch_dr``.
+    period : object
+        Of the decisions; None for all of them.
+    value, low, high : float
+        The estimate with its interval.
+    method : str
+        Of the interval: ``likelihood`` or, for ``switch_dr``, whose bias it does not know, ``normal``.
+    rounds, effective_rounds, largest_weight, mean_weight
+        As in :class:`Overlap`.
+    problem : str, optional
+        Why the interval cannot be trusted: less than 50 effective rounds, or a mean weight far from 1.
+    """
+
+    estimator: str
+    period: Any
+    value: float
+    low: float
+    high: float
+    method: str
+    rounds: int
+    effective_rounds: float
+    largest_weight: float
+    mean_weight: float
+    problem: str | None
+
+
+def evaluate_policy(
+    reward: Any,
+    action: Any,
+    action_dist: Any,
+    pscore: Any,
+    estimated_rewards_by_reg_model: Any = None,
+    *,
+    min_pscore: float | None = None,
+    reward_range: tuple[float, float] = (0.0, 1.0),
+    periods: Sequence[Any] | None = None,
+    alpha: float = 0.05,
+) -> list[PolicyValue]:
+    """Return what a policy would have earned, by every estimator: over all decisions, then by period.
+
+    Parameters
+    ----------
+    reward, action, action_dist, pscore
+        As for :meth:`OffPolicyEstimator.estimate_policy_value`.
+    estimated_rewards_by_reg_model : array of shape (n, n_actions), optional
+        Expected rewards, for the estimators ``dr`` and ``switch_dr``, which are left out without them.
+    min_pscore : float, optional
+        As for :meth:`OffPolicyEstimator.estimate_interval`. By default the smallest one of these rounds, with which
+        intervals are too narrow if smaller ones were possible.
+    reward_range : pair of float
+        The least and the largest reward that are possible.
+    periods : sequence of shape (n,), optional
+        The period of each decision, such as its day.
+    alpha : float
+        Intervals cover the value with probability 1 - alpha.
+
+    Returns
+    -------
+    list of PolicyValue
+
+    Raises
+    ------
+    ValueError
+        As :meth:`OffPolicyEstimator.estimate_interval`.
+
+    Examples
+    --------
+    >>> reward, action = [1, 0, 1, 1] * 50, [0, 1, 0, 1] * 50
+    >>> first = evaluate_policy(reward, action, [[1.0, 0.0]] * 200, [0.5] * 200, min_pscore=0.5)[0]
+    >>> first.estimator, first.value, first.effective_rounds, first.problem
+    ('ipw', 1.0, 100.0, None)
+    """
+    low, width = reward_range[0], reward_range[1] - reward_range[0]
+    if not width > 0:
+        raise ValueError(f"reward_range: expected two numbers, the larger one last, got {reward_range!r}")
+    given = {
+        "reward": (np.asarray(reward, dtype=np.float64) - low) / width,
+        "action": np.asarray(action),
+        "action_dist": np.asarray(action_dist, dtype=np.float64),
+        "pscore": np.asarray(pscore, dtype=np.float64),
+    }
+    if estimated_rewards_by_reg_model is not None:
+        predicted = (np.asarray(estimated_rewards_by_reg_model, dtype=np.float64) - low) / width
+        given["estimated_rewards_by_reg_model"] = predicted.clip(0.0, 1.0)
+    if min_pscore is None and len(given["pscore"]):
+        min_pscore = float(given["pscore"].min())
+    names = [name for name, kind in ESTIMATORS.items() if not kind.needs_predictions or len(given) > 4]
+    which: list[tuple[Any, Any]] = [(None, slice(None))]
+    if periods is not None:
+        labels = list(periods)
+        which += [(one, [k for k, label in enumerate(labels) if label == one]) for one in dict.fromkeys(labels)]
+    found = []
+    for period, rows in which:
+        part = {name: array[rows] for name, array in given.items()}
+        for name in names:
+            estimator = ESTIMATORS[name]()
+            rounds = {key: array for key, array in part.items() if estimator.needs_predictions or "model" not in key}
+            overlap = estimator.overlap(**rounds)
+            if not overlap.mean_weight:  # the policy never agrees with the log: ratios are not defined
+                continue
+            found.append(_value_of(estimator, period, rounds, min_pscore, low, width, alpha))
+    return found
+
+
+def _value_of(
+    estimator: OffPolicyEstimator, period: Any, rounds: dict[str, Any], min_pscore: float | None, low: float,
+    width: float, alpha: float,
+) -> PolicyValue:  # fmt: skip
+    method = "normal" if isinstance(estimator, SwitchDoublyRobust) else "likelihood"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", OverlapWarning)  # it is the problem that is returned
+        found = estimator.estimate_interval(**rounds, alpha=alpha, method=method, min_pscore=min_pscore)
+    value, least, most = (low + width * number for number in found)
+    return PolicyValue(
+        estimator.name, period, value, least, most, method, *estimator.overlap(**rounds), estimator.problem(**rounds)
+    )
+
+
+def estimate_gain(
+    reward: Any, action: Any, action_dist: Any, pscore: Any, *, reward_range: tuple[float, float] = (0.0, 1.0),
+    alpha: float = 0.05,
+) -> Interval:  # fmt: skip
+    """Return by how much a policy would have earned more per decision than the one that made the log.
+
+    The limits are by bets (:func:`confidently.bandits.betting.lower_bound`). They hold for every number of decisions at
+    once, with whatever propensities: a policy may be promoted at the first decision after which the lower one is above
+    0, and is then no better with a probability of at most alpha/2.
+
+    Parameters
+    ----------
+    reward, action, action_dist, pscore
+        As for :meth:`OffPolicyEstimator.estimate_policy_value`.
+    reward_range : pair of float
+        The least and the largest reward that are possible.
+    alpha : float
+        In (0, 1).
+
+    Raises
+    ------
+    ValueError
+        As there, or if rewards are outside of their range.
+
+    Examples
+    --------
+    >>> reward, action = [1, 0] * 200, [0, 1] * 200
+    >>> found = estimate_gain(reward, action, [[1.0, 0.0]] * 400, [0.5] * 400)
+    >>> found.value, found.low > 0
+    (0.5, True)
+    """
+    low, width = reward_range[0], reward_range[1] - reward_range[0]
+    scaled = (np.asarray(reward, dtype=np.float64) - low) / width
+    if not ((scaled >= 0) & (scaled <= 1)).all():
+        raise ValueError(f"reward: expected numbers in {reward_range!r}; pass their reward_range")
+    estimator = InverseProbabilityWeighting()
+    check_number("estimate_gain", "alpha", alpha, LEVEL)
+    value = estimator.estimate_policy_value(scaled, action, action_dist, pscore) - float(scaled.mean())
+    w = estimator.weights(scaled, action, action_dist, pscore)
+    # With v and v0 the values of both, w r + (1 - r) >= 0 has the expectation 1 + v - v0, and w (1 - r) + r 1 - v + v0.
+    more, less = (
+        lower_bound(0.5 * terms, alpha / 2.0) for terms in (w * scaled + 1.0 - scaled, w - w * scaled + scaled)
+    )
+    return Interval(width * value, width * (2.0 * more - 1.0), width * (1.0 - 2.0 * less))
