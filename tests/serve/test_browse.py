@@ -305,6 +305,7 @@ def test_classes_of_label_sets_are_edited_too(local):
     server("PUT", MODEL, {"multilabel": True}).raise_for_status()
     given = [["a", "b"], ["b", "old"], [], ["old"]]
     send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": given[k % 4]} for k in range(40)])
+    assert server("GET", f"{MODEL}/file").status_code == 200  # all classes are known
     edit(server, "POST", "edits", {"from": "b", "to": "a"})
     edit(server, "POST", "edits", {"from": "old"})
     assert [row["label"] for row in rows_of(server)] == [[], [], ["a"], ["a"]] * 10

@@ -15,6 +15,7 @@ from confidently.rules import REGRESSION_RULES
 from confidently.serve import Client
 from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model import labelling
+from confidently.serve.model.learning import RowLearner
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.model.version import Version
@@ -496,10 +497,8 @@ def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
     """Also the first rows, which show a new column now and then, so that a stack begins again."""
     rows, pieces = examples(numbered(2400, "words")), []
     stored = StoredVersion(1, 1, canonical(settings_of(**settings)), False, 0, State.LIVE, "made", 0)
-    version, learn = Version("m", stored, tmp_path), ServedModel._learn_together
-    monkeypatch.setattr(
-        ServedModel, "_learn_together", lambda self, some: pieces.append(len(some)) or learn(self, some)
-    )
+    version, learn = Version("m", stored, tmp_path), RowLearner.learn
+    monkeypatch.setattr(RowLearner, "learn", lambda self, some: pieces.append(len(some)) or learn(self, some))
     version.learn_events(rows)
     assert version.model.stream.learner.n_seen == len(rows)
     assert len(pieces) < 200  # with one of 16 rows predicted alone, they would be 400

@@ -6,7 +6,7 @@ import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
 import { clock, count, counted, gained, number, percent, settingText } from "./format.js";
 import { live, state } from "./live.js";
-import { isNumeric, measuresOf, reliabilityOf } from "./measures.js";
+import { decides, isNumeric, measuresOf, reliabilityOf } from "./measures.js";
 import { kindOf } from "./overview.js";
 
 const POLL_MS = 2000;
@@ -164,7 +164,7 @@ function facts(model) {
   const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes", "task", "multilabel"].includes(key));
   const reading = Object.entries(model.settings.reading ?? {});
   return [
-    ["Predicts", isNumeric(model) ? "a number per row" : model.multilabel ? "any number of classes per row" : "one class per row"],
+    ["Predicts", decides(model) ? "the reward of each action" : isNumeric(model) ? "a number per row" : model.multilabel ? "any number of classes per row" : "one class per row"],
     ...(isNumeric(model) ? [] : [
       [model.classes.length > CLASSES ? `${count(model.classes.length)} classes` : "Classes", classes(model.classes)],
       ["New classes", model.open ? "are added as they appear" : "are rejected"],
