@@ -10,7 +10,7 @@ import pytest
 
 from confidently import AutoClassifier, load, progressive_validation
 from confidently.cli.output import plots
-from confidently.cli.output.summaries import _drift_text
+from confidently.cli.output.learner_summaries import drift_text
 from confidently.data import open_stream
 from confidently.models.model import Model
 from confidently.models.stack_explanation import explain_stack
@@ -249,7 +249,7 @@ def test_training_in_parts_reports_the_same_drift(ok, turned, tmp_path):
 def test_of_many_times_the_last_are_listed():
     spans = [{"first_row": 1000 * k, "last_row": 1000 * k + 200} for k in range(1, 8)]
     spans.append({"first_row": 9000, "last_row": None})
-    assert _drift_text(spans) == (
+    assert drift_text(spans) == (
         "shorter memories in rows 4,000 to 4,200, 5,000 to 5,200, 6,000 to 6,200, 7,000 to 7,200, 9,000 on "
         "(3 times before)"
     )

@@ -13,7 +13,7 @@ from collections import Counter
 import httpx
 
 from tests.serve.rows import made, numbered, trained
-from tests.serve.running import ServerProcess, lines_of, wait_until
+from tests.serve.running import NDJSON, ServerProcess, lines_of, wait_until
 
 CLIENTS = 4
 STEPS = ("batch", "batch", "take out", "settings", "promote", "roll back", "class")  # of an operator
@@ -21,20 +21,22 @@ MODEL = "/v1/models/spam"
 SETTINGS = ({"view": "none"}, {"rule": "scw1"}, {"view": "none", "rule": "cw_stdev"}, {})
 
 
-class Sender(threading.Thread):
-    """A client: it predicts, learns and labels rows, and sends again, with the same ids, what was not answered.
+class Talker(threading.Thread):
+    """A thread that does things to one server after the other, as long as each lives.
 
     Attributes
     ----------
-    learned : dict
-        Features and label of the ids whose label was acknowledged.
+    url : str or None
+        Of the server; None between two.
+    fault : exception or None
+        What went wrong in the thread itself.
     """
 
-    def __init__(self, name, seed, made=made):
+    pause = 0.0  # the longest one between two things, in seconds
+
+    def __init__(self, name, seed):
         super().__init__(name=name, daemon=True)
-        self.chance, self.made = random.Random(f"{seed} {name}"), made
-        self.learned, self.tried, self.unlabelled = {}, {}, []
-        self.counts = Counter()
+        self.chance, self.counts = random.Random(f"{seed} {name}"), Counter()
         self.url, self.stopping, self.fault = None, threading.Event(), None
 
     def run(self):
@@ -51,13 +53,30 @@ class Sender(threading.Thread):
         try:
             with httpx.Client(base_url=url, timeout=20.0, trust_env=False) as client:
                 while not self.stopping.is_set() and self.url == url:
-                    self._act(client)
+                    self.act(client)
+                    if self.pause:
+                        time.sleep(self.chance.uniform(0.0, self.pause))
         except httpx.TransportError:
             self.counts["broken"] += 1
             if self.url == url:
                 self.url = None  # until the next server
 
-    def _act(self, client):
+
+class Sender(Talker):
+    """A client: it predicts, learns and labels rows, and sends again, with the same ids, what was not answered.
+
+    Attributes
+    ----------
+    learned : dict
+        Features and label of the ids whose label was acknowledged.
+    """
+
+    def __init__(self, name, seed, made=made):
+        super().__init__(name, seed)
+        self.made, self.learned, self.tried, self.unlabelled = made, {}, {}, []
+
+    def act(self, client):
+        """Send something, or again what was not answered."""
         if self.tried:  # what was sent and not answered comes first
             id, (path, body) = next(iter(self.tried.items()))
             self.counts["retries"] += 1
@@ -92,9 +111,7 @@ class Sender(threading.Thread):
                 json.dumps({"id": one, "features": features, "label": label}) + "\n"
                 for one, (features, label) in rows.items()
             )
-            with client.stream(
-                "POST", f"{MODEL}/learn", content=content, headers={"Content-Type": "application/x-ndjson"}
-            ) as answer:
+            with client.stream("POST", f"{MODEL}/learn", content=content, headers=NDJSON) as answer:
                 for line in answer.iter_lines():
                     told = json.loads(line)
                     assert told["status"] == "durable", told
@@ -108,7 +125,7 @@ class Sender(threading.Thread):
         assert answer.status_code == 200, answer.text
 
 
-class Operator(threading.Thread):
+class Operator(Talker):
     """Changes the model while clients use it: other settings, promotions, rollbacks, edits, erasures, backups.
 
     Every step is repeated until it is answered. Its own rows come in batches, one of which has a class of its own.
@@ -119,31 +136,12 @@ class Operator(threading.Thread):
         Features and label of its rows, by id, as the steps that were answered have left them.
     """
 
+    pause = 0.05
+
     def __init__(self, seed, erasing):
-        super().__init__(name="operator", daemon=True)
+        super().__init__("operator", seed)
         self.steps = [*STEPS, "erase"] if erasing else STEPS
-        self.chance, self.counts = random.Random(f"{seed} operator"), Counter()
         self.rows, self.batches, self.step = {}, {}, None
-        self.url, self.stopping, self.fault = None, threading.Event(), None
-
-    def run(self):
-        try:
-            while not self.stopping.is_set():
-                time.sleep(0.01)
-                if self.url is not None:
-                    self._talk(self.url)
-        except Exception as error:
-            self.fault = error
-
-    def _talk(self, url):
-        try:
-            with httpx.Client(base_url=url, timeout=20.0, trust_env=False) as client:
-                while not self.stopping.is_set() and self.url == url:
-                    self.act(client)
-                    time.sleep(self.chance.uniform(0.0, 0.05))
-        except httpx.TransportError:
-            if self.url == url:
-                self.url = None
 
     def act(self, client):
         """Take the next step, or the last one again, if it was not answered."""
@@ -164,8 +162,7 @@ class Operator(threading.Thread):
             json.dumps({"id": id, "features": features, "label": label}) + "\n"
             for id, (features, label) in rows.items()
         )
-        headers = {"Content-Type": "application/x-ndjson"}
-        answer = client.post(f"{MODEL}/learn?batch={name}", content=content, headers=headers)
+        answer = client.post(f"{MODEL}/learn?batch={name}", content=content, headers=NDJSON)
         assert all(one["status"] == "durable" for one in lines_of(answer)), answer.text
         self.batches[name] = list(rows)
         self.rows |= rows

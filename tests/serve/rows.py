@@ -6,8 +6,9 @@ import random
 
 from confidently.cli import run
 from confidently.models.model import Model
+from confidently.serve.model.learning import Example
 from confidently.serve.model.rows import labelled_line
-from confidently.serve.model.served import Example
+from tests.serve.running import as_lines
 
 WORDS = ["win", "meet", "cash", "noon", "free", "tea"]
 RARE = [f"w{k}" for k in range(300)]
@@ -71,7 +72,7 @@ def trained(folder, rows, *options, weights=None):
         {"label": label} | ({} if weights is None else {"weight_": weights[k]}) | features
         for k, (features, label) in enumerate(rows)
     ]
-    source.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    source.write_text(as_lines(lines))
     given = [] if weights is None else ["--weight", "weight_"]
     single = [] if {"--auto", "--init-model", "--regression"} & {*options} else ["--rule=arow"]  # as servers train
     assert run(["train", str(source), *single, "-o", str(target), *options, *given]) == 0

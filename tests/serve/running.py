@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -10,8 +11,12 @@ from contextlib import contextmanager
 
 import httpx
 
+from confidently.serve.problems import KINDS
+from tests.command_line import here
+
 COMMAND = [sys.executable, "-m", "confidently", "serve"]
 PATIENCE = 60.0  # seconds, for what is soon there
+NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def command(limits):
@@ -84,6 +89,15 @@ def not_served(folder, *options):
     return done.returncode, told
 
 
+def refused(folder, *options):
+    """Begin to serve in this process, which an option must forbid before the port, which is taken, does so."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = here("serve", folder, "--port", taken.getsockname()[1], *options)
+    [told] = done.stderr.strip().splitlines()
+    assert not done.stdout and "use another --port" not in told
+    return done.returncode, told
+
+
 def wait_until(condition):
     """Wait until a condition holds; return its value."""
     until = time.monotonic() + PATIENCE
@@ -102,3 +116,30 @@ def more_of(connection):
 
 def lines_of(response):
     return [json.loads(line) for line in response.text.split("\n")[:-1]]
+
+
+def as_lines(rows):
+    """Rows as a body of NDJSON."""
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def teach(ask, rows, first=0, model="m", query=""):
+    """Teach rows, pairs of features and label, under the ids r0, r1, ..., and wait until they are learned.
+
+    ``ask`` sends a request: an application, or the method of a client.
+    """
+    bodies = [{"id": f"r{k}", "features": features, "label": label} for k, (features, label) in enumerate(rows, first)]
+    path = f"/v1/models/{model}/learn?wait=learned{query}"
+    answer = ask("POST", path, content=as_lines(bodies), headers=NDJSON)
+    assert [one["status"] for one in lines_of(answer)] == ["learned"] * len(bodies), answer.text[:300]
+
+
+def kind_of(response):
+    """The name of the problem that a response is."""
+    assert response.headers["content-type"] == "application/problem+json"
+    found = response.json()
+    kind = found["type"].removeprefix("urn:confidently:")
+    assert (found["status"], found["title"]) == KINDS[kind]
+    assert response.status_code == found["status"]
+    assert found["detail"]
+    return kind

@@ -14,10 +14,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from confidently.serve.engine import webhooks
 from confidently.serve.engine.alarming import changed_alarms
 from confidently.serve.model.alarms import KINDS, Alarm, Alarms
-from tests.serve.running import lines_of, not_served, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, refused, running, wait_until
 
 MODEL = "/v1/models/m"
-NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def rows(n, wrong, seed=0):
@@ -26,10 +25,6 @@ def rows(n, wrong, seed=0):
     for _ in range(n):
         x = chance.gauss(0, 1)
         yield {"features": {"x": x}, "label": "up" if (x > 0) != (chance.random() < wrong) else "down"}
-
-
-def lines(some):
-    return "".join(json.dumps(row) + "\n" for row in some)
 
 
 def learned(alarms, n, error, chance, each=25):
@@ -129,7 +124,7 @@ def drifted(client):
     """Teach a model rows whose labels become others."""
     client.put(MODEL, json={"view": "none", "classes": ["down", "up"]})
     for some in (rows(4000, 0.05), rows(800, 0.6, seed=1)):
-        client.post(f"{MODEL}/learn?wait=learned", content=lines(some), headers=NDJSON)
+        client.post(f"{MODEL}/learn?wait=learned", content=as_lines(some), headers=NDJSON)
 
 
 def test_alarms_are_in_facts_metrics_and_for_prometheus(tmp_path):
@@ -233,7 +228,7 @@ def test_a_webhook_that_does_not_answer_delays_nothing(tmp_path):
     with running(tmp_path / "served", "--webhook", silent.url) as server, server.client() as client:
         drifted(client)
         wait_until(lambda: silent.asked.is_set())
-        told = lines_of(client.post(f"{MODEL}/learn?wait=learned", content=lines(rows(100, 0.1)), headers=NDJSON))
+        told = lines_of(client.post(f"{MODEL}/learn?wait=learned", content=as_lines(rows(100, 0.1)), headers=NDJSON))
         assert {one["status"] for one in told} == {"learned"}
         assert client.post(f"{MODEL}/predict", json={"features": {"x": 1}}).status_code == 200
         assert server.stop() == 0
@@ -259,13 +254,13 @@ def webhook_that_hangs():
     "url", ["ftp://host/x", "host/x", "https://", "http://user:pw@host/", "http://host:99999/", "http://host/#x", ""]
 )
 def test_addresses_that_cannot_be_posted_to_are_refused(tmp_path, url):
-    status, told = not_served(tmp_path / "served", "--webhook", url)
+    status, told = refused(tmp_path / "served", "--webhook", url)
     assert status != 0 and "--webhook" in told
 
 
 def test_a_short_secret_is_refused(tmp_path):
     (tmp_path / "secret").write_text("short\n")
-    status, told = not_served(
+    status, told = refused(
         tmp_path / "served", "--webhook", "http://127.0.0.1:9/", "--webhook-secret-file", tmp_path / "secret"
     )
     assert status != 0 and f"at least {webhooks.MIN_SECRET} bytes, got 5" in told

@@ -10,11 +10,10 @@ from confidently.serve.model.asking import LEAST_LEVEL, Asking
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings
 from tests.serve.rows import examples, trained
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, lines_of, running, wait_until
 
 MODEL = "/v1/models/m"
 TEXT = {"view": "none", "reading": {"text": ["words"]}}
-NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def stream(n, classes=2, noise=0.7, seed=0, several=False):
@@ -100,7 +99,13 @@ def test_the_level_of_asking_is_bounded():
     assert asking.as_dict()["level"] == 1.0, "an event of before, which is counted already"
 
 
-@pytest.mark.parametrize("settings", [TEXT, TEXT | {"multilabel": True}], ids=["classes", "label sets"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(TEXT, id="classes"),
+        pytest.param(TEXT | {"multilabel": True}, id="label sets", marks=pytest.mark.long),
+    ],
+)
 def test_what_asks_is_the_same_after_a_kill(tmp_path, settings):
     """Stored predictions move the level, those in the snapshot and those after it."""
     several = bool(settings.get("multilabel"))

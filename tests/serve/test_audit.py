@@ -9,11 +9,9 @@ from confidently.serve.http.api import ROUTES
 from confidently.serve.http.tokens import Guard, new_token, read_tokens
 from confidently.serve.log import audit
 from confidently.serve.log.audit import FILE, KEPT, Audit
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, lines_of, running, wait_until
 from tests.serve.test_network import FIRST, row
 from tests.serve.test_tokens import bearer
-
-NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def without_times(entries):
@@ -64,9 +62,9 @@ def test_it_tells_who_taught_changed_and_deleted_what(audited):
 
 def test_every_route_that_may_change_something_is_told_of():
     """Those that are not are read or predict; rows that are taught are counted where they are acknowledged."""
-    told = {route.name for route in ROUTES if route.changes} | {"learn", "label"}
+    told = {route.name for route in ROUTES if route.changes} | {"learn", "label", "reward"}
     assert {route.name for route in ROUTES if route.method != "GET"} - told == {
-        "predict", "explain", "backend_predict", "backend_setup"
+        "predict", "explain", "backend_predict", "backend_setup", "decide", "activate"
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from confidently.serve import offline
 from confidently.serve.work.backups import UNFINISHED
 from tests.serve.rows import made
-from tests.serve.running import not_served, running, wait_until
+from tests.serve.running import not_served, running, teach, wait_until
 
 MODEL = "/v1/models/m"
 HOURS = 1e-5  # 36 milliseconds
@@ -31,12 +31,7 @@ def turned_into_a_file(folder):
 
 
 def learn(client, first, n=40):
-    lines = [
-        json.dumps({"id": f"r{first + k}", "features": features, "label": label}) + "\n"
-        for k, (features, label) in enumerate(made(n, seed=first))
-    ]
-    header = {"content-type": "application/x-ndjson"}
-    return client.post(f"{MODEL}/learn?wait=learned", content="".join(lines), headers=header).raise_for_status()
+    teach(client.request, made(n, seed=first), first)
 
 
 def verified(folder):

@@ -8,15 +8,15 @@ from collections import Counter
 import pytest
 
 from confidently.serve.log import browse
-from tests.serve.running import lines_of
+from tests.serve.conftest import Local
+from tests.serve.running import NDJSON, as_lines, lines_of
 from tests.serve.test_set_aside import FAR, TINY
 
 MODEL = "/v1/models/m"
-NDJSON = {"content-type": "application/x-ndjson"}
 
 
 def send(server, path, rows):
-    body = "".join(json.dumps(row) + "\n" for row in rows)
+    body = as_lines(rows)
     found = lines_of(server("POST", f"{MODEL}/{path}", content=body.encode(), headers=NDJSON))
     assert not [one for one in found if "detail" in one], found
     return found
@@ -38,10 +38,16 @@ def ids(server, query=""):
     return [row["id"] for row in rows_of(server, query)]
 
 
-@pytest.fixture
-def filled(local):
-    """A server with rows of every state; the truth about them, in the order of their arrival."""
-    server, chance, truth = local(), random.Random(3), []
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A server with rows of every state, which tests only read; the truth about them, in the order of their arrival."""
+    server = Local(tmp_path_factory.mktemp("filled"))
+    yield server, fill(server)
+    server.stop()
+
+
+def fill(server):
+    chance, truth = random.Random(3), []
     server("PUT", MODEL, {"classes": ["ham", "spam", "eggs"]}).raise_for_status()
     for k in range(60):
         row = {"id": f"row-{k}", "features": {"word": f"lunch{k % 5}", "n": k}}
@@ -56,7 +62,7 @@ def filled(local):
             truth[-1]["label"] = chance.choice(["ham", "eggs"])
             send(server, "labels", [{"id": row["id"], "label": truth[-1]["label"]}])
     assert server("GET", f"{MODEL}/file").status_code == 200  # all are learned
-    return server, truth
+    return truth
 
 
 def test_rows_are_those_that_were_sent_the_newest_first(filled):
@@ -111,6 +117,20 @@ def test_small_ranges_give_the_same_pages(filled, monkeypatch):
     monkeypatch.setattr("confidently.serve.work.browse.MAX_COUNT", 20)
     found = server("GET", f"{MODEL}/facets").json()
     assert found["since"] > 1 and 0 < found["rows"] < len(whole)
+
+
+def test_rows_of_other_models_do_not_hide_those_of_a_small_one(filled, monkeypatch):
+    """A request looks at so many events of the model, wherever in the log they are."""
+    server, _ = filled
+    counts = server("GET", f"{MODEL}/facets").json()
+    server("PUT", "/v1/models/large", {"classes": ["ham", "spam"]}).raise_for_status()
+    body = "".join(json.dumps({"features": {"n": k}, "label": "ham"}) + "\n" for k in range(300))
+    server("POST", "/v1/models/large/learn", content=body.encode(), headers=NDJSON).raise_for_status()
+    for name in ("MAX_LOOK", "MAX_COUNT"):
+        monkeypatch.setattr(f"confidently.serve.work.browse.{name}", 101)  # the model has 100 events
+    found = server("GET", f"{MODEL}/rows?limit=200").json()
+    assert (len(found["rows"]), found["before"]) == (60, None)
+    assert server("GET", f"{MODEL}/facets").json() == counts
 
 
 def test_time(filled):
@@ -198,9 +218,10 @@ def test_wrong_parameters(filled, query):
     assert answer.status_code == 422 and query.partition("=")[0] in answer.json()["detail"]
 
 
-def test_a_long_search_lets_others_pass(filled, monkeypatch):
+def test_a_long_search_lets_others_pass(local, monkeypatch):
     """Rows are stored between the steps of a search."""
-    server, _ = filled
+    server = local()
+    fill(server)
     for name in ("FIRST_RANGE", "MAX_RANGE"):
         monkeypatch.setattr(browse, name, 1)
 
@@ -213,3 +234,91 @@ def test_a_long_search_lets_others_pass(filled, monkeypatch):
 
     status, found = asyncio.run(both())
     assert (status, found) == (200, {"rows": [], "before": None})
+
+
+def edit(server, method, path, body=None):
+    """Edit; return when the version that has learned the edited rows answers."""
+    found = server(method, f"{MODEL}/{path}?wait=live", body)
+    assert found.status_code == 200, found.text
+    return found.json()["edit"]
+
+
+def counts(server, name, query=""):
+    return server("GET", f"{MODEL}/facets?{query}").json()[name]
+
+
+def test_classes_have_the_names_that_edits_gave_them(local):
+    server = local()
+    server("PUT", MODEL, {}).raise_for_status()
+    send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": "ham"} for k in range(10)])
+    send(server, "learn", [{"id": f"s{k}", "features": {"word": "win"}, "label": "spm"} for k in range(1, 40)])
+    send(server, "learn", [{"id": "old", "features": {"o": 1}, "label": "old"}])
+    assert server("GET", f"{MODEL}/file").status_code == 200
+    send(server, "predict", [{"id": "asked", "features": {"word": "win"}}])
+    send(server, "labels", [{"id": "asked", "label": "spm"}])
+    send(server, "labels", [{"id": "r3", "label": "spm", "correct": True}])
+    assert [row["predicted"] for row in rows_of(server, "&outcome=right")] == ["spm"]
+    before = rows_of(server)
+    merged = edit(server, "POST", "edits", {"from": "spm", "to": "spam"})
+    removed = edit(server, "POST", "edits", {"from": "old"})
+    send(server, "learn", [{"id": "later", "features": {"n": -3}, "label": "spm"}])
+    names = {"ham": "ham", "spm": "spam", "old": None, None: None}
+    later, *found = rows_of(server)
+    assert (later["label"], later["logged"]) == ("spm", "spm"), "an edit concerns the rows before it"
+    assert [(row["label"], row["logged"]) for row in found] == [(names[row["label"]], row["label"]) for row in before]
+    assert [row["predicted"] for row in found] == [names[row["predicted"]] for row in before]
+    assert ids(server, "&label=spam") == [row["id"] for row in before if row["label"] == "spm"]
+    assert ids(server, "&predicted=spam&outcome=right") == ["asked"] and ids(server, "&label=spm") == ["later"]
+    assert ids(server, "&state=taken-out") == ["old"] and ids(server, "&label=old") == []
+    assert counts(server, "label") == {"ham": 9, "spam": 41, "spm": 1}
+    assert counts(server, "label", "label=spam") == {"spam": 41} and counts(server, "predicted") == {"spam": 1}
+    assert counts(server, "state") == {"labelled": 51, "taken-out": 1}
+    row = server("GET", f"{MODEL}/rows/r3").json()
+    assert (row["label"], row["logged"]) == ("spam", "spm")
+    assert [one["label"] for one in row["history"]] == ["ham", "spm"], "the history is what happened"
+    for one in (removed, merged):
+        edit(server, "DELETE", f"edits/{one}")
+    assert rows_of(server)[1:] == before
+
+
+def test_rows_of_a_batch_that_was_taken_out_are_marked(local):
+    server = local()
+    server("PUT", MODEL, {}).raise_for_status()
+    send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": ["a", "b"][k % 2]} for k in range(6)])
+    send(server, "predict", [{"id": "p", "features": {"n": 9}}])
+    send(server, "learn?batch=wrong", [{"id": f"w{k}", "features": {"n": k}, "label": "b"} for k in range(3)])
+    send(server, "labels?batch=wrong", [{"id": "p", "label": "b"}, {"id": "r0", "label": "b", "correct": True}])
+    taken = edit(server, "DELETE", "batches/wrong")
+    assert ids(server, "&state=taken-out") == ["w2", "w1", "w0", "p"]
+    assert {(row["label"], row["logged"]) for row in rows_of(server, "&state=taken-out")} == {(None, "b")}
+    row = server("GET", f"{MODEL}/rows/r0").json()
+    assert (row["state"], row["label"], row["logged"]) == ("labelled", "a", "b"), "the label before counts again"
+    assert counts(server, "state") == {"labelled": 6, "taken-out": 4} and counts(server, "label") == {"a": 3, "b": 3}
+    send(server, "labels", [{"id": "w0", "label": "a", "correct": True}])
+    assert server("GET", f"{MODEL}/rows/w0").json()["state"] == "labelled", "a label after the edit counts"
+    edit(server, "DELETE", f"edits/{taken}")
+    assert counts(server, "state") == {"labelled": 10}
+
+
+def test_classes_of_label_sets_are_edited_too(local):
+    server = local()
+    server("PUT", MODEL, {"multilabel": True}).raise_for_status()
+    given = [["a", "b"], ["b", "old"], [], ["old"]]
+    send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": given[k % 4]} for k in range(40)])
+    assert server("GET", f"{MODEL}/file").status_code == 200  # all classes are known
+    edit(server, "POST", "edits", {"from": "b", "to": "a"})
+    edit(server, "POST", "edits", {"from": "old"})
+    assert [row["label"] for row in rows_of(server)] == [[], [], ["a"], ["a"]] * 10
+    assert counts(server, "label") == {"a": 20} and counts(server, "state") == {"labelled": 40}
+
+
+def test_numbers_are_neither_right_nor_wrong(local):
+    server = local()
+    server("PUT", MODEL, {"task": "numbers"}).raise_for_status()
+    send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": 2.5 * k} for k in range(9)])
+    assert server("GET", f"{MODEL}/file").status_code == 200  # all are learned
+    send(server, "predict", [{"id": "p", "features": {"n": 4}}])
+    send(server, "labels", [{"id": "p", "label": 10.0}])
+    [row] = rows_of(server, "&text=p")
+    assert (row["label"], row["outcome"]) == (10.0, None) and isinstance(row["predicted"], float)
+    assert ids(server, "&outcome=wrong") == [] and counts(server, "outcome") == {}

@@ -4,6 +4,7 @@ import json
 import re
 import threading
 import time
+from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,16 +16,26 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from confidently.serve import Client, ServerError, client
+from confidently.serve import Client, ServerError
+from confidently.serve.client import requests
 from confidently.serve.http.api import ROUTES
 from tests.serve.running import running
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("client") / "served") as found:
+        yield found
+
+
 @pytest.fixture
-def spam(tmp_path):
-    with running(tmp_path / "served") as server, Client(server.url, "spam") as found:
+def spam(server):
+    """The client of a new model."""
+    with Client(server.url, "spam") as found:
         found.create(classes=["ham", "spam"])
         yield found
+        with suppress(ServerError):  # if the test has deleted it
+            found.delete()
 
 
 def rows(n):
@@ -46,7 +57,7 @@ def test_many_predictions_and_labels_are_sent_by_statements(spam):
 
 
 def test_answers_are_in_the_order_of_the_rows_over_several_requests(spam, monkeypatch):
-    monkeypatch.setattr(client, "ROWS_PER_REQUEST", 7)
+    monkeypatch.setattr(requests, "ROWS_PER_REQUEST", 7)
     given = [{"id": f"m-{k}"} | row for k, row in enumerate(rows(30))]
     given[10]["label"] = "eggs"
     receipts = spam.learn_many(iter(given))
@@ -160,6 +171,7 @@ def use_everything(spam, folder):
     spam.create(classes=["ham", "spam"])
     tried = spam.try_many([*rows(2), {"features": {"word": "w1"}, "label": "eggs"}])
     assert (tried["rows"], tried["good"], spam.info()["rows"]) == (3, 2, 0)
+    assert spam.try_many(rows(2), settings={"task": "numbers"})["good"] == 0
     spam.learn_many(rows(20), wait=True)
     spam.learn({"word": "w1"}, "ham", wait=True)
     question = {"word": "w1", "n": 3}
@@ -208,11 +220,26 @@ def use_everything(spam, folder):
     assert {one["label"] for one in spam.examples()} == {"egg", "spam"}
 
 
+def decide_everything(shop):
+    """Call each method about decisions."""
+    shop.create(task="decisions")
+    found = shop.decide({"who": "fan"}, ["news", {"id": "sport", "features": {"live": True}}], "visit-1", deferred=True)
+    assert found["chosen"] in ("news", "sport")
+    assert shop.activate("visit-1")["id"] == "visit-1"
+    assert shop.reward("visit-1", 1, wait=True)["status"] == "learned"
+    both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
+    given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
+    assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
+
+
 def test_the_client_does_all_that_the_server_does(tmp_path):
     """Every route is used, with every parameter, by a method."""
     recording = Recording()
-    with running(tmp_path / "served") as server, Client(server.url, "spam", transport=recording) as spam:
-        use_everything(spam, tmp_path)
+    with running(tmp_path / "served") as server:
+        with Client(server.url, "spam", transport=recording) as spam:
+            use_everything(spam, tmp_path)
+        with Client(server.url, "shop", transport=recording) as shop:
+            decide_everything(shop)
     assert recording.seen == {
         route.name: {name for name, _ in route.query} for route in ROUTES if route.name not in OTHERS
     }
@@ -229,11 +256,12 @@ def test_what_is_asked_for_is_sent_at_once(spam):
 
 
 def test_exports_are_read_in_pages(spam, monkeypatch):
-    monkeypatch.setattr(client, "ROWS_PER_PAGE", 7)
+    monkeypatch.setattr(requests, "ROWS_PER_PAGE", 7)
     spam.learn_many(rows(30))
-    assert [one["features"]["n"] for one in spam.examples()] == list(range(30))
+    found = list(spam.examples())
+    assert [one["features"]["n"] for one in found] == list(range(30))
     assert [one["features"]["n"] for one in spam.examples(limit=14)] == list(range(14))
-    assert [one["features"]["n"] for one in spam.examples(after=10, limit=8)] == list(range(10, 18))
+    assert [one["features"]["n"] for one in spam.examples(after=found[9]["seq"], limit=8)] == list(range(10, 18))
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
@@ -324,8 +352,8 @@ def test_tables_are_rows(spam, kind):
         spam.learn_many(given, label="klass")
 
 
-def test_labels_of_columns_with_missing_ones_are_whole_numbers(tmp_path):
-    with running(tmp_path / "served") as server, Client(server.url, "m") as model:
+def test_labels_of_columns_with_missing_ones_are_whole_numbers(server):
+    with Client(server.url, "m") as model:
         model.create()
         told = model.learn_many(pd.DataFrame({"n": [1, 2, 3], "y": [0.0, 1.0, None]}), label="y")
         assert [one.get("status") for one in told] == ["durable", "durable", 422]

@@ -23,7 +23,7 @@ from uvicorn.server import ServerState
 from confidently.serve.http import app, calls, connections, tokens
 from confidently.serve.http.handlers import models
 from confidently.serve.waiting import Limits
-from tests.serve.running import PATIENCE, lines_of, more_of, not_served, running, wait_until
+from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
 from tests.serve.test_tokens import bearer, token_file
 
@@ -344,9 +344,7 @@ def test_whoever_has_shown_a_token_may_read_later(guarded):
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})
         lines = "".join(json.dumps(row(f"m-{k}") | {"features": {"t": "x" * 2000}}) + "\n" for k in range(n))
-        told = client.post(
-            f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"}
-        )
+        told = client.post(f"{FIRST}/learn?wait=learned", content=lines, headers=NDJSON)
         assert told.text.count('"learned"') == n
     head = f"GET {FIRST}/examples HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with unread(server, head) as later:
@@ -481,7 +479,7 @@ def test_lines_in_pieces_are_the_lines(tmp_path):
             expected += [one["id"] for one in rows]
             body = "\n \n".join(json.dumps(one) for one in rows).encode()
             pieces = (body[k : k + size] for k in range(0, len(body), size))
-            told = client.post(f"{FIRST}/learn", content=pieces, headers={"Content-Type": "application/x-ndjson"})
+            told = client.post(f"{FIRST}/learn", content=pieces, headers=NDJSON)
             assert [one["id"] for one in lines_of(told)] == expected[-40:]
         assert ids(server) == expected
 
@@ -530,7 +528,7 @@ def test_rows_are_learned_until_their_token_ends(guarded, tmp_path):
         yield (json.dumps(row("after")) + "\n").encode()
 
     with server.client() as client:
-        headers = bearer(token) | {"Content-Type": "application/x-ndjson"}
+        headers = bearer(token) | NDJSON
         told = lines_of(client.post(f"{FIRST}/learn", content=body(), headers=headers))
     assert told[-1]["type"] == "urn:confidently:unauthorized"
     assert "after" not in [one.get("id") for one in told]
@@ -542,7 +540,7 @@ def test_an_export_whose_token_ends_is_cut(guarded, tmp_path):
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})
         lines = "".join(json.dumps(row(f"m-{k}") | {"features": {"t": "x" * 2000}}) + "\n" for k in range(6000))
-        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"})
+        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers=NDJSON)
     head = f"GET {FIRST}/examples HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with unread(server, head) as later:
         time.sleep(0.5)
@@ -561,8 +559,8 @@ def test_a_model_file_whose_token_ends_is_cut(guarded, tmp_path):
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})
         rows = [{"features": {f"{k}-{j}": 1 for j in range(200)}, "label": "ab"[k % 2]} for k in range(1500)]
-        lines = "".join(json.dumps(one) + "\n" for one in rows)
-        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"})
+        lines = as_lines(rows)
+        client.post(f"{FIRST}/learn?wait=learned", content=lines, headers=NDJSON)
         size = int(client.get(f"{FIRST}/file").headers["content-length"])
     head = f"GET {FIRST}/file HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with unread(server, head) as later:
@@ -583,7 +581,7 @@ def test_whoever_has_shown_a_token_may_read_later_only_while_it_is_one(guarded, 
     with server.client(headers=bearer(token)) as client:
         client.put(FIRST, json={"view": "none"})
         lines = "".join(json.dumps(row(f"m-{k}") | {"features": {"t": "x" * 2000}}) + "\n" for k in range(6000))
-        client.post(f"{FIRST}/learn", content=lines, headers={"Content-Type": "application/x-ndjson"})
+        client.post(f"{FIRST}/learn", content=lines, headers=NDJSON)
     head = f"GET {FIRST}/examples HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
     with unread(server, head):
         time.sleep(1.5)
@@ -634,7 +632,7 @@ def test_cookies_without_a_proxy(guarded):
     ],
 )  # fmt: skip
 def test_public_addresses_that_are_none(tmp_path, url):
-    status, told = not_served(tmp_path / "served", "--public-url", url)
+    status, told = refused(tmp_path / "served", "--public-url", url)
     assert status == 2 and "--public-url: expected https://HOST, https://HOST:PORT or one" in told
 
 

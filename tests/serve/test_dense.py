@@ -1,6 +1,5 @@
 """Models with dense covariances learn blocks of rows; however rows come in, the model is that of ``train``."""
 
-import json
 import random
 import shutil
 
@@ -10,8 +9,8 @@ from confidently.serve import offline
 from confidently.serve.model.served import ROWS_FOR_PRODUCTS, ServedModel
 from confidently.serve.model.settings import ModelSettings
 from tests.serve.rows import examples, made, trained
-from tests.serve.running import lines_of, wait_until
-from tests.serve.test_set_aside import FAR, FAR_OPTIONS, MODEL, NDJSON, TINY, kind_of
+from tests.serve.running import kind_of, lines_of, teach, wait_until
+from tests.serve.test_set_aside import FAR, FAR_OPTIONS, MODEL, TINY
 from tests.serve.test_set_aside import trained as of_lines
 
 KINDS = {
@@ -31,21 +30,12 @@ def several(n, late=False):
     return [(x, "other" if k % 5 == 4 and (k > 130 or not late) else label) for k, (x, label) in enumerate(rows)]
 
 
-def send(server, rows, first):
-    body = "".join(
-        json.dumps({"id": f"r{first + k}", "features": features, "label": label}) + "\n"
-        for k, (features, label) in enumerate(rows)
-    )
-    told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=body, headers=NDJSON))
-    assert {one["status"] for one in told} == {"learned"}
-
-
 def in_pieces(server, rows, sizes):
     """Send rows in pieces of random size; yield the number of rows sent so far."""
     chance, at = random.Random(3), 0
     while at < len(rows):
         n = chance.choice(sizes)
-        send(server, rows[at : at + n], at)
+        teach(server, rows[at : at + n], at)
         at += n
         yield min(at, len(rows))
 
@@ -70,7 +60,7 @@ def restarted(local, rows, folder):
     """From snapshots in the middle of blocks, and once from a copy, as after a kill: a snapshot and rows after it."""
     server, at = local(folder), 0
     for number, n in enumerate([40, 1, 50, 60, 3, len(rows)]):
-        send(server, rows[at : at + n], at)
+        teach(server, rows[at : at + n], at)
         at += n
         if number == 2:
             assert server("POST", "/v1/snapshot").json()["snapshots"]["m"] == at
@@ -118,11 +108,11 @@ def test_a_row_that_is_refused_is_told_at_once(local, tmp_path):
     server = local()
     server("PUT", MODEL, FAR | {"covariance": "full"})
     rows = [(features, "spam" if label == "spam" else "ham") for features, label in made(40, "numbers")]
-    send(server, rows[:20], 0)
+    teach(server, rows[:20], 0)
     assert server("GET", MODEL).json()["rows"] == 20
     answer = server("POST", f"{MODEL}/learn?wait=learned", {"id": "tiny", **TINY})
     assert (answer.status_code, kind_of(answer)) == (422, "set-aside")
-    send(server, rows[20:], 20)
+    teach(server, rows[20:], 20)
     facts = server("GET", MODEL).json()
     assert (facts["rows"], facts["refused"], facts["waiting"]) == (40, 1, 0)
     wait_until(lambda: [one["id"] for one in lines_of(server("GET", f"{MODEL}/set-aside"))] == ["tiny"])

@@ -20,7 +20,7 @@ import pytest
 from confidently.cli.commands.serve import serve
 from confidently.serve import Client
 from confidently.serve.http.lines import ROWS_PER_CHUNK
-from tests.serve.running import PATIENCE, lines_of, running, wait_until
+from tests.serve.running import NDJSON, PATIENCE, lines_of, running, wait_until
 from tests.serve.test_network import FIRST, row
 from tests.serve.test_tokens import bearer, token_file
 
@@ -184,7 +184,7 @@ def assert_is_served(server, url, token, base):
         assert seconds_until_first(client, f"{base}/v1/events") < PATIENCE / 2
         told = client.post(
             f"{base}{FIRST}/learn", content=lines_that_wait(server, token),
-            headers=bearer(token) | {"Content-Type": "application/x-ndjson"},
+            headers=bearer(token) | NDJSON,
         )  # fmt: skip
         assert [one["id"] for one in lines_of(told)] == [one["id"] for one in rows_of(server, token)]
         big = b"x" * (2 << 20)

@@ -21,7 +21,7 @@ from confidently.serve.log.log_file import LogError
 from confidently.serve.model.settings import ModelSettings
 from confidently.serve.problems import Problem
 from confidently.serve.waiting import Limits
-from confidently.serve.work import answers, examples, listing, models
+from confidently.serve.work import answers, checking, listing, models, teaching
 from confidently.serve.work.erasing import erase as erase_row
 from tests.serve.disk import CALLS, FailingDisk, RecordingDisk
 from tests.serve.rows import made
@@ -38,8 +38,8 @@ def learn(engine, k):
     """Learn one row; return when it is durable."""
     features, label = ROWS[k % len(ROWS)]
     hosted = engine.find("spam")
-    row = examples.taught(hosted, f"row-{k}", json_of(features), label, 1.0)
-    [receipt] = engine.submit(examples.learn(engine, hosted, [row]).blocking()).answer()
+    row = checking.taught(hosted, f"row-{k}", json_of(features), label, 1.0)
+    [receipt] = engine.submit(teaching.learn(engine, hosted, [row]).blocking()).answer()
     return receipt
 
 
@@ -217,8 +217,8 @@ def test_what_waits_behind_an_error_of_the_disk_is_not_acknowledged(tmp_path):
         engine.submit(Request(lambda log, request: (begun.set(), release.wait()), rows=0))
         begun.wait()
         hosted = engine.find("spam")
-        rows = [[examples.taught(hosted, f"{part}-{k}", b"{}", "ham", 1.0) for k in range(512)] for part in range(3)]
-        waiting = [engine.submit(examples.learn(engine, hosted, part).blocking()) for part in rows]
+        rows = [[checking.taught(hosted, f"{part}-{k}", b"{}", "ham", 1.0) for k in range(512)] for part in range(3)]
+        waiting = [engine.submit(teaching.learn(engine, hosted, part).blocking()) for part in rows]
         disk.first, disk.seen = 1, 0
         release.set()
         for request in waiting:
@@ -295,10 +295,10 @@ def test_rows_beside_a_request_with_a_fault_are_learned_once(tmp_path):
     def fault(log, request):
         raise ZeroDivisionError("a fault")
 
-    rows = [examples.taught(hosted, f"row-{k}", json_of(ROWS[k][0]), ROWS[k][1], 1.0) for k in range(6)]
-    before = [engine.submit(examples.learn(engine, hosted, [row]).blocking()) for row in rows[:3]]
+    rows = [checking.taught(hosted, f"row-{k}", json_of(ROWS[k][0]), ROWS[k][1], 1.0) for k in range(6)]
+    before = [engine.submit(teaching.learn(engine, hosted, [row]).blocking()) for row in rows[:3]]
     faulty = engine.submit(Request(fault).blocking())
-    after = [engine.submit(examples.learn(engine, hosted, [row]).blocking()) for row in rows[3:]]
+    after = [engine.submit(teaching.learn(engine, hosted, [row]).blocking()) for row in rows[3:]]
     release.set()
     with pytest.raises(ZeroDivisionError):
         faulty.answer()

@@ -7,9 +7,8 @@ import pytest
 
 from confidently.serve.engine.trainer import Trainer
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, wait_until
-from tests.serve.test_problems import kind_of
-from tests.serve.test_versions import MODEL, change, file_of, learn
+from tests.serve.running import kind_of, lines_of, teach, wait_until
+from tests.serve.test_versions import MODEL, change, file_of
 
 ROWS = made(300)
 TYPO = [(features, "spm" if label == "spam" and k % 5 == 0 else label) for k, (features, label) in enumerate(ROWS)]
@@ -32,10 +31,10 @@ def exported(server):
 
 
 def test_a_batch_is_taken_out_and_put_back(server, local, tmp_path, capsys):
-    learn(server, ROWS[:100])
+    teach(server, ROWS[:100])
     wrong = [(features, "ham" if label == "spam" else "spam") for features, label in ROWS[100:200]]
-    learn(server, wrong, 100, "&batch=wrong.csv")
-    learn(server, ROWS[200:], 200, "&batch=right")
+    teach(server, wrong, 100, query="&batch=wrong.csv")
+    teach(server, ROWS[200:], 200, query="&batch=right")
     with_all = file_of(server)
     found = server("GET", f"{MODEL}/batches").json()["batches"]
     assert [(one["batch"], one["rows"], one["edit"]) for one in found] == [
@@ -49,7 +48,7 @@ def test_a_batch_is_taken_out_and_put_back(server, local, tmp_path, capsys):
     assert server("GET", MODEL).json()["rows"] == 200
     assert server("GET", f"{MODEL}/batches").json()["batches"][1]["edit"] == answer["edit"]
     assert change(server, "DELETE", "batches/wrong.csv")["edit"] == answer["edit"], "it is out already"
-    learn(server, ROWS[100:120], 300, "&batch=wrong.csv")
+    teach(server, ROWS[100:120], 300, query="&batch=wrong.csv")
     assert file_of(server) == trained(tmp_path, rest + ROWS[100:120], "--view=none"), "an edit is of the rows before"
     assert server("GET", f"{MODEL}/batches").json()["batches"][1]["edit"] is None
     server.stop()
@@ -61,7 +60,7 @@ def test_a_batch_is_taken_out_and_put_back(server, local, tmp_path, capsys):
 
 
 def test_labels_of_a_batch_are_taken_out_too(server, tmp_path, capsys):
-    learn(server, ROWS[:50])
+    teach(server, ROWS[:50])
     for k, (features, label) in enumerate(ROWS[50:60]):
         server("POST", f"{MODEL}/predict", {"id": f"p{k}", "features": features})
         server("POST", f"{MODEL}/labels?wait=learned&batch=%C3%A9t%C3%A9", {"id": f"p{k}", "label": label})
@@ -75,7 +74,7 @@ def test_labels_of_a_batch_are_taken_out_too(server, tmp_path, capsys):
 def test_a_class_is_edited(server, local, tmp_path, capsys, source, to):
     if source == to:
         to = "spm"
-    learn(server, TYPO)
+    teach(server, TYPO)
     answer = change(server, "POST", "edits", {"from": source} | ({} if to is None else {"to": to}))
     rows = edited(TYPO, source, to)
     assert file_of(server) == trained(tmp_path, rows, "--view=none")
@@ -83,7 +82,7 @@ def test_a_class_is_edited(server, local, tmp_path, capsys, source, to):
     assert source not in server("GET", MODEL).json()["classes"]
     [edit] = server("GET", f"{MODEL}/edits").json()["edits"]
     assert (edit["edit"], edit["from"], edit["to"], edit["answers"]) == (answer["edit"], source, to, True)
-    learn(server, [(ROWS[0][0], source)], 300)
+    teach(server, [(ROWS[0][0], source)], 300)
     assert source in server("GET", MODEL).json()["classes"], "an edit is of the rows before"
     server.stop()
     again = local()
@@ -128,7 +127,7 @@ def test_labels_of_sets_are_edited(server, tmp_path, capsys):
 
 
 def test_an_edit_restarts_what_is_being_trained_and_all_versions_have_it(server, tmp_path, capsys):
-    learn(server, TYPO, query="&batch=one")
+    teach(server, TYPO, query="&batch=one")
     server("PUT", MODEL, {"rule": "scw1", "view": "none"})
     first = server("POST", f"{MODEL}/edits", {"from": "spm", "to": "spam"}).json()
     second = change(server, "POST", "edits", {"from": "ham", "to": "good"})
@@ -141,8 +140,8 @@ def test_an_edit_restarts_what_is_being_trained_and_all_versions_have_it(server,
 
 def test_a_kill_while_a_batch_is_taken_out(server, local, tmp_path, monkeypatch, capsys):
     """The next start goes on with it; until then the version before answers."""
-    learn(server, ROWS[:100])
-    learn(server, ROWS[100:200], 100, "&batch=x")
+    teach(server, ROWS[:100])
+    teach(server, ROWS[100:200], 100, query="&batch=x")
     monkeypatch.setattr(Trainer, "_train", lambda *arguments: False)
     before = file_of(server)
     number = server("DELETE", f"{MODEL}/batches/x").json()["version"]
@@ -180,6 +179,6 @@ def test_classes_of_a_file_that_a_model_began_with_stay(server, tmp_path, capsys
     ],
 )
 def test_what_cannot_be(server, method, path, body, kind):
-    learn(server, ROWS[:10])
+    teach(server, ROWS[:10])
     assert kind_of(server(method, f"{MODEL}/{path}", body)) == kind
     assert json.loads(server("GET", f"{MODEL}/versions").text)["versions"][0]["version"] == 1

@@ -14,10 +14,9 @@ from confidently.serve.model.settings import ModelSettings, Reading, canonical
 from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
 from tests.serve.rows import examples, made
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
 
 MODEL = "/v1/models/m"
-NDJSON = {"Content-Type": "application/x-ndjson"}
 ODD = {
     "unknown-field": ({"a": 1.0, "subject": "tea", "typo": 3}, "/features/typo"),
     "text-for-number": ({"a": "many", "subject": "tea"}, "/features/a"),
@@ -212,7 +211,7 @@ def test_a_followed_file_is_held_to_the_same(local, tmp_path):
     server = local()
     learned(server, strict=["unknown-field"])
     lines = [{"label": "ham", "a": 1}, {"label": "ham", "typo": 1}, {"label": "spam", "b": 1}]
-    (tmp_path / "grows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (tmp_path / "grows.jsonl").write_text(as_lines(lines))
     hosted = server.engine.find("m")
     follower = Follower(server.engine, hosted, FileSource(tmp_path / "grows.jsonl"), server.told.append)
     follower.start()
@@ -245,10 +244,16 @@ def test_settings_of_before_are_the_same_bytes():
 # --- before an import ------------------------------------------------------------------------------------------------
 
 
+def state_of(server):
+    """What a model is, without what changes by itself: its snapshot and the time."""
+    facts, metrics = (server("GET", path).json() for path in (MODEL, f"{MODEL}/metrics"))
+    return facts | {"snapshot": None}, metrics | {"history": None}
+
+
 def test_a_dry_run_says_what_an_import_would_do_and_does_nothing(local):
     server = local()
     learned(server)
-    before = [server("GET", path).json() for path in (MODEL, f"{MODEL}/metrics")]
+    before = state_of(server)
     rows = [
         {"features": {"a": 1, "typo": 2}, "label": "ham"}, None, {"features": {"a": "x", "b": 1}, "label": "odd"},
         {"features": 7, "label": "ham"}, {"features": {"a": 3}, "label": "odd"}, {"features": {"a": 3}},
@@ -263,7 +268,7 @@ def test_a_dry_run_says_what_an_import_would_do_and_does_nothing(local):
     assert found["labels"] == {"odd": 2, "ham": 1} and found["n_classes"] == 2
     assert found["new_classes"] == ["odd"] and found["unknown_fields"] == ["typo"]
     assert found["guards"] == {"unknown-field": 1, "text-for-number": 1, "unknown-class": 2}
-    assert [server("GET", path).json() for path in (MODEL, f"{MODEL}/metrics")] == before
+    assert state_of(server) == before
     assert len(lines_of(server("GET", f"{MODEL}/examples"))) == 2 * MIN_ROWS
 
 
@@ -309,3 +314,21 @@ def test_a_dry_run_of_another_label_column_shows_its_classes(local):
     found = server("POST", f"{MODEL}/learn?dry_run=true", content=body(rows), headers=NDJSON).json()
     assert found["n_classes"] == 600 == len(found["new_classes"]) and len(found["labels"]) == 20
     assert list(found["labels"].values()) == [3] * 20
+
+
+def test_rows_are_tried_on_a_model_that_is_not_made(local):
+    server = local()
+    rows = [({"a": 1}, 2.5), ({"a": 2}, "cheap"), ({"a": 3}, 4)]
+
+    def tried(settings):
+        query = {"dry_run": "true", "settings": settings}
+        return server("POST", f"{MODEL}/learn", content=body(rows), headers=NDJSON, params=query)
+
+    found = tried('{"task": "numbers"}').json()
+    assert (found["rows"], found["good"], found["labels"]) == (3, 2, {}) and "cheap" in found["bad"][0]["detail"]
+    found = tried('{"classes": ["cheap", "4"], "auto": true}').json()
+    assert (found["good"], found["labels"], found["guards"]) == (2, {"cheap": 1, "4": 1}, {})
+    for wrong in ("{", '{"rule": "none"}', '{"file": "x"}'):
+        assert tried(wrong).status_code in (400, 422)
+    assert server("GET", "/v1/models").json() == {"models": []}
+    assert server("GET", MODEL).status_code == 404

@@ -19,7 +19,7 @@ from confidently.serve.model.metrics import wilson
 from confidently.serve.model.predicted import Answer
 from confidently.serve.waiting import Limits
 from confidently.serve.work import answers
-from tests.serve.running import lines_of, wait_until
+from tests.serve.running import kind_of, lines_of, wait_until
 
 FIRST = "/v1/models/m"
 ANN, BOB, CARL = Labeller("ann"), Labeller("bob"), Labeller("carl")
@@ -57,8 +57,11 @@ def learned(server):
     return {one["id"]: one["label"] for one in lines_of(server("GET", f"{FIRST}/examples"))}
 
 
-def kind_of(response):
-    return response.json()["type"].removeprefix("urn:confidently:")
+def test_more_rows_than_can_be_held_are_refused(server):
+    url = f"{FIRST}/queue?labeller=ann"
+    assert server("GET", url + "".join(f"&hold=q-{k}" for k in range(100))).status_code == 200
+    answer = server("GET", url + "".join(f"&hold=q-{k}" for k in range(101)))
+    assert answer.status_code == 422 and answer.json()["detail"] == "hold: expected at most 100 ids, got 101"
 
 
 # --- leases ----------------------------------------------------------------------------------------------------------

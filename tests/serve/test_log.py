@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 import confidently.serve
+from confidently.serve.log.browse import Filters, Viewed
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.event_log import EventLog, same_json
 from confidently.serve.log.events import Event
+
+VIEWED = Viewed(model=1, version=1, edits=NO_EDITS, classes=True)
 
 
 @pytest.fixture
@@ -54,10 +57,10 @@ def test_the_same_content(first, second, same):
 @pytest.mark.parametrize(
     "asked",
     [
-        lambda log: log.waiting_answers(1),
-        lambda log: log.answer_notes(1),
-        lambda log: log.opinions(1),
-        lambda log: log.skips(1),
+        lambda log: log.answers.waiting(1),
+        lambda log: log.answers.given(1),
+        lambda log: log.answers.opinions(1),
+        lambda log: log.answers.skips(1),
         lambda log: log.last_of(1, Event.ERASURE),
         lambda log: log.n_aside(1, 1),
         lambda log: log.aside(1, 1, 0, 10),
@@ -67,12 +70,39 @@ def test_the_same_content(first, second, same):
 )
 def test_events_of_rare_kinds_are_found_by_their_index(log, asked):
     """The index is used only by statements that repeat its condition, word by word and number by number."""
+    assert any(" INDEX rare " in step for step in plan_of(log, asked))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        lambda log: log.taught(Basis(1, 1, 0, NO_EDITS), 0, 10),
+        lambda log: list(log.predictions(1, 0)),
+        lambda log: log.counts(1),
+        lambda log: list(log.rows.page(VIEWED, Filters(), 10, 10, 10)),
+        lambda log: list(log.rows.facets(VIEWED, Filters(), 10)),
+        lambda log: log.unlabelled(1, 10),
+    ],
+)
+def test_no_statement_looks_at_rows_of_other_models(log, asked):
+    log.add(2, Event.LEARN, "a", features=b"{}", label=b'"x"')
+    plan = plan_of(log, asked)
+    assert not [step for step in plan if step.startswith("SCAN e") or "INTEGER PRIMARY KEY (rowid>" in step], plan
+    assert any("(model=?" in step for step in plan), plan
+
+
+def test_the_newest_unlabelled_rows_are_found_without_sorting_all(log):
+    assert not any("ORDER BY" in step for step in plan_of(log, lambda log: log.unlabelled(1, 10)))
+
+
+def plan_of(log, asked):
+    """How the database finds what is asked for, of every statement."""
     statements = []
     log._db.exec_trace = lambda cursor, sql, values: statements.append((sql, values)) or True
     asked(log)
     log._db.exec_trace = None
-    plan = [row[3] for row in log._db.execute(f"EXPLAIN QUERY PLAN {statements[0][0]}", statements[0][1])]
-    assert any("USING INDEX rare" in step or "USING COVERING INDEX rare" in step for step in plan), plan
+    assert statements
+    return [row[3] for sql, values in statements for row in log._db.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
 
 
 def test_statements_name_kinds_of_events():

@@ -13,7 +13,7 @@ from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metr
 from confidently.serve.model.settings import ModelSettings, canonical
 from confidently.serve.model.version import TOGETHER, Version
 from tests.serve.rows import examples, made, trained
-from tests.serve.running import lines_of
+from tests.serve.running import NDJSON, lines_of
 
 FIRST = "/v1/models/m"
 
@@ -97,9 +97,7 @@ def test_the_error_is_that_of_training(local, tmp_path, capsys):
     for features, label in rows[:100]:
         server("POST", f"{FIRST}/learn", {"features": features, "label": label})
     lines = "".join(json.dumps({"features": features, "label": label}) + "\n" for features, label in rows[100:])
-    answer = server(
-        "POST", f"{FIRST}/learn?wait=learned", content=lines, headers={"Content-Type": "application/x-ndjson"}
-    )
+    answer = server("POST", f"{FIRST}/learn?wait=learned", content=lines, headers=NDJSON)
     assert len(lines_of(answer)) == len(rows) - 100
     capsys.readouterr()
     trained(tmp_path, rows)

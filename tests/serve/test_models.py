@@ -12,28 +12,11 @@ from confidently.models.model import Model
 from confidently.serve.engine.engine import Engine
 from confidently.serve.log.event_log import EventLog
 from confidently.serve.problems import Problem
-from confidently.serve.work import examples, listing, models
+from confidently.serve.work import checking, listing, models, teaching
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, running, wait_until
+from tests.serve.running import NDJSON, kind_of, lines_of, running, teach, wait_until
 
 FIRST = "/v1/models/m"
-
-
-def kind_of(response):
-    assert response.headers["content-type"] == "application/problem+json"
-    return response.json()["type"].removeprefix("urn:confidently:")
-
-
-def learn(server, rows, name="m", first=0):
-    lines = [
-        json.dumps({"id": f"row-{first + k}", "features": features, "label": label})
-        for k, (features, label) in enumerate(rows)
-    ]
-    answer = server(
-        "POST", f"/v1/models/{name}/learn?wait=learned", content="\n".join(lines),
-        headers={"Content-Type": "application/x-ndjson"},
-    )  # fmt: skip
-    assert {one["status"] for one in lines_of(answer)} <= {"learned"}
 
 
 # --- make and delete -------------------------------------------------------------------------------------------------
@@ -87,13 +70,13 @@ def test_names_that_models_cannot_have(local, name):
 def test_a_deleted_model_is_gone_and_may_be_made_again(local, tmp_path):
     server = local()
     server("PUT", FIRST, {"view": "none"})
-    learn(server, made(30))
+    teach(server, made(30))
     server("POST", "/v1/snapshot")
     assert server("DELETE", FIRST).status_code == 204
     assert kind_of(server("DELETE", FIRST)) == kind_of(server("GET", FIRST)) == "unknown-model"
     assert server("PUT", FIRST, {"rule": "cw_stdev", "view": "none"}).status_code == 201
     rows = made(40, seed=5)
-    learn(server, rows)
+    teach(server, rows)
     expected = trained(tmp_path, rows, "--rule", "cw_stdev", "--view", "none")
     assert server("GET", f"{FIRST}/file").content == expected
     server.stop()
@@ -121,7 +104,7 @@ def test_a_model_that_is_deleted_while_rows_come_in_keeps_nobody_waiting(local):
         for sender in senders:
             sender.join()
         assert set(statuses) <= {200, 404}
-    learn(server, made(10), "other")
+    teach(server, made(10), model="other")
     assert server("GET", other).json()["waiting"] == 0
     assert server.engine.waiting.rows == server.engine.waiting.size == 0
 
@@ -136,7 +119,7 @@ def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path,
     server("PUT", FIRST, settings)
     for first, last in [(0, n // 2), (n // 2, n - 1), (n - 1, n)]:
         sent = "".join(json.dumps({"features": x, "label": label}) + "\n" for x, label in rows[first:last])
-        told = server("POST", f"{FIRST}/learn", content=sent, headers={"Content-Type": "application/x-ndjson"})
+        told = server("POST", f"{FIRST}/learn", content=sent, headers=NDJSON)
         assert {one["status"] for one in lines_of(told)} == {"durable"}
         assert server("GET", f"{FIRST}/file").content == trained(tmp_path, rows[:last], *options)
 
@@ -145,7 +128,7 @@ def test_a_downloaded_model_has_all_rows_that_were_acknowledged(local, tmp_path,
 def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_path, monkeypatch, end):
     server = local()
     server("PUT", FIRST, {"view": "none"})
-    learn(server, made(20))
+    teach(server, made(20))
     hosted, entered, release = server.engine.find("m"), threading.Event(), threading.Event()
     learner, names = type(hosted.model.stream.learner), iter(range(9))
     real = learner.learn
@@ -158,8 +141,8 @@ def test_a_download_that_waits_for_rows_is_answered_whatever_happens(local, tmp_
         real(self, *arguments, **options)
 
     def send():
-        row = examples.taught(hosted, f"more-{next(names)}", b'{"a":1}', "ham", 1.0)
-        server.engine.submit(examples.learn(server.engine, hosted, [row], wait=False).blocking()).answer()
+        row = checking.taught(hosted, f"more-{next(names)}", b'{"a":1}', "ham", 1.0)
+        server.engine.submit(teaching.learn(server.engine, hosted, [row], wait=False).blocking()).answer()
 
     monkeypatch.setattr(learner, "learn", slow)
     send()
@@ -206,7 +189,7 @@ def test_an_uploaded_model_of_a_table_reads_texts_as_its_cells(local, tmp_path):
     assert kind_of(answer) == "invalid-row" and answer.json()["detail"].startswith(
         "cell '1_000' is a number in another"
     )
-    learn(server, list(zip(texts, [label for label, *_ in rows], strict=True)))
+    teach(server, list(zip(texts, [label for label, *_ in rows], strict=True)))
     file = server("GET", f"{FIRST}/file").content
     server.stop()
     assert local()("GET", f"{FIRST}/file").content == file
@@ -216,9 +199,9 @@ def test_an_uploaded_stack_is_explained_and_learns_some_rows_at_once(local, tmp_
     """As one that the server has made."""
     server, rows = local(), made(1100, "mixed")
     server("PUT", f"{FIRST}/file", content=trained(tmp_path, rows[:1000], "--auto"))
-    learn(server, rows[1000:])
+    teach(server, rows[1000:])
     server("PUT", "/v1/models/own", {"auto": True})
-    learn(server, rows, "own")
+    teach(server, rows, model="own")
     of_upload, of_own = (
         server("POST", f"/v1/models/{name}/explain", {"features": {"a": 1, "subject": "win"}}) for name in ("m", "own")
     )
@@ -239,10 +222,10 @@ def test_an_uploaded_model_goes_on_as_training_would(local, tmp_path):
     assert server("PUT", f"{FIRST}/file", content=first).status_code == 200
     assert kind_of(server("PUT", f"{FIRST}/file", content=first[:-1])) == "invalid-body"
     assert server("GET", f"{FIRST}/file").content == first
-    learn(server, rows[200:250])
+    teach(server, rows[200:250])
     server.stop()
     server = local()
-    learn(server, rows[250:], first=50)
+    teach(server, rows[250:], first=50)
     expected = trained(tmp_path, rows[200:], "--init-model", str(tmp_path / "first.cw"))
     assert server("GET", f"{FIRST}/file").content == expected
     assert [path.name for path in (tmp_path / "served").glob(".passing-*")] == []
@@ -282,7 +265,7 @@ def test_there_is_no_file_before_there_are_two_classes(local):
 def test_an_explanation_adds_up(local):
     server = local()
     server("PUT", FIRST, {"view": "none"})
-    learn(server, made(50))
+    teach(server, made(50))
     body = {"features": {"a": 1.0, "subject": "win", "never": 1}}
     found = server("POST", f"{FIRST}/explain", body).json()
     predicted = server("POST", f"{FIRST}/predict", body).json()
@@ -299,7 +282,7 @@ def test_a_snapshot_saves_every_model(local, tmp_path):
     server = local()
     for name in ("a", "b"):
         server("PUT", f"/v1/models/{name}", {"view": "none"})
-        learn(server, made(20), name)
+        teach(server, made(20), model=name)
     found = server("POST", "/v1/snapshot").json()["snapshots"]
     assert found == {"a": 20, "b": 40}
     assert {path.name for path in (tmp_path / "served" / "models").rglob("m-*.cw")} == {

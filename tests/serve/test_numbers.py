@@ -13,16 +13,18 @@ from confidently.cli import run
 from confidently.models.model import Model
 from confidently.rules import REGRESSION_RULES
 from confidently.serve import Client
+from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model import labelling
+from confidently.serve.model.learning import RowLearner
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
+from confidently.serve.model.version import Version
 from confidently.serve.problems import Problem
 from tests.serve.rows import KINDS_OF_NUMBERS, examples, numbered, trained
-from tests.serve.running import lines_of, running, wait_until
-from tests.serve.test_served import QUESTIONS, learn_in_pieces, saved
+from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
+from tests.serve.same_bytes import QUESTIONS, check_same_bytes, saved
 
 MODEL = "/v1/models/m"
-NDJSON = {"Content-Type": "application/x-ndjson"}
 SETTINGS = {
     "default": ({}, ("--rule", "ridge")),
     "diag": ({"covariance": "diag"}, ("--rule", "ridge", "--covariance", "diag")),
@@ -42,8 +44,7 @@ def settings_of(**settings):
 def test_same_bytes_as_train(tmp_path, kind, n, name):
     settings, options = SETTINGS[name]
     rows = numbered(n, kind, seed=3)
-    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows), random.Random(n), 40)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", *options)
+    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(n), 40)
 
 
 @pytest.mark.few(1)
@@ -52,8 +53,7 @@ def test_same_bytes_as_train(tmp_path, kind, n, name):
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, name):
     settings, options = SETTINGS[name]
     rows = numbered(1100, kind, seed=1)
-    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows), random.Random(kind), 500)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", *options)
+    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(kind), 500)
 
 
 def test_the_first_rows_decide_about_the_covariance(tmp_path):
@@ -61,16 +61,15 @@ def test_the_first_rows_decide_about_the_covariance(tmp_path):
     rows = numbered(1300, "wide")
     for first, expected in ((0, "diag"), (1000, "full")):
         few = [({"a": 1.0}, label) if k < first else (features, label) for k, (features, label) in enumerate(rows)]
-        model = learn_in_pieces(ServedModel(settings_of()), examples(few), random.Random(1), 300)
+        options = ["--regression", "--rule", "ridge"]
+        model = check_same_bytes(tmp_path, settings_of(), few, options, random.Random(1), 300)
         assert model.stream.learner.settings.covariance == expected
-        assert saved(model, tmp_path) == trained(tmp_path, few, "--regression", "--rule", "ridge")
 
 
 @pytest.mark.parametrize("rule", REGRESSION_RULES)
 def test_same_bytes_with_every_rule(tmp_path, rule):
     rows = [(features, abs(round(label))) for features, label in numbered(60, "mixed")]
-    model = learn_in_pieces(ServedModel(settings_of(rule=rule)), examples(rows), random.Random(rule), 30)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", "--rule", rule)
+    check_same_bytes(tmp_path, settings_of(rule=rule), rows, ["--regression", "--rule", rule], random.Random(rule), 30)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +90,8 @@ def test_same_bytes_with_every_rule(tmp_path, rule):
 )
 def test_same_bytes_with_other_settings(tmp_path, settings, options):
     rows = numbered(120, "mixed")
-    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows), random.Random(5), 50)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", "--rule", "ridge", *options.split())
+    given = ["--regression", "--rule", "ridge", *options.split()]
+    check_same_bytes(tmp_path, settings_of(**settings), rows, given, random.Random(5), 50)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -100,8 +99,7 @@ def test_same_bytes_with_weights(tmp_path, name):
     settings, options = SETTINGS[name]
     rows, chance = numbered(150, "mixed"), random.Random(2)
     weights = [chance.choice([0.0, 0.5, 1.0, 3.0]) for _ in rows]
-    model = learn_in_pieces(ServedModel(settings_of(**settings)), examples(rows, weights), random.Random(6), 40)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--regression", *options, weights=weights)
+    check_same_bytes(tmp_path, settings_of(**settings), rows, ["--regression", *options], random.Random(6), 40, weights)
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -190,7 +188,7 @@ def test_intervals_are_those_of_the_model_file(local, tmp_path, settings):
     learned(server, rows[:600], **settings)
     file = file_of(server, tmp_path)
     new = [features for features, _ in rows[600:]]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in new))
+    (tmp_path / "rows.jsonl").write_text(as_lines(new))
     for coverage in (0.5, 0.9, 0.99):
         [limits] = file.predict_stream(tmp_path / "rows.jsonl", "predict_interval", coverage=coverage)
         asked = f"{MODEL}/predict?set={coverage}"
@@ -492,6 +490,18 @@ def test_a_regression_of_several_numbers_is_refused(local, tmp_path):
     model.save(tmp_path / "two.cw")
     answer = local()("PUT", f"{MODEL}/file", content=(tmp_path / "two.cw").read_bytes())
     assert answer.status_code == 422 and "2 numbers per row" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("settings", [{"auto": True}, {"covariance": "diag"}], ids=str)
+def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
+    """Also the first rows, which show a new column now and then, so that a stack begins again."""
+    rows, pieces = examples(numbered(2400, "words")), []
+    stored = StoredVersion(1, 1, canonical(settings_of(**settings)), False, 0, State.LIVE, "made", 0)
+    version, learn = Version("m", stored, tmp_path), RowLearner.learn
+    monkeypatch.setattr(RowLearner, "learn", lambda self, some: pieces.append(len(some)) or learn(self, some))
+    version.learn_events(rows)
+    assert version.model.stream.learner.n_seen == len(rows)
+    assert len(pieces) < 200  # with one of 16 rows predicted alone, they would be 400
 
 
 def test_people_are_asked_for_numbers(local, monkeypatch):

@@ -9,22 +9,12 @@ import pytest
 from confidently.serve.engine.requests import Request
 from confidently.serve.http import calls
 from confidently.serve.http.calls import Call
-from confidently.serve.problems import KINDS, Problem, problem_of
+from confidently.serve.problems import Problem, problem_of
 from confidently.serve.waiting import Limits
-from confidently.serve.work import examples, listing
-from tests.serve.running import PATIENCE
+from confidently.serve.work import checking, listing, teaching
+from tests.serve.running import PATIENCE, kind_of
 
 FIRST = "/v1/models/m"
-
-
-def kind_of(response):
-    assert response.headers["content-type"] == "application/problem+json"
-    found = response.json()
-    kind = found["type"].removeprefix("urn:confidently:")
-    assert (found["status"], found["title"]) == KINDS[kind]
-    assert response.status_code == found["status"]
-    assert found["detail"]
-    return kind
 
 
 @pytest.mark.parametrize(
@@ -98,8 +88,8 @@ def test_one_request_with_a_fault_spoils_no_other(local):
     release = blocked(server.engine)
     hosted, made = server.engine.find("m"), []
     for k in range(5):
-        row = examples.taught(hosted, f"m-{k}", b'{"a":1}', "x", 1.0)
-        made.append(server.engine.submit(examples.learn(server.engine, hosted, [row], wait=True).blocking()))
+        row = checking.taught(hosted, f"m-{k}", b'{"a":1}', "x", 1.0)
+        made.append(server.engine.submit(teaching.learn(server.engine, hosted, [row], wait=True).blocking()))
         made.append(server.engine.submit(Request(faulty).blocking()))
     release.set()
     assert [made[k].answer()[0].status for k in range(0, 10, 2)] == ["learned"] * 5

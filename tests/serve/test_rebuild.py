@@ -11,12 +11,13 @@ from confidently.serve.engine.engine import Engine
 from confidently.serve.engine.requests import Request
 from confidently.serve.model.hosted import Hosted
 from confidently.serve.model.settings import ModelSettings
+from confidently.serve.work.checking import taught
 from confidently.serve.work.erasing import erase
-from confidently.serve.work.examples import learn, taught
 from confidently.serve.work.listing import export
 from confidently.serve.work.models import create, download
+from confidently.serve.work.teaching import learn
 from confidently.serve.work.versions import train_again
-from tests.serve.running import wait_until
+from tests.serve.running import as_lines, wait_until
 
 
 def ask(engine, request):
@@ -42,7 +43,7 @@ def trained(engine, hosted, folder):
     """The file that ``confidently train`` makes of the rows that are left."""
     rows, _ = ask(engine, export(hosted, 0, 100_000))
     lines = [{"label": json.loads(bytes(one["label"]))} | json.loads(bytes(one["features"])) for one in rows]
-    (folder / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (folder / "rows.jsonl").write_text(as_lines(lines))
     assert run(["train", str(folder / "rows.jsonl"), "--rule=arow", "-o", str(folder / "trained.cw"), "--quiet"]) == 0
     return (folder / "trained.cw").read_bytes()
 

@@ -8,19 +8,13 @@ import pytest
 from confidently.serve.http.api import MODEL as ANY_MODEL
 from confidently.serve.http.api import REPLICATED, ROUTES
 from tests.serve.rows import made
-from tests.serve.running import lines_of, not_served, running, wait_until
+from tests.serve.running import NDJSON, lines_of, not_served, running, teach, wait_until
 
 MODEL = "/v1/models/m"
 
 
-def learn(client, first, n=60, model=MODEL):
-    lines = [
-        json.dumps({"id": f"r{first + k}", "features": features, "label": label}) + "\n"
-        for k, (features, label) in enumerate(made(n, seed=first))
-    ]
-    header = {"content-type": "application/x-ndjson"}
-    answer = client.post(f"{model}/learn?wait=learned", content="".join(lines), headers=header).raise_for_status()
-    assert all(line["status"] == "learned" for line in lines_of(answer))
+def learn(client, first, n=60, model="m"):
+    teach(client.request, made(n, seed=first), first, model)
 
 
 def level(primary, replica, model=MODEL):
@@ -95,7 +89,7 @@ def test_what_happens_to_models_happens_to_those_of_a_replica(tmp_path):
         learn(primary, 300)
         level(primary, replica)
         primary.put("/v1/models/other", json={"classes": ["ham", "spam"]})
-        learn(primary, 400, model="/v1/models/other")
+        learn(primary, 400, model="other")
         level(primary, replica, "/v1/models/other")
 
 
@@ -144,11 +138,12 @@ def test_a_replica_refuses_all_that_is_not_a_question(tmp_path):
                 answer = replica.request(route.method, path)
                 assert (answer.status_code, answer.json()["type"]) == (403, "urn:confidently:read-only"), route
                 assert one.url in answer.json()["detail"]
+        shadow = [client.post(f"{MODEL}/predict?version=2", json={}).json()["detail"] for client in (primary, replica)]
+        assert shadow[0] == shadow[1] and "unknown parameter 'version'" in shadow[0], "only one version answers"
         body = {"id": "p1", "features": {"a": 1}}
         assert replica.post(f"{MODEL}/predict", json=body).status_code == 403
         lines = "".join(json.dumps(one) + "\n" for one in (body, {"features": {"a": 1}}))
-        header = {"content-type": "application/x-ndjson"}
-        first, second = lines_of(replica.post(f"{MODEL}/predict", content=lines, headers=header))
+        first, second = lines_of(replica.post(f"{MODEL}/predict", content=lines, headers=NDJSON))
         assert first["status"] == 403 and second["label"] in ("ham", "spam")
 
 

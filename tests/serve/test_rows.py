@@ -12,9 +12,7 @@ from confidently.serve.engine.requests import Request
 from confidently.serve.http.handlers import stored
 from confidently.serve.waiting import Limits
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, wait_until
-
-NDJSON = {"Content-Type": "application/x-ndjson"}
+from tests.serve.running import NDJSON, kind_of, lines_of, wait_until
 
 
 @pytest.fixture
@@ -41,13 +39,6 @@ def question(id, **features):
 
 def exported(ask):
     return [(one["id"], one["features"], one["label"], one["weight"]) for one in lines_of(ask("GET", "/examples"))]
-
-
-def kind_of(answer):
-    assert answer.headers["content-type"] == "application/problem+json"
-    found = answer.json()
-    assert found["status"] == answer.status_code
-    return found["type"].removeprefix("urn:confidently:")
 
 
 # --- learn -----------------------------------------------------------------------------------------------------------

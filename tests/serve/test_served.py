@@ -13,10 +13,12 @@ from confidently.learner.learner import Learner
 from confidently.learner.tables import MIN_PRESENT, ROWS_TO_INFER
 from confidently.models.model import Model
 from confidently.rules import RULES
-from confidently.serve.model.served import Example, ServedModel, raise_of_machine
+from confidently.serve.model.learning import Example, raise_of_machine
+from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading
 from confidently.serve.problems import Problem
 from tests.serve.rows import KINDS, examples, made, trained
+from tests.serve.same_bytes import QUESTIONS, check_same_bytes, learn_in_pieces, saved
 
 SETTINGS = {
     "default": (ModelSettings(), ()),
@@ -24,25 +26,6 @@ SETTINGS = {
     "full": (ModelSettings(covariance="full"), ("--covariance", "full")),
     "auto": (ModelSettings(auto=True), ("--auto",)),
 }
-QUESTIONS = (b'{"a":1,"zzz":4,"subject":"new"}', b'{"subject":"win"}', b"{}")
-
-
-def saved(model, folder):
-    path = folder / "served.cw"
-    model.model().save(path)
-    return path.read_bytes()
-
-
-def learn_in_pieces(model, rows, chance, largest):
-    """Learn rows in slices of random lengths, with questions in between."""
-    at = 0
-    while at < len(rows):
-        n = chance.randint(1, largest)
-        model.learn(rows[at : at + n])
-        at += n
-        if chance.random() < 0.3:
-            model.answers(QUESTIONS)
-    return model
 
 
 @pytest.mark.few
@@ -54,8 +37,7 @@ def test_same_bytes_as_train(tmp_path, kind, n, settings):
     rows = made(n, kind, seed=3)
     if len({label for _, label in rows}) < 2:
         rows[-1] = (rows[-1][0], "ham" if rows[0][1] != "ham" else "spam")
-    model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(n), 40)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+    check_same_bytes(tmp_path, made_of, rows, options, random.Random(n), 40)
 
 
 @pytest.mark.few(1)
@@ -64,8 +46,7 @@ def test_same_bytes_as_train(tmp_path, kind, n, settings):
 def test_same_bytes_beyond_the_rows_that_decide(tmp_path, kind, settings):
     made_of, options = SETTINGS[settings]
     rows = made(1100, kind, seed=1)
-    model = learn_in_pieces(ServedModel(made_of), examples(rows), random.Random(kind), 500)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+    check_same_bytes(tmp_path, made_of, rows, options, random.Random(kind), 500)
 
 
 def test_members_of_the_same_names_may_differ(tmp_path):
@@ -75,8 +56,7 @@ def test_members_of_the_same_names_may_differ(tmp_path):
     for k, (features, _) in enumerate(rows):
         if chance.random() < k / 120:
             features["word"] = chance.choice("xyz")
-    model = learn_in_pieces(ServedModel(ModelSettings(auto=True)), examples(rows), random.Random(3), 20)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--auto")
+    check_same_bytes(tmp_path, ModelSettings(auto=True), rows, ["--auto"], random.Random(3), 20)
 
 
 def test_so_many_first_rows_decide_and_no_others(tmp_path):
@@ -113,8 +93,7 @@ def test_same_bytes_whatever_the_slices(tmp_path_factory, data):
 @pytest.mark.parametrize("rule", RULES)
 def test_same_bytes_with_every_rule(tmp_path, rule):
     rows = made(60, "mixed")
-    model = learn_in_pieces(ServedModel(ModelSettings(rule=rule)), examples(rows), random.Random(rule), 30)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, "--rule", rule)
+    check_same_bytes(tmp_path, ModelSettings(rule=rule), rows, ["--rule", rule], random.Random(rule), 30)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +124,7 @@ def test_same_bytes_with_every_rule(tmp_path, rule):
 )  # fmt: skip
 def test_same_bytes_with_settings(tmp_path, settings, options):
     rows = made(80, "mixed")
-    model = learn_in_pieces(ServedModel(ModelSettings(**settings)), examples(rows), random.Random(1), 30)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, *options.split())
+    check_same_bytes(tmp_path, ModelSettings(**settings), rows, options.split(), random.Random(1), 30)
 
 
 @pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest", "softmax"])
@@ -154,8 +132,7 @@ def test_same_bytes_of_three_classes(tmp_path, multiclass):
     rows = made(120, "numbers")
     options = ["--multiclass", multiclass, "--rule", "logistic" if multiclass == "softmax" else "arow"]
     settings = ModelSettings(multiclass=multiclass, rule=options[3])
-    model = learn_in_pieces(ServedModel(settings), examples(rows), random.Random(2), 30)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+    check_same_bytes(tmp_path, settings, rows, options, random.Random(2), 30)
 
 
 @pytest.mark.parametrize("auto", [False, True])
@@ -167,9 +144,8 @@ def test_same_bytes_of_several_labels(tmp_path, classes, auto):
         for features, label in made(100, "text")
     ]
     settings = ModelSettings(multilabel=True, classes=classes, auto=auto)
-    model = learn_in_pieces(ServedModel(settings), examples(rows), chance, 30)
     options = ["--multilabel", *(["--classes", ",".join(classes)] if classes else []), *(["--auto"] if auto else [])]
-    assert saved(model, tmp_path) == trained(tmp_path, rows, *options)
+    check_same_bytes(tmp_path, settings, rows, options, chance, 30)
 
 
 @pytest.mark.parametrize("settings", SETTINGS)
@@ -177,8 +153,7 @@ def test_same_bytes_with_weights(tmp_path, settings):
     made_of, options = SETTINGS[settings]
     rows, chance = made(90, "mixed"), random.Random(5)
     weights = [chance.choice([1.0, 0.0, 0.5, 3.0]) for _ in rows]
-    model = learn_in_pieces(ServedModel(made_of), examples(rows, weights), chance, 30)
-    assert saved(model, tmp_path) == trained(tmp_path, rows, *options, weights=weights)
+    check_same_bytes(tmp_path, made_of, rows, options, chance, 30, weights)
 
 
 # --- snapshots -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Rows that a model cannot learn, and models that stop: neither ends the server, or another model."""
 
-import json
 import random
 import shutil
 import threading
@@ -15,11 +14,10 @@ from confidently.serve.log.event_log import EventLog
 from confidently.serve.log.events import Event
 from confidently.serve.sources.follow import Follower
 from confidently.serve.sources.source import FileSource
-from confidently.serve.work import examples
+from confidently.serve.work import checking, teaching
 from tests.serve.rows import made
-from tests.serve.running import lines_of, wait_until
+from tests.serve.running import NDJSON, as_lines, kind_of, lines_of, wait_until
 
-NDJSON = {"Content-Type": "application/x-ndjson"}
 MODEL = "/v1/models/m"
 FAR = {  # asks for margins that rows of tiny values reach by weights beyond the range only
     "rule": "iellip", "rule_parameters": {"gamma": 1e60}, "fit_intercept": False, "view": "none",
@@ -33,10 +31,6 @@ LABELS = {
     "fractions": lambda chance: chance.choice([0, 1.5, -7, True, "2.25", 1e-9, 3e20]),
     "sets": lambda chance: chance.choice([[], ["a"], ["a", "b"], ["b", "a"], [1, "a"], "a", 1, True]),
 }
-
-
-def kind_of(answer):
-    return answer.json()["type"].removeprefix("urn:confidently:")
 
 
 def trained(folder, lines, *options):
@@ -77,7 +71,7 @@ def test_models_of_every_kind_learn_labels_of_every_shape(local, tmp_path, setti
     for row in rows[:80]:
         answer = server("POST", f"{MODEL}/learn?wait=learned", row)
         assert answer.status_code == 200 and answer.json()["status"] == "learned", answer.text
-    sent = "".join(json.dumps(row) + "\n" for row in rows[80:])
+    sent = as_lines(rows[80:])
     told = lines_of(server("POST", f"{MODEL}/learn?wait=learned", content=sent, headers=NDJSON))
     assert {one["status"] for one in told} == {"learned"}
     assert server("POST", f"{MODEL}/predict", {"features": {"a": 1}}).status_code == 200
@@ -149,12 +143,12 @@ def test_a_row_of_an_older_version_that_a_second_decoder_refuses_is_learned_and_
     hosted = server.engine.find("m")
     rows = [b'{"a":%d,"c":1e400,"d":"\xff"}' % k for k in range(200)]
     taught = [
-        examples.Taught(
+        checking.Taught(
             f"r{k}", row, label := b'"%s"' % b"xy"[k % 2 : k % 2 + 1], 1.0, b'{"label":' + label + b"," + row[1:]
         )
         for k, row in enumerate(rows)
     ]
-    server.engine.submit(examples.learn(server.engine, hosted, taught, wait=True).blocking()).answer()
+    server.engine.submit(teaching.learn(server.engine, hosted, taught, wait=True).blocking()).answer()
     assert server("GET", MODEL).json()["rows"] == 200
     assert len(lines_of(server("GET", f"{MODEL}/examples"))) == 200
     assert server("GET", f"{MODEL}/examples/r1").status_code == 200
@@ -231,7 +225,7 @@ def test_of_many_lines_only_the_refused_ones_are_not_told_as_learned(local):
         server(
             "POST",
             f"{MODEL}/learn?wait=learned",
-            content="".join(json.dumps(row) + "\n" for row in sent),
+            content=as_lines(sent),
             headers=NDJSON,
         )
     )
@@ -379,8 +373,8 @@ def test_rows_that_wait_for_a_model_that_stops_are_answered(local, monkeypatch):
         raise MemoryError
 
     monkeypatch.setattr(learner, "learn", slow)
-    rows = [examples.taught(hosted, f"r{k}", b'{"a":1}', "x", 1.0) for k in range(3)]
-    requests = [examples.learn(server.engine, hosted, [row], wait=True).blocking() for row in rows]
+    rows = [checking.taught(hosted, f"r{k}", b'{"a":1}', "x", 1.0) for k in range(3)]
+    requests = [teaching.learn(server.engine, hosted, [row], wait=True).blocking() for row in rows]
     waiting = [server.engine.submit(requests[0])]
     entered.wait()
     waiting += [server.engine.submit(request) for request in requests[1:]]

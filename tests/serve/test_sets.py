@@ -1,7 +1,5 @@
 """Sets of classes, withheld answers and alarms of served models are those of the model file."""
 
-import json
-
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -9,10 +7,9 @@ from sklearn.datasets import load_digits
 
 from confidently import load
 from confidently.serve import Client
-from tests.serve.running import lines_of, running
+from tests.serve.running import NDJSON, as_lines, lines_of, running
 
 MODEL = "/v1/models/m"
-NDJSON = {"Content-Type": "application/x-ndjson"}
 
 
 def digits(sort=False):
@@ -24,20 +21,16 @@ def digits(sort=False):
     return rows, [f"d{k}" for k in y[order].tolist()]
 
 
-def lines(rows):
-    return "".join(json.dumps(row) + "\n" for row in rows)
-
-
 def learned(server, rows, labels, **settings):
     server("PUT", MODEL, settings)
-    content = lines({"features": x, "label": label} for x, label in zip(rows, labels, strict=True))
+    content = as_lines({"features": x, "label": label} for x, label in zip(rows, labels, strict=True))
     server("POST", f"{MODEL}/learn?wait=learned", content=content, headers=NDJSON)
 
 
 def of_file(server, folder, rows, coverage, risk=None):
     """Sets, the most probable first, and whether to abstain, by the model file."""
     (folder / "m.cw").write_bytes(server("GET", f"{MODEL}/file").content)
-    (folder / "rows.jsonl").write_text(lines(rows))
+    (folder / "rows.jsonl").write_text(as_lines(rows))
     model = load(folder / "m.cw")
 
     def predicted(method, **options):
@@ -56,7 +49,7 @@ def test_sets_and_withheld_answers_are_those_of_the_model_file(local, tmp_path):
     sets, leave = of_file(server, tmp_path, new, 0.99, 0.03)
     assert max(map(len, sets)) > 2 and 0 < sum(leave) < len(leave)
     asked = f"{MODEL}/predict?set=0.99&max_risk=0.03"
-    found = lines_of(server("POST", asked, content=lines({"features": x} for x in new), headers=NDJSON))
+    found = lines_of(server("POST", asked, content=as_lines({"features": x} for x in new), headers=NDJSON))
     assert [one["set"] for one in found] == sets
     assert [one["abstain"] for one in found] == leave
     several = server("POST", asked, {"instances": [{"features": x} for x in new]}).json()["predictions"]
@@ -93,9 +86,9 @@ def test_novelty_is_that_of_the_model_file(settings, local, tmp_path):
     learned(server, rows[:600], given[:600], **settings)
     far = [{name: 100.0 * value + 7.0 for name, value in row.items()} for row in rows[:3]]
     new = [*rows[600:640], *far]
-    found = lines_of(server("POST", asked, content=lines({"features": x} for x in new), headers=NDJSON))
+    found = lines_of(server("POST", asked, content=as_lines({"features": x} for x in new), headers=NDJSON))
     (tmp_path / "m.cw").write_bytes(server("GET", f"{MODEL}/file").content)
-    (tmp_path / "rows.jsonl").write_text(lines(new))
+    (tmp_path / "rows.jsonl").write_text(as_lines(new))
     expected = np.concatenate(list(load(tmp_path / "m.cw").predict_stream(tmp_path / "rows.jsonl", "novelty")))
     assert [one["novelty"] for one in found] == expected.tolist()
     assert "novelty" not in server("POST", f"{MODEL}/predict?set=0.9", {"features": rows[0]}).json()

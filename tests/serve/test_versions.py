@@ -1,6 +1,5 @@
 """Versions of a model: shadows, promotion, rollback. Each is, byte for byte, what training on the log makes."""
 
-import json
 import shutil
 import threading
 
@@ -12,24 +11,11 @@ from confidently.serve.engine.trainer import Trainer
 from confidently.serve.log.events import FIRST_SCHEMA, Event
 from confidently.serve.model.version import Version
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, wait_until
-from tests.serve.test_problems import kind_of
+from tests.serve.running import kind_of, lines_of, teach, wait_until
 
 MODEL = "/v1/models/m"
 SCW = {"rule": "scw1", "view": "none"}
 ROWS = made(700)
-
-
-def learn(server, rows, first=0, query=""):
-    lines = [
-        json.dumps({"id": f"r{first + k}", "features": features, "label": label})
-        for k, (features, label) in enumerate(rows)
-    ]
-    answer = server(
-        "POST", f"{MODEL}/learn?wait=learned{query}", content="\n".join(lines),
-        headers={"Content-Type": "application/x-ndjson"},
-    )  # fmt: skip
-    assert {one["status"] for one in lines_of(answer)} <= {"learned"}, answer.text[:300]
 
 
 def versions(server):
@@ -52,7 +38,7 @@ def change(server, method, path, body=None):
 def server(local):
     found = local()
     assert found("PUT", MODEL, {"view": "none"}).status_code == 201
-    learn(found, ROWS[:400])
+    teach(found, ROWS[:400])
     return found
 
 
@@ -65,7 +51,7 @@ def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local,
     assert answer.status_code == 202 and answer.json()["others"] == 1
     assert server("PUT", MODEL, SCW).status_code == server("PUT", MODEL, {"view": "none"}).status_code == 200
     assert server("GET", MODEL).json()["settings"] == {"view": "none"}, "the one before answers"
-    learn(server, ROWS[400:500], 400)
+    teach(server, ROWS[400:500], 400)
     wait_until(is_level(server, 2))
     found = versions(server)
     assert {n: (one["state"], one["rows"]) for n, one in found.items()} == {1: ("live", 500), 2: ("shadow", 500)}
@@ -74,13 +60,13 @@ def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local,
     assert change(server, "POST", "versions/2/promote") == {"version": 2, "state": "live", "edit": None}
     assert server("GET", MODEL).json()["settings"] == SCW
     assert file_of(server) == trained(tmp_path, ROWS[:500], "--rule=scw1", "--view=none")
-    learn(server, ROWS[500:600], 500)
+    teach(server, ROWS[500:600], 500)
     assert file_of(server) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
     server.stop()
     again = local()
     assert file_of(again) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
     assert change(again, "POST", "rollback")["version"] == 1
-    learn(again, ROWS[600:], 600)
+    teach(again, ROWS[600:], 600)
     assert file_of(again) == trained(tmp_path, ROWS, "--view=none")
     assert change(again, "POST", "rollback")["version"] == 2
 
@@ -234,7 +220,7 @@ def test_a_log_of_the_first_version_of_the_schema_is_brought_up_to_date(server, 
     """Its model has one version, which has learned its rows after the last rebuild."""
     server("POST", "/v1/snapshot")
     server("DELETE", f"{MODEL}/examples/r3")
-    learn(server, ROWS[400:450], 400)
+    teach(server, ROWS[400:450], 400)
     expected = file_of(server)
     server.stop()
     folder, old = tmp_path / "served", tmp_path / "old"

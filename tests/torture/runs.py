@@ -20,7 +20,8 @@ CALLS = ("write", "fsync", "rename", "open", "mmap", "malloc", "thread")
 ZYGOTE = """
 import ctypes, json, os, signal, sys, time, traceback
 import confidently.cli.training.learner, confidently.cli.training.saving, confidently.cli.training.topics
-import confidently.cli.output.summaries, confidently.cli.output.writers, confidently.models.merging, safetensors.numpy
+import confidently.cli.output.training_summaries, confidently.cli.output.model_summaries
+import confidently.cli.output.writers, confidently.models.merging, safetensors.numpy
 import confidently.data.writing, confidently.cli.training.checkpoint, confidently.data.formats.lines
 from confidently.cli import run
 

@@ -1,2 +1,2 @@
-from .client import Client as Client
-from .client import ServerError as ServerError
+from .client.client import Client as Client
+from .client.connection import ServerError as ServerError

@@ -37,6 +37,8 @@ KINDS = {
     "too-many-versions": Kind(409, "The model has as many versions as it may have"),
     "live-version": Kind(409, "The version answers"),
     "other-label": Kind(409, "The example has another label"),
+    "other-task": Kind(409, "The model has another task"),
+    "late-reward": Kind(409, "The reward came after the deadline"),
     "one-class": Kind(409, "The model has seen fewer than two classes"),
     "leased": Kind(409, "Another labeller has this row"),
     "expired": Kind(410, "The prediction is too old"),

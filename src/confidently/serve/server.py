@@ -17,6 +17,7 @@ from pathlib import Path
 import uvicorn
 
 from ..memory import give_back_large
+from .background import BackgroundThread
 from .engine.engine import Engine
 from .engine.webhooks import Webhooks, check_url, secret_of
 from .http.app import make_app
@@ -119,7 +120,7 @@ class Server:
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
         self.demo = False
         self.backups: tuple[Path, float, int] | None = None  # folder, seconds between two, how many are kept
-        self.sources: list[Follower | Demo | Backups | Webhooks | Replica] = []
+        self.sources: list[BackgroundThread] = []
         if replica_of is not None:
             self.sources.append(Replica(self.engine, replica_of, replica_token, say))
         self._refusal: UsageError | None = None

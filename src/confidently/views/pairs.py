@@ -40,7 +40,8 @@ class Pairs(View):
         The columns to multiply: (a, b) for all products of a feature of a and one of b, (a, a) for those of a with
         itself, squares included. A column is the name of a feature up to the first ``=``, ``:`` or ``^`` (the column of
         a category, of a word, the namespace), or a number where columns have none: from 0 in arrays, and in files as
-        they have it. By default, all features are multiplied by all.
+        they have it. ``user`` is also all columns within it, such as ``user.age``, unless they are named themselves.
+        By default, all features are multiplied by all.
     max_terms : int, default=2**20
         Training adds no product beyond this number of terms; a merged model has those of all its models.
     unit_norm : bool, default=True
@@ -90,8 +91,8 @@ class Pairs(View):
         if self.columns is None:
             return np.zeros(len(new), dtype=NUMBER)
         number = {name: k for k, name in enumerate(self._groups)}
-        names = map(column_of, new.given_names(known))
-        return np.fromiter((number.get(name, -1) for name in names), dtype=NUMBER, count=len(new))
+        groups = (_number_of(column_of(name), number) for name in new.given_names(known))
+        return np.fromiter(groups, dtype=NUMBER, count=len(new))
 
     def _crossed(self) -> np.ndarray:
         crossed = np.ones((1, 1), dtype=KIND)
@@ -257,6 +258,13 @@ def column_of(feature: str) -> str:
     """Return the column or namespace of a feature of this name."""
     ends = [end for end in map(feature.find, "=:^") if end >= 0]
     return feature[: min(ends)] if ends else feature
+
+
+def _number_of(column: str, number: dict[str, int]) -> int:
+    """Return the number of a column, or of the object that it is in; -1 if neither has one."""
+    while (found := number.get(column)) is None and "." in column:
+        column = column.rpartition(".")[0]
+    return -1 if found is None else found
 
 
 def _row_sums(graph: Graph, x: str) -> str:

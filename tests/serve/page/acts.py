@@ -1,9 +1,8 @@
 """What tests of the page do beside it: models, rows, and what became of them."""
 
-import json
 import re
 
-from tests.serve.running import lines_of
+from tests.serve.running import NDJSON, as_lines, lines_of
 
 WORDS = {"ham": ["lunch", "report", "meeting"], "spam": ["prize", "winner", "cash"]}
 
@@ -25,8 +24,8 @@ def teach(server, name, n=40, **settings):
 
 def post_lines(client, path, rows):
     """Send rows as NDJSON."""
-    body = "".join(json.dumps(row) + "\n" for row in rows)
-    answer = client.post(path, content=body, headers={"content-type": "application/x-ndjson"})
+    body = as_lines(rows)
+    answer = client.post(path, content=body, headers=NDJSON)
     assert not [one for one in lines_of(answer) if "detail" in one], answer.text
 
 

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from tests.serve.page.acts import shown_id, text_of
+from tests.serve.page.acts import shown_id, teach, text_of
 from tests.serve.page.files import DROP, drop, table
 from tests.serve.rows import made, trained
-from tests.serve.running import lines_of, wait_until
+from tests.serve.running import as_lines, lines_of, wait_until
 
 
 def test_a_dropped_csv_file_becomes_a_model(server, visit):
@@ -33,7 +33,7 @@ def test_a_dropped_csv_file_becomes_a_model(server, visit):
         drop(page, "my mail.csv", table(2500))
         assert page.get_by_label("Name of the model").input_value() == "my-mail-2"
         page.get_by_label("Rows go to").select_option("my-mail")
-        page.get_by_text("Adds my-mail, which has 2,500 rows: learns 2,500 rows.").wait_for()
+        page.get_by_text("Adds to my-mail, which has 2,500 rows: learns 2,500 rows.").wait_for()
         page.get_by_role("button", name="Add and learn").click()
         page.get_by_text("2,500 rows learned").wait_for()
         assert client.get("/v1/models/my-mail").json()["rows"] == 2500  # the ids are the same
@@ -44,7 +44,7 @@ def test_json_lines_with_and_without_labels(server, visit):
     for k in range(0, 12):
         rows[k]["label"] = ("ham", "spam")[k % 2]
     page = visit().open("/#/add")
-    drop(page, "mail.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    drop(page, "mail.jsonl", as_lines(rows))
     page.get_by_label("Method").select_option("arow")
     page.get_by_role("button", name="Create and learn").click()
     page.get_by_text("12 rows learned, 8 to label").wait_for()
@@ -115,8 +115,67 @@ def test_rows_are_added_to_a_model_only_if_it_is_chosen(server, visit):
         page.get_by_role("button", name="Create and learn").click()
         page.get_by_text('there is one already; to add the rows to it, choose it under "Rows go to"').wait_for()
         page.get_by_label("Rows go to").select_option("taken")
-        page.get_by_text("1 new class, which the model rejects: spam 5").wait_for()
+        page.get_by_text("Adds to taken, which has 0 rows: learns 5 rows.").wait_for()
+        refused = page.get_by_role("region", name="What will happen").get_by_role("listitem").all_inner_texts()
+        assert refused == [f"row {k}: the label 'spam' is not one of eggs, ham" for k in (2, 4, 6, 8, 10)]
         assert client.get("/v1/models/taken").json()["rows"] == 0
+
+
+def test_the_plan_tells_what_the_model_would_find_odd_or_reject(server, visit):
+    teach(server, "known", n=200)
+    rows = [{"text": text_of("ham", k), "links": k % 2, "label": "ham"} for k in range(30)]
+    rows[3] |= {"links": "many"}
+    rows[4] |= {"sender": "ann"}
+    rows[5] |= {"label": "eggs"}
+    del rows[7]["label"]
+    page = visit().open("/#/add")
+    drop(page, "more.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    page.get_by_label("Rows go to").select_option("known")
+    plan = page.get_by_role("region", name="What will happen")
+    for text in (
+        "Adds to known, which has 200 rows: learns 29 rows; 1 row without a label wait for labels.",
+        "1 new class: eggs 1",
+        "1 row has a column that no row had before: sender.",
+        "1 row has text where almost all rows had a number.",
+    ):
+        plan.get_by_text(text).wait_for()
+    page.get_by_label("Role of the column sender").select_option("drop")
+    plan.get_by_text("no row had before").wait_for(state="detached")
+    page.get_by_label("Rows go to").select_option("A new model")
+    page.get_by_label("Label column").select_option("links")
+    plan.get_by_text("Creates more and learns 30 rows.").wait_for()
+
+
+def test_numbers_that_are_none_are_rejected_before_the_import(server, visit):
+    page = visit().open("/#/add")
+    prices = "".join(f"{k}.5,{k}\n" for k in range(60)) + "cheap,3\n"
+    drop(page, "price.csv", f"label,size\n{prices}")
+    plan = page.get_by_role("region", name="What will happen")
+    plan.get_by_text("Creates price and learns 60 rows.").wait_for()
+    assert plan.get_by_role("listitem").all_inner_texts() == ["row 61: target 'cheap' is not a number"]
+    page.get_by_label("The labels are").select_option("classes")
+    plan.get_by_text("60 rows will be rejected").wait_for()
+
+
+def test_many_different_integers_are_asked_about(visit):
+    page = visit().open("/#/add")
+    drop(page, "count.csv", "label,size\n" + "".join(f"{k},{k % 7}\n" for k in [*range(40), *range(40)]))
+    plan = page.get_by_role("region", name="What will happen")
+    plan.get_by_text("These classes look like numbers.").wait_for()
+    page.get_by_label("The labels are").select_option("numbers")
+    plan.get_by_text("These classes look like numbers.").wait_for(state="detached")
+    plan.get_by_text("Creates count and learns 80 rows.").wait_for()
+
+
+def test_of_a_large_file_the_first_rows_are_tried(server, visit):
+    text = "word " * 200
+    page = visit().open("/#/add")
+    drop(page, "large.csv", "text,label\n" + "".join(f"{text}{k},{('ham', 'spam')[k % 2]}\n" for k in range(6000)))
+    plan = page.get_by_role("region", name="What will happen")
+    plan.get_by_text("Creates large and of the first").wait_for()
+    plan.get_by_text("The file is too large to check as a whole. All of its rows will be sent.").wait_for()
+    first = int(plan.inner_text().partition("of the first ")[2].partition(" ")[0].replace(",", ""))
+    assert 1000 < first < 6000 and f"learns {first:,} rows." in plan.inner_text()
 
 
 def test_files_that_cannot_be_read_say_why(visit):

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tests.serve.page.acts import offer
-from tests.serve.running import wait_until
+from tests.serve.running import NDJSON, wait_until
 
 
 def teach_numbers(server, name, n=200, **settings):
@@ -16,8 +16,7 @@ def teach_numbers(server, name, n=200, **settings):
     content = "".join(json.dumps({"features": x, "label": y}) + "\n" for x, y in zip(rows, labels, strict=True))
     with server.client() as client:
         client.put(f"/v1/models/{name}", json={"task": "numbers", **settings}).raise_for_status()
-        headers = {"Content-Type": "application/x-ndjson"}
-        answer = client.post(f"/v1/models/{name}/learn?wait=learned", content=content, headers=headers)
+        answer = client.post(f"/v1/models/{name}/learn?wait=learned", content=content, headers=NDJSON)
         answer.raise_for_status()
 
 
@@ -73,3 +72,47 @@ def test_versions_of_numbers_are_compared_by_their_errors(server, visit):
     wait_until(shown)
     assert page.locator(".chart .line").count() == 2
     assert page.get_by_text("Rename or merge").count() == 0, "numbers have no classes"
+
+
+def test_every_view_of_numbers_has_words_for_numbers(server, visit):
+    teach_numbers(server, "words", n=2000)
+    offer(server, "words", {f"row-{k}": {"rooms": k, "city": "Ulm"} for k in range(1, 4)})
+    with server.client() as client:
+        for k in (1, 2):
+            body = {"id": f"row-{k}", "label": 1000.0 * (k - 1)}
+            client.post("/v1/models/words/labels?wait=learned", json=body).raise_for_status()
+        guess = [client.get(f"/v1/models/words/rows/row-{k}").json()["predicted"] for k in (1, 2)]
+    page, said = visit().open("/#/m/words"), ""
+    page.get_by_role("heading", name="Coverage of intervals").wait_for()
+    page.get_by_text("a number per row").wait_for()
+    for path, ready in (
+        ("", ".chart .line"), ("/rows", ".row-link"), ("/row/row-1", ".bar"), ("/explain", ".bar"),
+        ("/versions", ".versions"), ("/label", ".number-form"),
+    ):  # fmt: skip
+        page.goto(f"{server.url}/#/m/words{path}")
+        page.wait_for_selector(ready)
+        said += page.inner_text("main").lower()
+    for word in ("classif", "reliability", "probabilit", "accuracy", "wrong", "class ", "underline"):
+        assert word not in said, word
+    off = [float(text.strip("()").split()[0]) for text in page_rows(page, server.url)]
+    assert off == pytest.approx([abs(guess[1] - 1000), guess[0]], rel=0.01)
+
+
+def page_rows(page, url):
+    """Return how far the predictions of labelled rows were off, the newest first."""
+    page.goto(f"{url}/#/m/words/rows?text=row-")
+    page.locator(".off").first.wait_for()
+    found = page.locator(".off").all_inner_texts()
+    assert [text.split()[-1] for text in found] == ["low)", "high)"]
+    return found
+
+
+def test_a_model_of_decisions_says_so(server, visit):
+    with server.client() as client:
+        client.put("/v1/models/choice", json={"task": "decisions"}).raise_for_status()
+        body = {"id": "d", "context": {"hour": 1}, "actions": [{"id": "a"}, {"id": "b"}]}
+        client.post("/v1/models/choice/decide", json=body).raise_for_status()
+        client.post("/v1/models/choice/rewards", json={"id": "d", "reward": 1}).raise_for_status()
+    page = visit().open("/#/m/choice")
+    page.get_by_text("the reward of each action").wait_for()
+    page.get_by_text("decides by predicted rewards").wait_for()

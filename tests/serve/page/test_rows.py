@@ -157,8 +157,7 @@ def test_ids_with_slashes_and_questions_have_pages(server, visit):
     page.get_by_text("Id a/b?c#d%&").wait_for()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_the_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -174,3 +173,28 @@ def test_the_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width
         found = Axe().run(page).response["violations"]
         told = [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found]
         assert not told, f"{path}\n" + "\n".join(told)
+
+
+def test_labels_are_shown_as_edited_and_what_was_given_beside_them(server, visit):
+    teach(server, "edited")
+    with server.client() as client:
+        rows = [{"id": f"typo-{k}", "features": {"text": "cash"}, "label": "spm"} for k in range(3)]
+        post_lines(client, "/v1/models/edited/learn?wait=learned", rows)
+        rows = [{"id": f"wrong-{k}", "features": {"text": "lunch"}, "label": "spam"} for k in range(2)]
+        post_lines(client, "/v1/models/edited/learn?wait=learned&batch=wrong.csv", rows)
+        edits = "/v1/models/edited/edits?wait=live"
+        client.post(edits, json={"from": "spm", "to": "spam"}).raise_for_status()
+        client.delete("/v1/models/edited/batches/wrong.csv?wait=live").raise_for_status()
+    page = visit().open("/#/m/edited/rows?label=spam&text=typo")
+    page.get_by_text("3 rows", exact=True).wait_for()
+    cell = page.locator("tbody tr").first.get_by_role("cell").nth(1).inner_text()
+    assert cell.split("\n") == ["spam", "given as spm"]
+    page.locator(".row-link").first.click()
+    label = page.get_by_role("region", name="Label")
+    label.get_by_text("Given as").wait_for()
+    assert page.get_by_label("Correct it").input_value() == "spam"
+    page.goto(f"{server.url}/#/m/edited/rows")
+    facet(page, "State", "taken out").click()
+    page.get_by_text("2 rows", exact=True).wait_for()
+    cell = page.locator("tbody tr").first.get_by_role("cell").nth(1).inner_text()
+    assert cell.split("\n") == ["taken out", "given as spam"]

@@ -21,8 +21,8 @@ from ..options.reading import (
     on_error_option,
     targets_option,
 )
-from ..output.summaries import skipped_lines
 from ..output.text import say
+from ..output.training_summaries import skipped_lines
 
 EXAMPLES = (
     "confidently cache messages.jsonl -o messages.cache",

@@ -18,7 +18,7 @@ from ..options.reading import chosen_raw_reading, on_error_option, reading_optio
 from ..options.sections import adding
 from ..options.training import SHUFFLE, check_shuffle
 from ..options.view import chosen_view_and_reading, view_options
-from ..output.summaries import learner_facts, stored_text, weighted_members
+from ..output.learner_summaries import learner_facts, stored_text, weighted_members
 from ..output.text import class_name, parameters_text, percent, say, table
 
 if TYPE_CHECKING:

@@ -17,15 +17,10 @@ from ..inputs import BadInput, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
+from ..output.classes import check_class, of_class, print_classes
 from ..output.explanations import explained, explanation_facts, explanation_text
-from ..output.summaries import (
-    check_class,
-    model_facts,
-    model_text,
-    of_class,
-    print_classes,
-    weighted_members,
-)
+from ..output.learner_summaries import weighted_members
+from ..output.model_summaries import model_facts, model_text
 from ..output.text import say
 from ..output.text import shown as named
 from ..output.text import table as aligned

@@ -14,7 +14,7 @@ from ..inputs import BadInput, reported
 from ..options.arguments import json_option
 from ..options.command import Command
 from ..options.files import INPUT, OUTPUT
-from ..output.summaries import model_facts, model_text
+from ..output.model_summaries import model_facts, model_text
 from ..output.text import say, table
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     _check_usage(ctx, data, options)
     by_default = choose_auto(ctx, options)
     from ...tasks.table import BINARY, NUMBERS
-    from ..output.summaries import saved, training_text
+    from ..output.training_summaries import saved, training_text
     from ..training.learner import LearnerTraining
     from ..training.saving import open_checkpoints, run_to_end
 

@@ -9,7 +9,7 @@ from ...covariances.dense import Dense
 from ...covariances.table import kind_of, with_classes
 from ...learner.cost import Cost
 from ...wording import counted
-from .summaries import weighted_members
+from .learner_summaries import weighted_members
 
 if TYPE_CHECKING:
     from ...data import Batch

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ...wording import counted
-from .summaries import MAX_CLASSES_SHOWN, weighted_members
+from .classes import MAX_CLASSES_SHOWN
+from .learner_summaries import weighted_members
 from .text import shown as named
 from .text import table as aligned
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from .summaries import MAX_CLASSES_SHOWN, class_title, of_class
+from .classes import MAX_CLASSES_SHOWN, class_title, of_class
 from .text import shown as named
 from .text import table as aligned
 

@@ -22,8 +22,9 @@ from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
+from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts
 from ..output.progress import next_line
-from ..output.summaries import alarm_facts, alarm_text, drift_facts, training_facts
+from ..output.training_summaries import training_facts
 from .data import TrainingData
 from .loop import TrainingLoop
 

@@ -74,7 +74,7 @@ def commit(temporary: Path, path: Path) -> None:
         if mode is not None:
             os.chmod(temporary, mode)
         os.replace(temporary, path)
-        _sync_directory(path.parent)
+        sync_directory(path.parent)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
@@ -120,7 +120,7 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
     """Make a rename in a directory survive a power cut, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return

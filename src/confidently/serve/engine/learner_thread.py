@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..log.event_log import EventLog
 from ..model.hosted import Hosted
-from ..model.served import Example
+from ..model.learning import Example
 from ..model.snapshots import not_written
 from ..model.version import Version
 from ..problems import Problem, problem_of

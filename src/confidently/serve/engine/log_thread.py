@@ -11,12 +11,13 @@ from functools import partial
 from typing import Any
 
 import apsw
+import msgspec
 
 from ..log.event_log import EventLog
-from ..log.events import Event, note_of, now
+from ..log.events import DEADLINE, Event, note_of, now
 from ..model.hosted import Hosted
+from ..model.learning import Example
 from ..model.rows import labelled_line
-from ..model.served import Example
 from ..problems import Problem, problem_of
 from ..waiting import Failure, Waiting, stopping
 from .queue_thread import QueueThread
@@ -24,7 +25,7 @@ from .requests import Request, RequestQueue, Work, deliver
 
 ROWS_PER_COMMIT = 512
 FULL_SECONDS = 1.0  # between two tries to write answers on a full disk
-EXPIRE_SECONDS = 60.0
+EXPIRE_SECONDS, OVERDUE_SECONDS = 60.0, 1.0
 DISK_ERRORS = (
     apsw.IOError, apsw.CorruptError, apsw.NotADBError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.BusyError
 )  # fmt: skip
@@ -58,6 +59,7 @@ class LogThread(QueueThread):
         self.committed_in: Callable[[float], None] = lambda seconds: None
         self._long: deque[tuple[Request, Generator[Any]]] = deque()  # work that is done in steps, between commits
         self._not_before = self._expire_next = 0.0  # on the monotonic clock: for answers on a full disk, for old rows
+        self._overdue_next = 0.0  # for decisions without a reward
 
     def submit(self, request: Request) -> None:
         """Queue a request; raise a ``Problem`` if too much waits already, or the thread ends."""
@@ -134,6 +136,7 @@ class LogThread(QueueThread):
             for request in group:
                 self._work(request)
             self._learn_answers(log, learned)
+            self._reward_overdue(log, learned)
             self._expire(log, learned)
             began = time.perf_counter()
             log.commit()
@@ -214,8 +217,11 @@ class LogThread(QueueThread):
     # --- what is due without a request -------------------------------------------------------------------------------
 
     def _next_due(self) -> float | None:
-        dues = [hosted.labelling.next_due() for hosted in list(self.hosted.values())]
-        due = min((due for due in dues if due is not None), default=None)
+        models = list(self.hosted.values())
+        dues = [due for hosted in models if (due := hosted.labelling.next_due()) is not None]
+        if any(hosted.settings.policy.deadline for hosted in models):
+            dues.append(self._overdue_next)
+        due = min(dues, default=None)
         return due if due is None else max(due, self._not_before)
 
     def _is_due(self) -> bool:
@@ -237,7 +243,7 @@ class LogThread(QueueThread):
         for hosted in list(self.hosted.values()):
             for answer in hosted.labelling.due():
                 learned.committed.append(partial(hosted.labelling.learned, answer))
-                given = log.waiting_answer(answer.example)
+                given = log.answers.waiting_of(answer.example)
                 if given is None or given[0] != answer.seq or given[1] is None:
                     continue  # undone, erased, or labelled otherwise
                 note = note_of(answer.by)
@@ -246,6 +252,22 @@ class LogThread(QueueThread):
                 if stored is not None and stored.features is not None:
                     line = labelled_line(hosted.label_key, answer.label, stored.features)
                     learned.examples.append((hosted, Example(line, 1.0, seq, answer.label)))
+
+    def _reward_overdue(self, log: EventLog, learned: Request) -> None:
+        """Append the default rewards of decisions whose deadline is over."""
+        if time.monotonic() < self._overdue_next:
+            return
+        self._overdue_next = time.monotonic() + OVERDUE_SECONDS
+        for hosted in list(self.hosted.values()):
+            policy, since = hosted.settings.policy, hosted.rewarded_until
+            if policy.deadline is None or hosted.failed is not None:
+                continue
+            until, label = now() - int(policy.deadline * 1000), msgspec.json.encode(policy.default_reward)
+            for example, features in log.overdue(hosted.number, since, until):
+                seq = log.add(hosted.number, Event.LABEL, example=example, label=label, note=note_of(DEADLINE))
+                line = labelled_line(hosted.label_key, label, features)
+                learned.examples.append((hosted, Example(line, 1.0, seq, label)))
+            learned.committed.append(partial(hosted.rewarded, until))
 
 
 def _refuse_all(requests: list[Request], reason: BaseException) -> None:

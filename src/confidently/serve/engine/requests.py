@@ -16,7 +16,7 @@ from ..waiting import Waiting, stopping
 if TYPE_CHECKING:
     from ..log.event_log import EventLog
     from ..model.hosted import Hosted
-    from ..model.served import Example
+    from ..model.learning import Example
 
 Work = Callable[["EventLog", "Request"], Any]
 

@@ -7,6 +7,7 @@ and nothing waits for it in memory.
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Generator
 from functools import partial
@@ -26,7 +27,8 @@ from .log_thread import LogThread
 from .replay import count_aside
 from .requests import Request
 
-ROWS_PER_PAGE = 4096  # in the log between two looks at other versions
+ROWS_PER_PAGE = 4096  # in the log
+TURN = 0.5  # seconds after which it looks at other versions
 PAUSE = 0.2  # seconds, while there is nothing to do or the server is busy
 
 
@@ -110,23 +112,18 @@ class Trainer:
             self.say(not_written(hosted.name, error))
 
     def _train(self, hosted: Hosted, version: Version) -> bool:
-        """Learn a page of the log, or let a version answer that is level; return whether there is more to do."""
+        """Learn pages of the log, or let a version answer that is level; return whether there is more to do."""
         if hosted.deleted or version.failed is not None or hosted.others.get(version.number) is not version:
             return False
         try:
             if not version.resumed:
                 version.load_newest(self.say)
                 self._call(lambda log, request: count_aside(log, version))
-            events = self._call(partial(self._page, hosted, version))
-            if events:
-                version.learn_stored(events)
-                if version.aside:
-                    self._call(partial(_record_aside, version))
-                version.begin_snapshot(self.limits, self.say)
-            if len(events) < ROWS_PER_PAGE and version.state in (State.NEXT, State.PROMOTING):
+            rows = self._learn_pages(hosted, version)
+            if rows < ROWS_PER_PAGE and version.state in (State.NEXT, State.PROMOTING):
                 self._save(hosted, version)  # so that a restart has little to replay
                 self._call(lambda log, request: self._promoted(hosted, version, log))
-            return len(events) > 0
+            return rows > 0
         except Problem:  # the server is busy, or ends; or the model was deleted, or the version begins again
             return False
         except Exception as error:
@@ -134,10 +131,28 @@ class Trainer:
             self.say(f"{hosted.name}: version {version.number}: {version.failed}; the others continue")
             return False
 
+    def _learn_pages(self, hosted: Hosted, version: Version) -> int:
+        """Learn pages for a turn, each while the next one is read; return the number of events on the last one."""
+        until, page = time.monotonic() + TURN, self._submit(partial(self._page, hosted, version, version.cursor))
+        while events := page.answer():
+            goes_on = len(events) == ROWS_PER_PAGE and time.monotonic() < until and not self._closing
+            if goes_on:
+                page = self._submit(partial(self._page, hosted, version, events[-1].seq))
+            version.learn_stored(events)
+            if version.aside:
+                self._call(partial(_record_aside, version))
+            version.begin_snapshot(self.limits, self.say)
+            if not goes_on:
+                break
+        return len(events)
+
     def _call(self, work: Callable[[EventLog, Request], Any]) -> Any:
+        return self._submit(work).answer()
+
+    def _submit(self, work: Callable[[EventLog, Request], Any]) -> Request:
         request = Request(work, rows=0).blocking()
         self.writer.submit(request)
-        return request.answer()
+        return request
 
     # --- in the log thread -------------------------------------------------------------------------------------------
 
@@ -173,13 +188,13 @@ class Trainer:
         hosted.others[stored.number] = Version(hosted.name, stored, hosted.folder, edits)
         self.notify()
 
-    def _page(self, hosted: Hosted, version: Version, log: EventLog, request: Request) -> list[Row]:
-        """Return the next events; a version that replaces another begins again if rows were erased meanwhile."""
+    def _page(self, hosted: Hosted, version: Version, after: int, log: EventLog, request: Request) -> list[Row]:
+        """Return the events after one; a version that replaces another begins again if rows were erased meanwhile."""
         hosted.check_living()
         if _is_outdated(log, version):
             self.begin(log, hosted, version.stored, State.NEXT, request)
             return []
-        return log.taught(log.edits.basis(version.stored), version.cursor, ROWS_PER_PAGE)
+        return log.taught(log.edits.basis(version.stored), after, ROWS_PER_PAGE)
 
     def _promoted(self, hosted: Hosted, version: Version, log: EventLog) -> Generator[None]:
         """Let a version answer that has learned all but a few rows."""

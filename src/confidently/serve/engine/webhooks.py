@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
+from ..background import BackgroundThread
 from .alarming import alarms_of, changed_alarms
 from .engine import Engine
 
@@ -64,7 +65,7 @@ def signature(secret: bytes, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-class Webhooks:
+class Webhooks(BackgroundThread):
     """The thread that sends alarms.
 
     Parameters
@@ -79,14 +80,9 @@ class Webhooks:
     """
 
     def __init__(self, engine: Engine, urls: Sequence[str], secret: bytes | None, say: Callable[[str], None]) -> None:
+        super().__init__("webhooks")
         self._engine, self._before = engine, alarms_of(engine)
         self._hooks = [_Hook(url, secret, say) for url in dict.fromkeys(urls)]
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="webhooks", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
 
     def stop(self) -> None:
         """End; what waits is dropped, and a message that is being sent may be."""

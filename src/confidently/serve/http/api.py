@@ -11,13 +11,16 @@ from ..log.audit import AuditEntry
 from ..log.browse import OUTCOMES, STATES
 from ..model.settings import ModelSettings
 from ..replica.source import Line
+from . import dry_run
 from . import messages as m
 from .calls import Call
 from .handlers import (
     backend,
     browse,
+    decisions,
     directory,
     exchange,
+    explain,
     labelling,
     models,
     replication,
@@ -90,6 +93,7 @@ AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default":
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
 DRY_RUN = ("dry_run", {"enum": ["false", "true"], "default": "false"})
+SETTINGS = ("settings", {"type": "string"})  # JSON of a model that is only tried
 N = ("n", {"type": "integer", "minimum": 1, "maximum": 100, "default": 5})
 LABELLER = ("labeller", {"type": "string", "minLength": 1, "maxLength": 64, "default": "somebody"})
 SEAT = ("seat", {"type": "string", "maxLength": 64, "default": ""})
@@ -116,51 +120,67 @@ WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
     Route(
-        "POST", f"{MODEL}/predict", rows.predict, "predict", m.PredictBody,
-        (m.Prediction, m.NumberPrediction, m.Predictions), (SET, MAX_RISK, NOVELTY, TOP_K),
+        "POST", f"{MODEL}/predict", rows.predict, "predict", rows.PredictBody,
+        (rows.Prediction, rows.NumberPrediction, rows.Predictions), (SET, MAX_RISK, NOVELTY, TOP_K),
         lines="both",
     ),
     Route(
-        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, m.DryRun), (WAIT, BATCH, DRY_RUN),
+        "POST", f"{MODEL}/learn", rows.learn, "learn", m.LearnBody, (m.Receipt, dry_run.DryRun),
+        (WAIT, BATCH, DRY_RUN, SETTINGS), lines="both",
+    ),
+    Route("POST", f"{MODEL}/labels", rows.label, "label", rows.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
+    Route(
+        "POST", f"{MODEL}/explain", explain.explain, "predict", explain.ExplainBody,
+        (explain.Explained, explain.NumberExplained),
+    ),
+    Route(
+        "POST", f"{MODEL}/decide", decisions.decide, "predict", decisions.DecideBody,
+        (decisions.Decision, decisions.SlotDecisions),
+    ),
+    Route("POST", f"{MODEL}/activate", decisions.activate, "predict", decisions.ActivateBody, decisions.Activated),
+    Route(
+        "POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT, BATCH),
         lines="both",
     ),
-    Route("POST", f"{MODEL}/labels", rows.label, "label", m.LabelBody, m.Receipt, (WAIT, PARK, BATCH), lines="both"),
-    Route("POST", f"{MODEL}/explain", rows.explain, "predict", m.ExplainBody, (m.Explained, m.NumberExplained)),
-    Route("GET", "/v1/models", models.list_models, "predict", None, m.Models, some=True),
-    Route("GET", MODEL, models.get_model, "predict", None, m.ModelFacts),
-    Route("PUT", MODEL, models.put_model, "admin", ModelSettings, m.ModelFacts, statuses=(200, 201, 202)),
+    Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
+    Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),
+    Route("PUT", MODEL, models.put_model, "admin", ModelSettings, models.ModelFacts, statuses=(200, 201, 202)),
     Route("DELETE", MODEL, models.delete_model, "admin", statuses=(204,)),
     Route("GET", f"{MODEL}/file", models.get_file, "admin", file="answer"),
-    Route("PUT", f"{MODEL}/file", models.put_file, "admin", None, m.ModelFacts, statuses=(200, 201), file="body"),
-    Route("POST", f"{MODEL}/rebuild", versions.rebuild, "admin", None, m.VersionState, (LIVE,)),
-    Route("POST", f"{MODEL}/rollback", versions.rollback, "admin", None, m.VersionState, (LIVE,)),
-    Route("GET", f"{MODEL}/versions", versions.get_versions, "predict", None, m.Versions),
-    Route("POST", f"{MODEL}/versions/{{id}}/promote", versions.promote_version, "admin", None, m.VersionState, (LIVE,)),
-    Route("DELETE", f"{MODEL}/versions/{{id}}", versions.delete_version, "admin", None, m.VersionState),
-    Route("GET", f"{MODEL}/batches", versions.get_batches, "admin", None, m.Batches),
-    Route("DELETE", f"{MODEL}/batches/{{id}}", versions.delete_batch, "admin", None, m.VersionState, (LIVE,)),
-    Route("GET", f"{MODEL}/edits", versions.get_edits, "admin", None, m.Edits),
-    Route("POST", f"{MODEL}/edits", versions.post_edit, "admin", m.EditBody, m.VersionState, (LIVE,)),
-    Route("DELETE", f"{MODEL}/edits/{{id}}", versions.delete_edit, "admin", None, m.VersionState, (LIVE,)),
+    Route("PUT", f"{MODEL}/file", models.put_file, "admin", None, models.ModelFacts, statuses=(200, 201), file="body"),
+    Route("POST", f"{MODEL}/rebuild", versions.rebuild, "admin", None, versions.VersionState, (LIVE,)),
+    Route("POST", f"{MODEL}/rollback", versions.rollback, "admin", None, versions.VersionState, (LIVE,)),
+    Route("GET", f"{MODEL}/versions", versions.get_versions, "predict", None, versions.Versions),
+    Route(
+        "POST", f"{MODEL}/versions/{{id}}/promote", versions.promote_version, "admin", None, versions.VersionState,
+        (LIVE,),
+    ),
+    Route("DELETE", f"{MODEL}/versions/{{id}}", versions.delete_version, "admin", None, versions.VersionState),
+    Route("GET", f"{MODEL}/batches", versions.get_batches, "admin", None, versions.Batches),
+    Route("DELETE", f"{MODEL}/batches/{{id}}", versions.delete_batch, "admin", None, versions.VersionState, (LIVE,)),
+    Route("GET", f"{MODEL}/edits", versions.get_edits, "admin", None, versions.Edits),
+    Route("POST", f"{MODEL}/edits", versions.post_edit, "admin", versions.EditBody, versions.VersionState, (LIVE,)),
+    Route("DELETE", f"{MODEL}/edits/{{id}}", versions.delete_edit, "admin", None, versions.VersionState, (LIVE,)),
     Route("GET", f"{MODEL}/metrics", models.metrics, "predict", None, dict[str, Any]),
     Route(
-        "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, m.ExampleOut, (AFTER, LIMIT), lines="answer"
-    ),
-    Route(
-        "GET", f"{MODEL}/set-aside", stored.get_set_aside, "admin", None, m.SetAsideOut, (AFTER, LIMIT),
+        "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, stored.ExampleOut, (AFTER, LIMIT),
         lines="answer",
     ),
-    Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, m.StoredRow),
-    Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, m.Erased),
-    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, m.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
-    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, m.BrowsedRowHistory),
-    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, m.FacetCounts, FILTERS),
+    Route(
+        "GET", f"{MODEL}/set-aside", stored.get_set_aside, "admin", None, stored.SetAsideOut, (AFTER, LIMIT),
+        lines="answer",
+    ),
+    Route("GET", f"{MODEL}/examples/{{id}}", stored.get_example, "admin", None, stored.StoredRow),
+    Route("DELETE", f"{MODEL}/examples/{{id}}", stored.delete_example, "admin", None, stored.Erased),
+    Route("GET", f"{MODEL}/rows", browse.get_rows, "admin", None, browse.BrowsedRows, (*FILTERS, BEFORE, ROWS)),
+    Route("GET", f"{MODEL}/rows/{{id}}", browse.get_row, "admin", None, browse.BrowsedRowHistory),
+    Route("GET", f"{MODEL}/facets", browse.get_facets, "admin", None, browse.FacetCounts, FILTERS),
     Route(
         "GET", f"{MODEL}/exchange/label-studio", exchange.get_label_studio, "admin", None, list[ls.ExportedTask],
         (WHICH, CONTROL, TARGET),
     ),
     Route(
-        "POST", f"{MODEL}/exchange/label-studio", exchange.post_label_studio, "learn", list[ls.Task], m.Imported,
+        "POST", f"{MODEL}/exchange/label-studio", exchange.post_label_studio, "learn", list[ls.Task], exchange.Imported,
         (BATCH, COLUMN, CONTROL), lines="body",
     ),
     Route(
@@ -168,19 +188,23 @@ ROUTES = (
         lines="answer",
     ),
     Route(
-        "POST", f"{MODEL}/exchange/prodigy", exchange.post_prodigy, "learn", list[prodigy.Record], m.Imported,
+        "POST", f"{MODEL}/exchange/prodigy", exchange.post_prodigy, "learn", list[prodigy.Record], exchange.Imported,
         (BATCH, TEXT_COLUMN), lines="body",
     ),
-    Route("GET", f"{BACKEND}/health", backend.backend_health, "predict", None, m.BackendHealth),
-    Route("POST", f"{BACKEND}/setup", backend.backend_setup, "predict", m.BackendSetup, m.BackendVersion),
-    Route("POST", f"{BACKEND}/predict", backend.backend_predict, "predict", m.BackendQuestion, m.BackendResults),
-    Route("POST", f"{BACKEND}/webhook", backend.backend_webhook, "learn", m.BackendEvent, m.BackendDone),
-    Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, m.Queue, (N, LABELLER, SEAT, HOLD)),
-    Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", m.AnswerBody, m.Done),
+    Route("GET", f"{BACKEND}/health", backend.backend_health, "predict", None, backend.BackendHealth),
+    Route("POST", f"{BACKEND}/setup", backend.backend_setup, "predict", backend.BackendSetup, backend.BackendVersion),
     Route(
-        "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, m.Done, (LABELLER, SEAT, SECOND)
+        "POST", f"{BACKEND}/predict", backend.backend_predict, "predict", backend.BackendQuestion,
+        backend.BackendResults,
     ),
-    Route("GET", "/v1/replication", replication.get_followed, "admin", None, m.Followers),
+    Route("POST", f"{BACKEND}/webhook", backend.backend_webhook, "learn", backend.BackendEvent, backend.BackendDone),
+    Route("GET", f"{MODEL}/queue", labelling.get_queue, "label", None, labelling.Queue, (N, LABELLER, SEAT, HOLD)),
+    Route("POST", f"{MODEL}/answers", labelling.post_answer, "label", labelling.AnswerBody, labelling.Done),
+    Route(
+        "DELETE", f"{MODEL}/answers/{{id}}", labelling.delete_answer, "label", None, labelling.Done,
+        (LABELLER, SEAT, SECOND),
+    ),
+    Route("GET", "/v1/replication", replication.get_followed, "admin", None, replication.Followers),
     Route("GET", f"{MODEL}/replication/snapshot", replication.get_snapshot, "admin", query=(OF,), file="answer"),
     Route(
         "GET", f"{MODEL}/replication/learned", replication.get_learned, "admin", None, Line,
@@ -190,7 +214,7 @@ ROUTES = (
         "GET", "/v1/audit", directory.get_audit, "admin", None, AuditEntry, (AFTER, LIMIT), lines="answer", some=True
     ),
     Route("GET", "/v1/events", directory.events, "predict", some=True),
-    Route("POST", "/v1/samples", samples.post_sample, "admin", m.SampleBody, m.ModelFacts, statuses=(201,)),
-    Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, m.Saved),
-    Route("POST", "/v1/backup", directory.backup, "admin", m.BackupBody, m.BackupMade, statuses=(201,)),
+    Route("POST", "/v1/samples", samples.post_sample, "admin", samples.SampleBody, models.ModelFacts, statuses=(201,)),
+    Route("POST", "/v1/snapshot", directory.snapshot, "admin", None, directory.Saved),
+    Route("POST", "/v1/backup", directory.backup, "admin", directory.BackupBody, directory.BackupMade, statuses=(201,)),
 )  # fmt: skip

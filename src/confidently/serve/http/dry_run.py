@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from contextlib import aclosing
 from typing import Any
 
+from msgspec import Struct
+
 from ..engine.requests import Request
 from ..model.guards import Finding
 from ..model.hosted import Hosted
 from ..model.rows import label_names, label_of
+from ..model.settings import ModelSettings
 from ..problems import Problem
-from ..work import examples
+from ..work import checking, models
 from . import messages as m
-from .calls import Call, decoded_lines
+from .calls import Call, decoded, decoded_lines
 from .replies import Sendable, answered
 
 ROWS_PER_CHUNK = 512
@@ -22,9 +25,29 @@ SHOWN_PROBLEMS, SHOWN_LABELS, SHOWN_NAMES = 20, 20, 1000
 MAX_CLASSES = 100_000  # that are told apart
 
 
-async def tried_out(call: Call, hosted: Hosted) -> Sendable:
-    """Return what learning the rows of a body would do."""
-    trial = Trial(hosted)
+class DryRun(Struct):
+    """What learning rows would do: rows in all and acceptable ones, and the first 20 problems, by their lines.
+
+    ``labels`` has the 20 most frequent classes of acceptable rows. ``new_classes`` and ``unknown_fields`` are those
+    that the model does not know; ``guards`` counts odd rows by kind, once the model has learned 100 rows.
+    """
+
+    rows: int
+    good: int
+    bad: list[dict[str, Any]]
+    labels: dict[str, int]
+    n_classes: int
+    new_classes: list[str]
+    unknown_fields: list[str]
+    guards: dict[str, int]
+
+
+async def tried_out(call: Call, settings: str | None) -> Sendable:
+    """Return what learning the rows of a body would do.
+
+    They are tried on the model that the address names, or, if there are settings, on a new one with these.
+    """
+    trial = Trial(call.hosted if settings is None else _new(call, settings))
     if not call.is_ndjson:
         body = await call.message(m.LearnBody)
         await trial.take(call, [(1, body)])
@@ -39,6 +62,11 @@ async def tried_out(call: Call, hosted: Hosted) -> Sendable:
                     del rows[:ROWS_PER_CHUNK]
         await trial.take_lines(call, rows)
     return answered(trial.result())
+
+
+def _new(call: Call, settings: str) -> Hosted:
+    call.check_allowed("admin")  # as making it is
+    return models.unmade(call.names["m"], decoded(settings.encode(), ModelSettings))
 
 
 class Trial:
@@ -66,14 +94,14 @@ class Trial:
         self._rows += len(rows)
         bodies = [body for _, body in rows if not isinstance(body, Problem)]
         given = [(None, bytes(body.features), label_of(body.label), body.weight) for body in bodies]
-        taught = iter(examples.all_taught(self._hosted, given))
+        taught = iter(checking.all_taught(self._hosted, given))
         checked = [(number, body if isinstance(body, Problem) else next(taught)) for number, body in rows]
-        good = [row for _, row in checked if isinstance(row, examples.Taught)]
+        good = [row for _, row in checked if isinstance(row, checking.Taught)]
         odd = iter(await call.ask(Request(lambda log, request: self._odd(good), len(good))) if good else ())
         strict = self._hosted.model.settings.strict
         for number, row in checked:
             problem = row if isinstance(row, Problem) else None
-            if isinstance(row, examples.Taught):
+            if isinstance(row, checking.Taught):
                 findings = next(odd)
                 self._guards.update({one.kind for one in findings})
                 problem = next((one.problem() for one in findings if one.kind in strict), None)
@@ -82,7 +110,7 @@ class Trial:
             if problem is not None and len(self._bad) < SHOWN_PROBLEMS:
                 self._bad.append({"line": number} | problem.as_json())
 
-    def _odd(self, rows: Sequence[examples.Taught]) -> list[list[Finding]]:
+    def _odd(self, rows: Sequence[checking.Taught]) -> list[list[Finding]]:
         """Return what is odd about each row; called by the learner thread."""
         self._hosted.check_working()
         model, found = self._hosted.model, list[list[Finding]]()
@@ -93,7 +121,7 @@ class Trial:
             found.append([*findings, *([] if new is None else [new])])
         return found
 
-    def _accept(self, row: examples.Taught) -> None:
+    def _accept(self, row: checking.Taught) -> None:
         self._good += 1
         if self._hosted.model.task.regression:
             return
@@ -101,11 +129,11 @@ class Trial:
             if name in self._labels or len(self._labels) < MAX_CLASSES:
                 self._labels[name] += 1
 
-    def result(self) -> m.DryRun:
+    def result(self) -> DryRun:
         """Return what was counted."""
         known = {str(name) for name in self._hosted.model.classes}
         new = [name for name, _ in self._labels.most_common() if name not in known]
-        return m.DryRun(
+        return DryRun(
             self._rows, self._good, self._bad, dict(self._labels.most_common(SHOWN_LABELS)), len(self._labels),
             new[:SHOWN_NAMES], list(self._fields)[:SHOWN_NAMES], dict(self._guards),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from tempfile import SpooledTemporaryFile
 from typing import Any
 
 from ..problems import Problem
-from ..work.examples import Receipt
+from ..work.teaching import Receipt
 from . import messages as m
 from .calls import Call
 from .replies import NDJSON, Flow, encoder

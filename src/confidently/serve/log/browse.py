@@ -10,32 +10,32 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import apsw
 
+from .edits import Edits
 from .events import LABELS, Event
 
 STEP_SECONDS = 0.005  # of one query, about
-FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events that a query looks at
+FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events of the model that a query looks at
 MAX_BYTES = 1 << 20  # of features, in one answer
-STATES = ("labelled", "unlabelled", "set-aside", "erased", "expired")
-GONE = STATES[3:]  # without features; shown only to who asks for them
+STATES = ("labelled", "unlabelled", "set-aside", "taken-out", "erased", "expired")
+GONE = STATES[4:]  # without features; shown only to who asks for them
 OUTCOMES = ("right", "wrong")
 ROWS = f"({Event.PREDICTION}, {Event.LEARN})"  # events that are rows
 
 OF_ROW = "FROM events x WHERE x.example = e.seq AND x.kind"
-LABEL = f"coalesce((SELECT x.label {OF_ROW} IN {LABELS} ORDER BY x.seq DESC LIMIT 1), e.label)"
+LOGGED = f"coalesce((SELECT x.label {OF_ROW} IN {LABELS} ORDER BY x.seq DESC LIMIT 1), e.label)"
 REASON = (
     f"(SELECT s.note FROM events s WHERE s.kind = {Event.SET_ASIDE} AND s.version = :version "
     f"AND s.example IN (SELECT e.seq UNION ALL SELECT x.seq {OF_ROW} IN {LABELS}) LIMIT 1)"
 )
 ERASED = f"EXISTS (SELECT 1 {OF_ROW} = {Event.ERASURE})"
-STATE = (
-    f"CASE WHEN {ERASED} THEN 'erased' WHEN e.features IS NULL THEN 'expired' "
-    f"WHEN {REASON} IS NOT NULL THEN 'set-aside' WHEN {LABEL} IS NULL THEN 'unlabelled' ELSE 'labelled' END"
-)
 PREDICTED = f"CASE WHEN e.kind = {Event.PREDICTION} THEN CAST(e.note AS TEXT) -> '$.label' END"
+EDITED_PREDICTION = (
+    f"coalesce(CAST(edited(:edits, e.seq, nullif({PREDICTED}, 'null')) AS TEXT), {PREDICTED})"  # unless it was removed
+)
 BY = (
     f"(SELECT CAST(x.note AS TEXT) ->> '$.by' {OF_ROW} IN ({Event.LABEL}, {Event.CORRECTION}, {Event.ANSWER}) "
     f"AND x.note IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events u WHERE u.example = e.seq AND u.kind = {Event.UNDO} "
@@ -54,15 +54,75 @@ def _has(label: str, name: str) -> str:
     return f"EXISTS (SELECT 1 FROM json_each({label}) j WHERE CAST(j.value AS TEXT) = {name})"
 
 
-GIVEN = f"CAST({LABEL} AS TEXT)"
-OUTCOME = (
-    f"CASE WHEN {GIVEN} IS NULL OR coalesce({PREDICTED}, 'null') = 'null' THEN NULL WHEN {GIVEN} = {PREDICTED} "
-    f"OR {_names(GIVEN)} = {_names(PREDICTED)} THEN 'right' ELSE 'wrong' END"
-)
-COLUMNS = (
-    f"e.seq, e.id, e.time, coalesce(e.weight, 1.0), e.features, {LABEL}, "
-    f"CASE WHEN e.kind = {Event.PREDICTION} THEN e.note END, {STATE}, {OUTCOME}, {BY}, {REASON}"
-)
+class Viewed(NamedTuple):
+    """Whose rows are looked at.
+
+    Attributes
+    ----------
+    model, version : int
+    edits : Edits
+        Those that are of consequence for the version.
+    classes : bool
+        Whether labels are classes; numbers are neither right nor wrong, and each is another one.
+    """
+
+    model: int
+    version: int
+    edits: Edits
+    classes: bool
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What statements about it need."""
+        return {"model": self.model, "version": self.version, "edits": apsw.pyobject(self.edits)}
+
+
+class Terms:
+    """SQL of what is told of a row, with classes as edits leave them.
+
+    Parameters
+    ----------
+    of : Viewed
+
+    Attributes
+    ----------
+    given, predicted : str
+        The label that the row has, and the one predicted before, as JSON. A prediction of a class that was removed
+        keeps its name.
+    state, outcome : str
+    columns : str
+        Of a ``Found``.
+    """
+
+    def __init__(self, of: Viewed) -> None:
+        label = _label(of.edits) if of.edits.edits else LOGGED
+        self.given = given = f"CAST({label} AS TEXT)"
+        self.predicted = predicted = EDITED_PREDICTION if of.edits else PREDICTED
+        self.state = (
+            f"CASE WHEN {ERASED} THEN 'erased' WHEN e.features IS NULL THEN 'expired' "
+            f"WHEN {REASON} IS NOT NULL THEN 'set-aside' WHEN {label} IS NOT NULL THEN 'labelled' "
+            f"WHEN {LOGGED} IS NOT NULL THEN 'taken-out' ELSE 'unlabelled' END"
+        )
+        self.outcome = (
+            f"CASE WHEN {given} IS NULL OR coalesce({predicted}, 'null') = 'null' THEN NULL "
+            f"WHEN {given} = {predicted} OR {_names(given)} = {_names(predicted)} THEN 'right' ELSE 'wrong' END"
+            if of.classes
+            else "NULL"
+        )
+        self.columns = (
+            f"e.seq, e.id, e.time, coalesce(e.weight, 1.0), e.features, {label}, {LOGGED}, "
+            f"CAST({predicted} AS BLOB), CASE WHEN e.kind = {Event.PREDICTION} THEN e.note END, {self.state}, "
+            f"{self.outcome}, {BY}, {REASON}"
+        )
+
+
+def _label(edits: Edits) -> str:
+    """Return SQL for the last label of a row that was not taken out, as edited."""
+    label = "edited(:edits, l.seq, l.label)" if edits else "l.label"
+    return (
+        f"(SELECT {label} FROM events l WHERE (l.seq = e.seq OR l.example = e.seq AND l.kind IN {LABELS}) "
+        f"AND l.label IS NOT NULL{edits.left('l')} ORDER BY l.seq DESC LIMIT 1)"
+    )
 
 
 class Filters(NamedTuple):
@@ -95,7 +155,7 @@ class Filters(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A row that was looked for."""
+    """A row that was looked for. ``label`` and ``predicted`` are as edited, ``logged`` and ``prediction`` as logged."""
 
     seq: int
     id: str
@@ -103,6 +163,8 @@ class Found(NamedTuple):
     weight: float
     features: bytes | None
     label: bytes | None
+    logged: bytes | None
+    predicted: bytes | None
     prediction: bytes | None
     state: str
     outcome: str | None
@@ -138,7 +200,7 @@ class Moment(NamedTuple):
 class RowLog:
     """The rows of models, as people look at them; of the thread that has the connection.
 
-    What is set aside is so for a version.
+    What is set aside, and what was edited, is so for a version.
 
     Parameters
     ----------
@@ -147,15 +209,17 @@ class RowLog:
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
+        db.create_scalar_function("edited", cast(Any, Edits.label), 3)
 
-    def page(self, model: int, version: int, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
-        """Yield the rows found so far, until there are enough or ``most`` events were looked at."""
-        where, values = _conditions(model, version, filters)
+    def page(self, of: Viewed, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
+        """Yield the rows found so far, until there are enough or ``most`` events of the model were looked at."""
+        terms = Terms(of)
+        where, values = _conditions(of, terms, filters)
         where += "" if filters.state else f" AND e.features IS NOT NULL AND NOT {ERASED}"
-        statement = f"SELECT {COLUMNS} FROM events e NOT INDEXED WHERE {where} ORDER BY e.seq DESC"
+        statement = f"SELECT {terms.columns} FROM events e INDEXED BY of_models WHERE {where} ORDER BY e.seq DESC"
         found, size = list[Found](), 0
         yield Page(found, None)
-        for low, high in self._ranges(before, most):
+        for low, high in self._ranges(of.model, before, most):
             for row in self._db.execute(statement, values | {"low": low, "high": high}):
                 found.append(one := _found(row))
                 size += len(one.features or b"")
@@ -164,18 +228,17 @@ class RowLog:
                     return
             yield Page(found, low if low > 1 else None)
 
-    def facets(self, model: int, version: int, filters: Filters, most: int, classes: bool = True) -> Iterator[Facets]:
-        """Yield the counts so far, until all events were looked at, or ``most`` of them.
-
-        Without ``classes``, labels are numbers, of which each is another one.
-        """
-        where, values = _conditions(model, version, filters)
-        columns = f"{STATE}, {GIVEN}, {PREDICTED}, {BY}" if classes else f"{STATE}, NULL, NULL, {BY}"
-        statement = f"SELECT {columns}, count(*) FROM events e NOT INDEXED WHERE {where} GROUP BY 1, 2, 3, 4"
+    def facets(self, of: Viewed, filters: Filters, most: int) -> Iterator[Facets]:
+        """Yield the counts so far, until all events were looked at, or ``most`` of them; numbers are not counted."""
+        terms = Terms(of)
+        where, values = _conditions(of, terms, filters)
+        labels = f"{terms.given}, {terms.predicted}" if of.classes else "NULL, NULL"
+        columns = f"{terms.state}, {labels}, {BY}"
+        statement = f"SELECT {columns}, count(*) FROM events e INDEXED BY of_models WHERE {where} GROUP BY 1, 2, 3, 4"
         counts = {name: Counter[str]() for name in ("state", "label", "predicted", "outcome", "by")}
         rows = 0
         yield Facets(rows, None, counts)
-        for low, high in self._ranges(self.last() + 1, most):
+        for low, high in self._ranges(of.model, self.last() + 1, most):
             for state, label, predicted, by, n in self._db.execute(statement, values | {"low": low, "high": high}):
                 counts["state"][state] += n
                 if state in GONE:
@@ -189,10 +252,11 @@ class RowLog:
                     counts["outcome"]["right" if sorted(given) == sorted(guessed) else "wrong"] += n
             yield Facets(rows, low if low > 1 else None, counts)
 
-    def row(self, model: int, version: int, id: str) -> Found | None:
+    def row(self, of: Viewed, id: str) -> Found | None:
         """Return the row that has an id."""
-        statement = f"SELECT {COLUMNS} FROM events e WHERE e.model = :model AND e.id = :id AND e.kind IN {ROWS}"
-        row = self._db.execute(statement, {"model": model, "version": version, "id": id}).fetchone()
+        columns = Terms(of).columns
+        statement = f"SELECT {columns} FROM events e WHERE e.model = :model AND e.id = :id AND e.kind IN {ROWS}"
+        row = self._db.execute(statement, of.values | {"id": id}).fetchone()
         return None if row is None else _found(row)
 
     def history(self, example: int) -> list[Moment]:
@@ -209,24 +273,32 @@ class RowLog:
         [(found,)] = self._db.execute("SELECT coalesce(max(seq), 0) FROM events")
         return int(found)
 
-    def _ranges(self, before: int, most: int) -> Iterator[tuple[int, int]]:
-        """Yield ranges of events, the newest first; each takes about as long as a query may."""
+    def _ranges(self, model: int, before: int, most: int) -> Iterator[tuple[int, int]]:
+        """Yield ranges that have so many events of a model in all, the newest first; each takes as long as a query may.
+
+        The last one begins with event 1 if the model has no others.
+        """
         high, n = min(before, self.last() + 1), FIRST_RANGE
-        end = max(high - most, 1)
-        while high > end:
-            low = max(high - n, end)
+        while most > 0 and high > 1:
+            row = self._db.execute(
+                "SELECT seq FROM events INDEXED BY of_models WHERE model = ? AND seq < ? ORDER BY seq DESC "
+                "LIMIT 1 OFFSET ?", (model, high, min(n, most) - 1),
+            ).fetchone()  # fmt: skip
+            low = 1 if row is None else int(row[0])
             began = time.perf_counter()
             yield low, high
             spent = time.perf_counter() - began
-            n = int(n * min(max(STEP_SECONDS / max(spent, 1e-6), 0.5), 2.0))
-            n, high = min(max(n, 1), MAX_RANGE), low
+            high, most = low, most - n
+            n = min(max(int(n * min(max(STEP_SECONDS / max(spent, 1e-6), 0.5), 2.0)), 1), MAX_RANGE)
 
 
 def _found(row: tuple[Any, ...]) -> Found:
     one = Found(*row)
     if one.state not in GONE:
         return one  # what is gone may only be hidden yet
-    return one._replace(features=None, label=None, prediction=None, outcome=None, reason=None)
+    return one._replace(
+        features=None, label=None, logged=None, predicted=None, prediction=None, outcome=None, reason=None
+    )
 
 
 def _classes(label: str | None) -> list[str] | None:
@@ -235,13 +307,14 @@ def _classes(label: str | None) -> list[str] | None:
     return None if found is None else [str(one) for one in (found if isinstance(found, list) else [found])]
 
 
-def _conditions(model: int, version: int, filters: Filters) -> tuple[str, dict[str, Any]]:
+def _conditions(of: Viewed, terms: Terms, filters: Filters) -> tuple[str, dict[str, Any]]:
     """Return the condition of the rows looked for in a range, and its values."""
     tests = {
-        "label": _has(GIVEN, ":label"), "predicted": _has(PREDICTED, ":predicted"), "outcome": f"{OUTCOME} = :outcome",
-        "state": f"{STATE} = :state", "by": f"{BY} = :by", "since": "e.time >= :since", "until": "e.time < :until",
+        "label": _has(terms.given, ":label"), "predicted": _has(terms.predicted, ":predicted"),
+        "outcome": f"{terms.outcome} = :outcome", "state": f"{terms.state} = :state", "by": f"{BY} = :by",
+        "since": "e.time >= :since", "until": "e.time < :until",
     }  # fmt: skip
-    values: dict[str, Any] = {"model": model, "version": version}
+    values = of.values
     where = f"e.model = :model AND e.seq >= :low AND e.seq < :high AND e.kind IN {ROWS} AND e.id IS NOT NULL"
     for name, test in tests.items():
         if (value := getattr(filters, name)) is not None:

@@ -7,7 +7,7 @@ begins later learn of the rows before it. So an edit can be reverted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import apsw
@@ -48,12 +48,11 @@ class Edits:
     """
 
     edits: Sequence[Edit] = ()
-    condition: str = field(init=False)
 
-    def __post_init__(self) -> None:
+    def left(self, event: str = "e") -> str:
+        """Return SQL, to follow a condition, for whether an event is in no batch that was taken out."""
         out = [edit for edit in self.edits if edit.batch is not None]
-        told = "".join(f" AND NOT (e.batch IS {edit.batch:d} AND e.seq < {edit.seq:d})" for edit in out)
-        object.__setattr__(self, "condition", told)
+        return "".join(f" AND NOT ({event}.batch IS {edit.batch:d} AND {event}.seq < {edit.seq:d})" for edit in out)
 
     def __bool__(self) -> bool:
         return any(edit.source is not None for edit in self.edits)

@@ -16,13 +16,17 @@ import apsw
 import msgspec
 
 from ..problems import Problem
+from .answers import AnswerLog
 from .browse import RowLog
 from .edits import Basis, EditLog
-from .events import AFTER_ANSWER, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, labeller_in, now
+from .events import KINDS, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, now
 from .log_file import FILE, faults, open_log
 from .versions import Versions
 
 MAX_SEQ = 2**63 - 1
+UNREWARDED = (
+    f"NOT EXISTS (SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))"
+)
 PAGES_PER_STEP = 256  # of work on the file between two commits
 
 
@@ -40,6 +44,7 @@ class EventLog:
     versions : Versions
     edits : EditLog
     rows : RowLog
+    answers : AnswerLog
 
     Raises
     ------
@@ -52,7 +57,8 @@ class EventLog:
     def __init__(self, folder: str | os.PathLike[str], vfs: str | None = None) -> None:
         self.path = Path(folder) / FILE
         self._db = open_log(folder, vfs)
-        self.versions, self.edits, self.rows = Versions(self._db), EditLog(self._db), RowLog(self._db)
+        self.versions, self.edits = Versions(self._db), EditLog(self._db)
+        self.rows, self.answers = RowLog(self._db), AnswerLog(self._db)
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
@@ -151,63 +157,6 @@ class EventLog:
         ).fetchone()
         return found
 
-    def waiting_answer(self, example: int) -> tuple[int, bytes, bytes] | None:
-        """Return event, label and note of an answer that is neither undone nor learned."""
-        found = self._db.execute(
-            f"SELECT seq, kind, label, note FROM events WHERE example = ? AND kind IN {AFTER_ANSWER} "
-            "ORDER BY seq DESC LIMIT 1",
-            (example,),
-        ).fetchone()
-        return (found[0], found[2], found[3]) if found is not None and found[1] == Event.ANSWER else None
-
-    def waiting_answers(self, model: int) -> list[tuple[int, int, str, bytes, bytes]]:
-        """Return event, example, id, label and note of the answers that are neither undone nor learned."""
-        rows = self._db.execute(
-            "SELECT a.seq, a.example, x.id, a.label, a.note FROM events a JOIN events x ON x.seq = a.example "
-            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.ANSWER} AND a.label IS NOT NULL AND NOT EXISTS "
-            f"(SELECT 1 FROM events b WHERE b.example = a.example AND b.kind IN {AFTER_ANSWER} AND b.seq > a.seq) "
-            "ORDER BY a.seq",
-            (model,),
-        )
-        return list(rows)
-
-    def answer_notes(self, model: int) -> list[tuple[int, str, bytes, bytes]]:
-        """Return example, id, label and note of the answers that were not undone."""
-        rows = self._db.execute(
-            "SELECT a.example, x.id, a.label, a.note FROM events a JOIN events x ON x.seq = a.example "
-            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.ANSWER} "
-            "AND a.note IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = a.example "
-            f"AND b.kind IN ({Event.ANSWER}, {Event.UNDO}) AND b.seq > a.seq) ORDER BY a.seq",
-            (model,),
-        )
-        return list(rows)
-
-    def opinions(self, model: int) -> list[tuple[int, bytes, bytes]]:
-        """Return example, label and note of the second answers."""
-        rows = self._db.execute(
-            f"SELECT example, label, note FROM events WHERE model = ? AND {RARE} AND kind = {Event.OPINION} "
-            "AND note IS NOT NULL ORDER BY seq",
-            (model,),
-        )
-        return list(rows)
-
-    def opinions_of(self, example: int) -> list[tuple[int, bytes, bytes]]:
-        """Return event, label and note of the second answers to an example."""
-        rows = self._db.execute(
-            f"SELECT seq, label, note FROM events WHERE example = ? AND kind = {Event.OPINION} AND note IS NOT NULL",
-            (example,),
-        )
-        return list(rows)
-
-    def labeller_of(self, example: int) -> str | None:
-        """Return who gave the last label or answer of an example, if that is known."""
-        row = self._db.execute(
-            "SELECT note FROM events WHERE example = ? AND label IS NOT NULL "
-            f"AND kind IN ({Event.LABEL}, {Event.CORRECTION}, {Event.ANSWER}) ORDER BY seq DESC LIMIT 1",
-            (example,),
-        ).fetchone()
-        return None if row is None else labeller_in(row[0])
-
     def history(self, example: int) -> list[tuple[int, Event, bytes | None, bytes | None, int]]:
         """Return event, kind, label, note and time of everything about an example, in order."""
         rows = self._db.execute(
@@ -231,15 +180,6 @@ class EventLog:
     def unpark(self, seq: int) -> None:
         """Delete a parked label or an old prediction, whose id a row takes, or a second answer."""
         self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
-
-    def skips(self, model: int) -> list[tuple[str, bytes]]:
-        """Return the id of the example and the note of each skip: who, and why."""
-        rows = self._db.execute(
-            "SELECT x.id, a.note FROM events a JOIN events x ON x.seq = a.example "
-            f"WHERE a.model = ? AND a.{RARE} AND a.kind = {Event.SKIP} AND a.note IS NOT NULL",
-            (model,),
-        )
-        return list(rows)
 
     def erasure_of(self, example: int) -> int | None:
         """Return the event with which an example was erased."""
@@ -282,6 +222,28 @@ class EventLog:
             (model, before),
         )
         return [id for (id,) in rows]
+
+    # --- decisions ---------------------------------------------------------------------------------------------------
+
+    def activation_of(self, example: int) -> tuple[int, int] | None:
+        """Return event and time of the activation of a deferred decision, if there was one."""
+        row: tuple[int, int] | None = self._db.execute(
+            f"SELECT seq, time FROM events WHERE example = ? AND kind = {Event.ACTIVATED}", (example,)
+        ).fetchone()
+        return row
+
+    def overdue(self, model: int, since: int, until: int) -> list[tuple[int, bytes]]:
+        """Return event and features of the decisions without a reward that began to count between two times."""
+        rows = self._db.execute(
+            f"SELECT e.seq, e.features FROM events e WHERE e.model = ?1 AND e.kind = {Event.PREDICTION} "
+            "AND e.features IS NOT NULL AND e.time >= ?2 AND e.time < ?3 AND e.note ->> '$.decision' IS NOT NULL "
+            f"AND NOT coalesce(e.note ->> '$.decision.deferred', 0) AND {UNREWARDED} "
+            "UNION ALL SELECT e.seq, e.features FROM events a JOIN events e ON e.seq = a.example "
+            f"WHERE a.model = ?1 AND a.{RARE} AND a.kind = {Event.ACTIVATED} AND a.time >= ?2 AND a.time < ?3 "
+            f"AND e.features IS NOT NULL AND {UNREWARDED} ORDER BY 1",
+            (model, since, until),
+        )
+        return list(rows)
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 
@@ -333,11 +295,12 @@ class EventLog:
         erased = {example for example, seq in self.to_overwrite(basis.model) if seq <= basis.until}
         rows = self._rows(
             f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
-            f"AND {NOT_SET_ASIDE} {basis.edits.condition} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
+            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
             f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (basis.model, after, basis.version, limit),
         )
-        rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
+        if erased:
+            rows = [row._replace(features=None, label=None) if row.example in erased else row for row in rows]
         return [row._replace(label=basis.edits.label(row.seq, row.label)) for row in rows] if basis.edits else rows
 
     def last_of(self, model: int, kind: Event) -> int:
@@ -360,7 +323,7 @@ class EventLog:
         return self._rows(
             f"e.model = ? AND e.kind = {Event.PREDICTION} AND e.features IS NOT NULL AND NOT EXISTS "
             f"(SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))",
-            (model, limit), "DESC",
+            (model, limit), "e.time DESC, e.seq DESC",
         )  # fmt: skip
 
     def predictions(self, model: int, after: int) -> Iterator[tuple[int, bool]]:
@@ -380,14 +343,14 @@ class EventLog:
         rows = self._db.execute("SELECT kind, count(*) FROM events WHERE model = ? GROUP BY kind", (model,))
         return {Event(kind).name.lower(): n for kind, n in rows}
 
-    def _rows(self, which: str, values: tuple[Any, ...], order: str = "ASC") -> list[Row]:
+    def _rows(self, which: str, values: tuple[Any, ...], order: str = "e.seq") -> list[Row]:
         rows = self._db.execute(
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
             "coalesce(e.weight, x.weight, 1.0), e.time, coalesce(e.example, e.seq), e.note "
-            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY e.seq {order} LIMIT ?",
+            f"FROM events e LEFT JOIN events x ON x.seq = e.example WHERE {which} ORDER BY {order} LIMIT ?",
             values,
         )
-        return [Row(row[0], Event(row[1]), *row[2:]) for row in rows]
+        return [Row(seq, KINDS[kind], *rest) for seq, kind, *rest in rows]
 
     # --- the file ----------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class State(enum.StrEnum):
@@ -38,9 +38,11 @@ class Event(enum.IntEnum):
     PROMOTED = 12  # from now on a version answers; note: which one did before, and why
     EDIT = 13  # of the rows before, for versions that begin to train later; note: what (log/edits.py)
     REVERT = 14  # of an edit, its example
+    ACTIVATED = 15  # a deferred decision counts from now on
     OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
 
 
+KINDS = {int(kind): kind for kind in Event}  # which is faster than Event(kind), for many rows
 RARE = f"kind >= {Event.ERASURE}"  # an index has these kinds; a statement that says so uses it
 LABELS = f"({Event.LABEL}, {Event.CORRECTION})"  # that an example got after it came
 AFTER_ANSWER = f"({Event.LABEL}, {Event.ERASURE}, {Event.ANSWER}, {Event.UNDO})"  # an answer waits until one of these
@@ -81,7 +83,8 @@ UPDATE events SET version = 1 WHERE {RARE} AND kind = {Event.SET_ASIDE};
 ALTER TABLE models DROP COLUMN settings;
 ALTER TABLE models DROP COLUMN has_file;
 """
-SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA)  # each makes the next version of the one before
+THIRD_SCHEMA = "CREATE INDEX of_models ON events(model);"
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA)  # each makes the next version of the one before
 
 
 class StoredModel(NamedTuple):
@@ -138,6 +141,9 @@ class Stored(NamedTuple):
     weight: float
     note: bytes | None
     time: int
+
+
+DEADLINE = "deadline"  # who gives a default reward
 
 
 def note_of(labeller: str | None) -> bytes | None:

@@ -16,6 +16,7 @@ from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
 from ..problems import Problem, tried
 from .candidates import candidate
+from .deciding import decided_in
 from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
@@ -45,12 +46,15 @@ class Hosted:
         Of the rows that come in.
     behind : int
         By how many events it is behind the primary, in a replica.
+    rewarded_until : int
+        In milliseconds since 1970: older decisions have a reward, or none is due.
     """
 
     def __init__(self, stored: StoredModel, folder: Path, live: Version) -> None:
         self.number, self.name, self.created, self.folder = stored.number, stored.name, stored.created, folder
         self.live, self.others = live, dict[int, Version]()
         self.deleted, self.behind = False, 0  # events, of a replica
+        self.rewarded_until = 0
         self.labelling = Labelling(twice=not live.model.task.regression)  # people seldom give the same number
         self.take_check()
 
@@ -128,6 +132,10 @@ class Hosted:
         for seq, asked in log.predictions(self.number, self.model.asking.seq):
             self.model.asking.predicted(seq, asked)
 
+    def rewarded(self, until: int) -> None:
+        """Note up to when decisions have a reward, in the log thread; the clock may have been set back."""
+        self.rewarded_until = until
+
     # --- failure -----------------------------------------------------------------------------------------------------
 
     def check_living(self) -> None:
@@ -154,12 +162,12 @@ class Hosted:
         """Find the rows without labels, and the answers, of earlier runs."""
         self.labelling.restore_answers(log, self.number)
         for row in reversed(log.unlabelled(self.number, POOL)):
-            if row.note is not None and row.features is not None:
+            if row.note is not None and row.features is not None and decided_in(row.note) is None:
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
-        for id, note in log.skips(self.number):
+        for id, note in log.answers.skips(self.number):
             told = msgspec.json.decode(note)
             self.labelling.skip(id, Labeller(told["by"]), told.get("reason"))
-        for answer in log.waiting_answers(self.number):
+        for answer in log.answers.waiting(self.number):
             self.labelling.restore(*answer)
 
 

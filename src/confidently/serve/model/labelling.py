@@ -236,10 +236,10 @@ class Labelling:
     def restore_answers(self, log: EventLog, model: int) -> None:
         """Count the answers of earlier runs, and find those that are asked about again; before rows are added."""
         looked = set[int]()
-        for example, label, note in log.opinions(model):
+        for example, label, note in log.answers.opinions(model):
             self.opinions.counted(label, note)
             looked.add(example)
-        for example, id, label, note in log.answer_notes(model):
+        for example, id, label, note in log.answers.given(model):
             self.counted(label, note)
             if not is_second(example) or example in looked:
                 continue

@@ -48,6 +48,7 @@ class Answer(NamedTuple):
     def of(cls, note: bytes) -> AnyAnswer:
         """Return the answer that an event of a prediction keeps."""
         kept = msgspec.json.decode(note)
+        kept.pop("decision", None)
         return cls(**kept) if "probability" in kept else NumberAnswer(**kept)
 
     def judged(self, label: bytes) -> list[tuple[float, bool]]:

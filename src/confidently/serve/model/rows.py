@@ -11,6 +11,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -41,7 +42,12 @@ def one_line(features: bytes) -> bytes:
 def labelled_line(key: str, label: bytes, features: bytes) -> bytes:
     """Return the line of a row, which has its label, as JSON, first; without the line end."""
     rest = features[1:].lstrip()
-    return b"".join((b"{", msgspec.json.encode(key), b":", label, b"" if rest == b"}" else b",", rest))
+    return b"".join((_before_label(key), label, b"" if rest == b"}" else b",", rest))
+
+
+@lru_cache
+def _before_label(key: str) -> bytes:
+    return b"{" + msgspec.json.encode(key) + b":"
 
 
 def label_names(label: bytes) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from ...bandits.policies import make_policy
 from ...covariances.names import AUTO, DIAGONAL
 from ...covariances.settings import Settings
 from ...data.classes import ClassTable, class_named
@@ -21,14 +22,24 @@ from ...rules import make_rule
 from ...stack.number_choice import stack_of
 from ...tasks.names import Multiclass
 from ...tasks.task import Task
+from ...views.pairs import Pairs
+from ...views.standard import Standard
 from ...views.table import make_view
+from ...views.view import View
 from ..problems import Problem
 
 Name = int | str
 Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
 ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
 OF_CLASSES = ("classes", "multilabel", "multiclass")
-DEFAULTS = {"classes": {"rule": "arow", "covariance": DIAGONAL}, "numbers": {"rule": "ridge", "covariance": AUTO}}
+OF_DECISIONS, CHOSEN = ("arms", "policy"), ("auto", "view")
+DEFAULTS = {
+    "classes": {"rule": "arow", "covariance": DIAGONAL},
+    "numbers": {"rule": "ridge", "covariance": AUTO},
+    "decisions": {"rule": "ridge", "covariance": DIAGONAL},
+}
+CONTEXT, ARM, ACTION, SLOT = "context", "arm", "action", "slot"  # the parts of the row of a decision
+CROSSED = ((CONTEXT, ARM), (CONTEXT, ACTION), (SLOT, ARM), (SLOT, ACTION))
 
 
 class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -50,6 +61,22 @@ class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     zeros: bool = False
 
 
+class Deciding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """How a model of decisions chooses, which does not change what it learns.
+
+    ``name`` and ``parameters`` are those of the policy. ``least_share`` is the fraction of decisions that is spread
+    evenly over all actions. An ``apprentice`` takes the baseline, and keeps what it would have chosen. A decision
+    without a reward ``deadline`` seconds after it counts gets the ``default_reward``.
+    """
+
+    name: str = "lin_ts"
+    parameters: dict[str, float] = {}
+    least_share: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
+    apprentice: bool = False
+    deadline: Annotated[float, msgspec.Meta(gt=0.0, le=1e8)] | None = None
+    default_reward: Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)] = 0.0
+
+
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """The settings of a served model.
 
@@ -60,11 +87,15 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     and "diag", of numbers "ridge" and "auto". ``file`` is the SHA-256 of the model file that an uploaded model began
     with; nothing else is set then.
 
-    The last two do not change what is learned. ``ask`` is the fraction of predictions that ask for their label;
-    ``strict`` names what is not accepted of rows, once the model has learned 100, instead of being counted only.
+    With the task "decisions", rewards of actions are learned as numbers, of rows that have the context, the action and
+    their products; with ``arms`` "own" every action has weights of its own, with "shared" only its features count.
+
+    The last three do not change what is learned. ``ask`` is the fraction of predictions that ask for their label;
+    ``strict`` names what is not accepted of rows, once the model has learned 100, instead of being counted only;
+    ``policy`` is how decisions are made.
     """
 
-    task: Literal["classes", "numbers"] = "classes"
+    task: Literal["classes", "numbers", "decisions"] = "classes"
     rule: str | None = None
     rule_parameters: dict[str, float] = {}
     covariance: str | None = None
@@ -82,12 +113,14 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     projection: Literal["precision", "moments"] | None = None
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
+    arms: Literal["own", "shared"] = "own"
     file: str | None = None
     ask: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
     strict: list[Guard] = []
+    policy: Deciding = Deciding()
 
 
-IN_PLACE = ("ask", "strict")  # do not change what is learned
+IN_PLACE = ("ask", "strict", "policy")  # do not change what is learned
 OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__)
 OF_LEARNERS -= {"task", "rule", "covariance"}
 
@@ -124,6 +157,8 @@ class Setup:
     ----------
     targets : bool
         Whether numbers are predicted.
+    decides : bool
+        Whether these are the rewards of actions.
     task : Task
         That of an untrained learner.
     undecided, undecided_covariance : bool
@@ -136,13 +171,16 @@ class Setup:
     """
 
     def __init__(self, settings: ModelSettings) -> None:
-        self.settings, self.targets = settings, settings.task == "numbers"
+        self.settings, self.targets = settings, settings.task != "classes"
+        self.decides = settings.task == "decisions"
         self.rule, self.covariance = (self._or_default(name) for name in ("rule", "covariance"))
-        self.undecided = not settings.auto and settings.view is None and settings.reading.normalize != "l2"
+        self.undecided = (
+            not (settings.auto or self.decides) and settings.view is None and settings.reading.normalize != "l2"
+        )
         self.undecided_covariance = self.targets and not settings.auto and self.covariance == AUTO
         try:
             self._check()
-            self.view = None if settings.view is None else make_view(settings.view)
+            self.view = self._view()
             self.task: Task = self.learner(self.reading()).learner.task
         except (TypeError, ValueError) as error:
             raise Problem("invalid-settings", str(error)) from None
@@ -150,6 +188,11 @@ class Setup:
     def _or_default(self, name: str) -> str:
         given: str | None = getattr(self.settings, name)
         return DEFAULTS[self.settings.task][name] if given is None else given
+
+    def _view(self) -> View | None:
+        if self.decides:
+            return make_view([Standard(), Pairs(columns=CROSSED)])
+        return None if self.settings.view is None else make_view(self.settings.view)
 
     def reading(self, is_table: bool = False) -> ReaderOptions:
         """Return how rows are read, as the first of them have decided."""
@@ -200,6 +243,11 @@ class Setup:
             raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
         if settings.auto and {"rule": self.rule, "covariance": self.covariance} != DEFAULTS[settings.task]:
             raise ValueError("auto chooses its learners; leave out rule and covariance")
+        if self.decides and (given := [name for name in CHOSEN if getattr(settings, name) != _default(name)]):
+            raise ValueError(f"a model of decisions has none of {', '.join(given)}; leave that out")
+        if not self.decides and (given := [name for name in OF_DECISIONS if getattr(settings, name) != _default(name)]):
+            raise ValueError(f'{", ".join(given)}: only for the task "decisions"; leave that out')
+        make_policy(settings.policy.name, **settings.policy.parameters)
         if self.targets and (given := [name for name in OF_CLASSES if getattr(settings, name) != _default(name)]):
             raise ValueError(f"a model of numbers has none of {', '.join(given)}; leave that out")
         if not self.targets and self.covariance == AUTO:

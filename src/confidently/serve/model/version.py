@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from ..log.event_log import EventLog
 from ..log.events import Event, Row, State, StoredVersion
 from ..problems import Problem
 from ..waiting import Limits
+from .answering import Judged
+from .learning import Example, raise_of_machine
 from .metrics import Metrics
 from .rows import labelled_line
-from .served import Example, Judged, ServedModel, raise_of_machine
+from .served import ServedModel
 from .settings import ModelSettings
 from .snapshots import Content, Snapshots
 
 BASE = "base.cw"  # a model file from which the model continues
-FEWEST, MOST, PARTS = 16, 512, 16  # rows that are learned together; as many as 1/PARTS of those before, for the curve
+FEWEST, PARTS = 16, 16  # rows that are learned together; as many as 1/PARTS of those before, for the curve
+MOST, MOST_STORED = 512, 4096  # and of the log, where nobody waits
 SAMPLED, TOGETHER = 16, 64  # of so many runs of so many events one is predicted, to compare that with the labels
 
 
@@ -108,18 +112,17 @@ class Version:
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
         """Learn events in order; at an erasure, which is a row without a line, the model settles."""
-        rows: list[Example] = []
-        for example in examples:
-            if example.line:
-                rows.append(example)
-            most = min(max(self.metrics.rows // PARTS, FEWEST), MOST)
-            if rows and (len(rows) >= most or not example.line):
+        first = 0
+        while first < len(examples):
+            most = min(max(self.metrics.rows // PARTS, FEWEST), MOST if live else MOST_STORED)
+            most = max(most, self.model.least_rows)
+            rows = list(takewhile(_is_row, examples[first : first + most]))
+            if rows:
                 self.learn(rows, live)
-                rows = []
-            if not example.line:
+                first += len(rows)
+            else:
                 self.model.settle()
-        if rows:
-            self.learn(rows, live)
+                first += 1
         if examples:
             self.cursor = examples[-1].seq
 
@@ -130,13 +133,13 @@ class Version:
 
     def examples(self, events: list[Row]) -> list[Example]:
         """Return what is learned of events of the log; of an erasure, a row without a line."""
-        found: list[Example] = []
+        found, key = list[Example](), self.label_key
         for row in events:
             if row.kind == Event.ERASURE:
                 if row.seq > self.stored.begun:
                     found.append(Example(b"", 1.0, row.seq))
             elif row.features is not None and row.label is not None:
-                line = labelled_line(self.label_key, row.label, row.features)
+                line = labelled_line(key, row.label, row.features)
                 found.append(Example(line, row.weight, row.seq, row.label))
         return found
 
@@ -216,6 +219,10 @@ class Version:
         if self.failed is None and self.state != State.RETIRED:
             self.snapshots.save(self._content())
         return self.snapshots.seq
+
+
+def _is_row(example: Example) -> bool:
+    return bool(example.line)
 
 
 def settings_of(stored: StoredVersion) -> ModelSettings:

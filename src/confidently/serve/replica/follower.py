@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -14,13 +13,14 @@ from pathlib import Path
 import httpx
 import msgspec
 
+from ..background import BackgroundThread
 from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel, StoredVersion
 from ..model.hosted import Hosted
+from ..model.learning import Example
 from ..model.rows import labelled_line
-from ..model.served import Example
 from ..model.settings import canonical
 from ..model.snapshots import SNAPSHOT
 from ..model.version import BASE, Version
@@ -44,7 +44,7 @@ class Gone(Exception):
     """The primary's model is another one now, or its rows cannot be followed any further."""
 
 
-class Replica:
+class Replica(BackgroundThread):
     """What follows a primary and keeps the models of an engine equal to its models.
 
     Parameters
@@ -60,24 +60,18 @@ class Replica:
     """
 
     def __init__(self, engine: Engine, primary: str, token: str | None, say: Callable[[str], None]) -> None:
+        super().__init__("replica")
         self.engine, self.primary, self.say = engine, primary, say
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._following: dict[str, Following] = {}
         self._told = ""
         self._looked: float | None = None  # on the monotonic clock: when the models were last listed
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
         engine.replica = self
         engine.learner.record = lambda hosted: None  # rows set aside are in the log of the primary
 
-    def start(self) -> None:
-        """Begin to follow."""
-        self._thread.start()
-
     def stop(self) -> None:
         """End. Models are not written: the next start asks for them again."""
-        self._stopping.set()
-        self._thread.join()
+        super().stop()
         for one in self._following.values():
             one.stop()
         self.engine.hosted.clear()
@@ -146,7 +140,7 @@ class Replica:
             self.say(line)
 
 
-class Following:
+class Following(BackgroundThread):
     """A thread that follows one model.
 
     Parameters
@@ -162,20 +156,14 @@ class Following:
     """
 
     def __init__(self, replica: Replica, followed: Followed) -> None:
+        super().__init__(f"replica-{followed.name}")
         self.replica, self.engine, self.followed, self.name = replica, replica.engine, followed, followed.name
         self.hosted: Hosted | None = None
         self.level = False
         self._at = 0  # the last event that the primary has learned, as it said
         self._level_at = time.monotonic()
         self._count = count(1)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"replica-{followed.name}", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End."""
-        self._stopping.set()
-        self._thread.join()
+        self.start()
 
     def drop(self) -> None:
         """End, and forget the model, which the primary has no more."""

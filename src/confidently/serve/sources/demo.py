@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
-import threading
 from itertools import islice
 
 import msgspec
 
 from ...samples import messages
+from ..background import BackgroundThread
 from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..model.hosted import Hosted
 from ..model.settings import ModelSettings, Reading
-from ..work.examples import LabelOf, Question, label_rows, predict, question, store_predictions
+from ..work.checking import Question, question
 from ..work.models import create
+from ..work.predicting import predict, store_predictions
+from ..work.teaching import LabelOf, label_rows
 
 MODEL = "messages"
 SETTINGS = ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"]))
@@ -24,7 +26,7 @@ MESSAGES = 20_000
 FIRST = 300  # messages that come at once
 
 
-class Demo:
+class Demo(BackgroundThread):
     """A thread that sends messages to a model of its own.
 
     Parameters
@@ -36,20 +38,14 @@ class Demo:
     """
 
     def __init__(self, engine: Engine, seconds: float = 0.3, seed: int = 0) -> None:
+        super().__init__("demo")
         self.engine, self.seconds, self.random = engine, seconds, random.Random(seed)
         self._rows = islice(messages(MESSAGES, seed), MESSAGES)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="demo", daemon=True)
 
     def start(self) -> None:
         """Create the model and start sending."""
         self._call(create(self.engine, MODEL, SETTINGS))
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop sending."""
-        self._stopping.set()
-        self._thread.join()
+        super().start()
 
     def _run(self) -> None:
         hosted, waiting = self.engine.find(MODEL), list[LabelOf]()

@@ -7,23 +7,26 @@ exactly once, as long as the source has the same rows at the same positions.
 from __future__ import annotations
 
 import os
-import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...extras import install
 from ...wording import counted
+from ..background import BackgroundThread
 from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..model.hosted import Hosted
 from ..model.version import told_of
 from ..problems import Problem
-from ..work.examples import Taught, refusals, taught_line, teach
+from ..work.checking import Taught, refusals, taught_line
+from ..work.teaching import teach
 from .source import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds after which rows that found no room are sent again
 STDIN = "-"
+AUDIT_SECONDS = 3600.0  # between two entries of the audit log about rows
 TOLD = 5  # rows that are left out and reported one by one; after them, how many there are: 10, 100, 1000, ...
 PASSING = ("overloaded", "disk-full")  # problems after which the same rows are sent again
 
@@ -51,7 +54,7 @@ def sources_of(name: str) -> list[Source]:
     return list(partitions(name))
 
 
-class Follower:
+class Follower(BackgroundThread):
     """A thread that trains a model on the rows of a source.
 
     Parameters
@@ -69,32 +72,38 @@ class Follower:
     """
 
     def __init__(self, engine: Engine, hosted: Hosted, source: Source, say: Callable[[str], None]) -> None:
+        super().__init__("follow")
         self.engine, self.hosted, self.source, self.say = engine, hosted, source, say
         self.learned = self.refused = 0
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
-
-    def start(self) -> None:
-        """Begin to read where the last process ended."""
-        self._thread.start()
+        self._audited, self._audited_at = 0, time.monotonic()  # rows in the audit log, and since when
 
     def stop(self) -> None:
         """Stop after the rows that were read."""
         self._stopping.set()
         if not isinstance(self.source, PipeSource):  # which may wait for a line for ever
             self._thread.join()
+        self._audit("end_follow")
         if self.refused > TOLD:
             self.say(f"{self.source.name}: {counted(self.refused, 'row')} left out")
 
     def _run(self) -> None:
+        self._audit("begin_follow")
         try:
             position = self._call(lambda log, request: log.position(self.hosted.number, self.source.name), rows=0)
             for some in self.source.rows(position, self._stopping):
                 self._learn(some)
+                if time.monotonic() > self._audited_at + AUDIT_SECONDS:
+                    self._audit("follow")
         except Exception as error:  # of the source, of the log, or a fault, which must not go unnoticed
             if not self.engine.stopping:
                 told = error if isinstance(error, OSError | Problem) else told_of(error)
                 self.say(f"{self.source.name}: {told}; following ends")
+
+    def _audit(self, action: str) -> None:
+        """Tell the audit log how many rows were learned."""
+        rows, self._audited_at = self.learned - self._audited, time.monotonic()
+        self._audited += rows
+        self.engine.audit.followed(action, self.hosted.name, self.source.name, rows)
 
     def _learn(self, some: Some) -> None:
         places = zip(some.lines, some.places, strict=True)

@@ -75,12 +75,12 @@ def second_answer(hosted: Hosted, id: str, label: Any, labeller: Labeller) -> Re
         before = _label_so_far(log, stored)
         if before is None:
             return _store(hosted, log, request, stored, encoded, labeller)
-        for seq, given, note in log.opinions_of(stored.seq):
+        for seq, given, note in log.answers.opinions_of(stored.seq):
             if msgspec.json.decode(note)["by"] == labeller.name:
                 if same_label(given, encoded):
                     return seq
                 raise Problem("other-label", f"{labeller.name} has a second answer to {id!r}; undo it first", "/label")
-        first = log.labeller_of(stored.seq)
+        first = log.answers.labeller_of(stored.seq)
         of = log.edits.until(hosted.number, MAX_SEQ).label(*before) or before[1]  # under the class's name of now
         note = msgspec.json.encode({"by": labeller.name, "first": first, "of": msgspec.json.decode(of)})
         seq = log.add(hosted.number, Event.OPINION, example=stored.seq, label=encoded, note=note)
@@ -103,7 +103,7 @@ def _checked(hosted: Hosted, log: EventLog, id: str, label: Any) -> tuple[Stored
 
 def _label_so_far(log: EventLog, stored: Stored) -> tuple[int, bytes] | None:
     """Return event and label of the last answer or label of a row."""
-    given = log.waiting_answer(stored.seq)
+    given = log.answers.waiting_of(stored.seq)
     return log.label_of(stored.seq) if given is None else given[:2]
 
 
@@ -130,7 +130,7 @@ def undo(hosted: Hosted, id: str, labeller: Labeller) -> Request:
     def work(log: EventLog, request: Request) -> int:
         hosted.check_living()
         stored = log.get(hosted.number, id)
-        given = log.waiting_answer(stored.seq)
+        given = log.answers.waiting_of(stored.seq)
         if given is None:
             if log.label_of(stored.seq) is None:
                 raise Problem("unknown-id", f"the row {id!r} has no answer to undo")
@@ -156,7 +156,7 @@ def undo_second(hosted: Hosted, id: str, labeller: Labeller) -> Request:
     def work(log: EventLog, request: Request) -> int:
         hosted.check_living()
         stored = log.get(hosted.number, id)
-        for seq, label, note in log.opinions_of(stored.seq):
+        for seq, label, note in log.answers.opinions_of(stored.seq):
             if msgspec.json.decode(note)["by"] == labeller.name:
                 log.unpark(seq)
                 request.committed.append(partial(hosted.labelling.opinions.counted, label, note, -1))

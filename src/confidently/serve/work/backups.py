@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +13,8 @@ from pathlib import Path
 
 import apsw
 
+from ...data.sources.whole_files import sync_directory
+from ..background import BackgroundThread
 from ..engine.engine import Engine
 from ..log.log_file import LogError
 from ..offline import sound_log
@@ -25,7 +26,7 @@ UNFINISHED = ".unfinished-"  # prefix of the folder of a backup until it is whol
 RETRY_SECONDS = 60.0  # after a backup that failed, or earlier if the next is due
 
 
-class Backups:
+class Backups(BackgroundThread):
     """A thread that writes a backup from time to time.
 
     A backup is written under another name, read back, and only then gets its own; then those that are too many are
@@ -56,11 +57,10 @@ class Backups:
     """
 
     def __init__(self, engine: Engine, folder: Path, seconds: float, keep: int, say: Callable[[str], None]) -> None:
+        super().__init__("backups")
         self.engine, self.folder, self.seconds, self.keep, self.say = engine, folder, seconds, keep, say
         self.failed = 0
         self._name = engine.folder.resolve().name
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="backups", daemon=True)
         folder.mkdir(parents=True, exist_ok=True)
 
     def start(self) -> None:
@@ -68,12 +68,11 @@ class Backups:
         for path in self.folder.glob(f"{UNFINISHED}{self._name}-*"):
             shutil.rmtree(path, ignore_errors=True)
         self.engine.backups = self
-        self._thread.start()
+        super().start()
 
     def stop(self) -> None:
         """End; a backup that is being written is given up."""
-        self._stopping.set()
-        self._thread.join()
+        super().stop()
 
     def whole(self) -> list[Path]:
         """Return the backups of this directory, the newest first."""
@@ -111,7 +110,7 @@ class Backups:
             self.engine.submit(backup(self.engine, unfinished).blocking()).answer()
             sound_log(unfinished)
             os.rename(unfinished, self.folder / name)
-            _sync(self.folder)
+            sync_directory(self.folder)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         others = [path for path in self.whole() if path.name != name]  # some later than this if the clock was wrong
@@ -129,11 +128,3 @@ def _time_of(path: Path, name: str) -> float | None:
     with suppress(ValueError):
         return datetime.strptime(match[1], STAMP).replace(tzinfo=UTC).timestamp()
     return None
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

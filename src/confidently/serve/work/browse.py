@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..engine.requests import Request
-from ..log.browse import Facets, Filters, Found, Moment, Page
+from ..log.browse import Facets, Filters, Found, Moment, Page, Viewed
 from ..log.event_log import EventLog, reason_in
 from ..log.events import Event
 from ..model.hosted import Hosted
@@ -22,14 +22,16 @@ MOST_VALUES = 200  # of which the counts are told
 
 def page(hosted: Hosted, filters: Filters, before: int, limit: int) -> Request:
     """Return a request for a page of rows, the newest first, answered with what is shown of it."""
-    return _in_steps(hosted, lambda log: map(_page, log.rows.page(*_of(hosted), filters, before, limit, MAX_LOOK)))
+    return _in_steps(
+        hosted, lambda log: map(_page, log.rows.page(_viewed(log, hosted), filters, before, limit, MAX_LOOK))
+    )
 
 
 def facets(hosted: Hosted, filters: Filters) -> Request:
     """Return a request for the number of rows with each value, answered with what is shown of it."""
 
     def steps(log: EventLog) -> Iterator[dict[str, Any]]:
-        return map(_facets, log.rows.facets(*_of(hosted), filters, MAX_COUNT, has_classes(hosted)))
+        return map(_facets, log.rows.facets(_viewed(log, hosted), filters, MAX_COUNT))
 
     return _in_steps(hosted, steps)
 
@@ -39,7 +41,7 @@ def row(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> dict[str, Any]:
         hosted.check_living()
-        found = log.rows.row(*_of(hosted), id)
+        found = log.rows.row(_viewed(log, hosted), id)
         if found is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
         history = [_moment(one, found) for one in log.rows.history(found.seq)]
@@ -48,14 +50,10 @@ def row(hosted: Hosted, id: str) -> Request:
     return Request(work)
 
 
-def _of(hosted: Hosted) -> tuple[int, int]:
-    """Return the model and the version that answers."""
-    return hosted.number, hosted.live.number
-
-
-def has_classes(hosted: Hosted) -> bool:
-    """Return whether labels are classes rather than numbers."""
-    return not hosted.model.stream.learner.task.regression
+def _viewed(log: EventLog, hosted: Hosted) -> Viewed:
+    """Return the model as the version that answers sees it."""
+    live = hosted.live.stored
+    return Viewed(hosted.number, live.number, log.edits.basis(live).edits, not hosted.model.task.regression)
 
 
 def _in_steps(hosted: Hosted, steps: Callable[[EventLog], Iterator[Any]]) -> Request:
@@ -82,7 +80,8 @@ def _row(found: Found) -> dict[str, Any]:
     return {
         "seq": found.seq, "id": found.id, "time": found.time / 1000.0, "weight": found.weight,
         "features": shown(found.features), "state": found.state, "label": shown(found.label),
-        "predicted": told.get("label"), "probability": _probability(told), "outcome": found.outcome, "by": found.by,
+        "logged": shown(found.logged), "predicted": shown(found.predicted), "probability": _probability(told),
+        "outcome": found.outcome, "by": found.by,
         "reason": reason_in(found.reason) if found.state == "set-aside" else None,
     }  # fmt: skip
 

@@ -11,7 +11,7 @@ from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..log.events import Event
 from ..model.hosted import Hosted
-from ..model.served import Example
+from ..model.learning import Example
 from .models import save
 
 

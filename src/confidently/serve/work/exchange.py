@@ -17,7 +17,8 @@ from ..model.hosted import Hosted
 from ..model.labelling import POOL
 from ..model.predicted import Answer
 from ..problems import Problem, tried
-from .examples import LabelOf, Receipt, Taught, label_row, taught, teach
+from .checking import Taught, taught
+from .teaching import LabelOf, Receipt, label_row, teach
 
 MAX_STEM = MAX_ID - 12  # characters of an id before the number of a row that is learned anew
 

@@ -1,4 +1,4 @@
-"""Listing the rows of a model: those that it has learned, and those that were set aside."""
+"""Stored rows of a model: those that it has learned, those that were set aside, one of them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,28 @@ import msgspec
 from ..engine.requests import Request
 from ..log.edits import Basis
 from ..log.event_log import MAX_SEQ, EventLog, reason_in
-from ..log.events import Event, Row, StoredVersion, labeller_in
+from ..log.events import Event, Row, Stored, StoredVersion, labeller_in
 from ..model.hosted import Hosted
+from ..problems import Problem
 
 # Events whose notes say who and why.
 NOTED = (Event.LEARN, Event.LABEL, Event.CORRECTION, Event.ANSWER, Event.SKIP, Event.OPINION)
+
+
+def find(hosted: Hosted, id: str) -> Request:
+    """Return a request for a stored row, answered with it, its last label as JSON, or None, and its history."""
+
+    def work(log: EventLog, request: Request) -> tuple[Stored, bytes | None, list[Any]]:
+        hosted.check_living()
+        stored = log.find(hosted.number, id)
+        if stored is None or stored.kind == Event.PARKED:
+            raise Problem("unknown-id", f"no row has the id {id!r}")
+        if stored.features is None:
+            raise Problem("expired", f"the row {id!r} is no longer stored")
+        last = log.label_of(stored.seq)
+        return stored, None if last is None else last[1], log.history(stored.seq)
+
+    return Request(work)
 
 
 def export(hosted: Hosted, after: int, limit: int) -> Request:

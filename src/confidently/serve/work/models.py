@@ -15,12 +15,13 @@ import msgspec
 
 from ...data.formats.table import BY_NAME
 from ...data.reading import ReaderOptions
+from ...data.sources.whole_files import sync_directory
 from ...models.file import LINEAR, REGRESSION, ModelFileError
 from ...models.model import Model
 from ..engine.engine import Engine
 from ..engine.requests import LearnedQuestion, Request
 from ..log.event_log import EventLog
-from ..log.events import State, StoredModel, now
+from ..log.events import State, StoredModel, StoredVersion, now
 from ..log.log_file import FILE
 from ..model.hosted import Hosted
 from ..model.settings import ModelSettings, Setup, canonical, what_is_learned
@@ -53,8 +54,28 @@ def create(engine: Engine, name: str, settings: ModelSettings) -> Request:
 
     A model that is there with other settings gets a version with them, which is trained from the log as a shadow.
     """
-    Setup(settings)  # raises a Problem if they do not fit together
-    return _make(engine, name, canonical(settings))
+    return _make(engine, name, _checked(settings))
+
+
+def unmade(name: str, settings: ModelSettings) -> Hosted:
+    """Return a model as :func:`create` would make it, which nobody else knows."""
+    version = StoredVersion(0, 1, _checked(settings), False, 0, State.LIVE, "tried", now())
+    nowhere = Path(os.devnull)
+    return Hosted(StoredModel(0, name, now()), nowhere, Version(name, version, nowhere))
+
+
+def _checked(settings: ModelSettings) -> bytes:
+    """Return settings as the log has them.
+
+    Raises
+    ------
+    Problem
+        If they do not fit together.
+    """
+    if settings.file is not None:
+        raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
+    Setup(settings)
+    return canonical(settings)
 
 
 def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str) -> Request:
@@ -146,12 +167,10 @@ def _check_edited(log: EventLog, hosted: Hosted, settings: bytes) -> None:
 
 
 def _sync(path: Path) -> None:
-    for at, flags in ((path, os.O_RDONLY), (path.parent, os.O_RDONLY)):
-        descriptor = os.open(at, flags)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    """Make a file, and its name in its folder, survive a power cut."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+    sync_directory(path.parent)
 
 
 def delete(engine: Engine, hosted: Hosted) -> Request:

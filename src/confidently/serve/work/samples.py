@@ -16,7 +16,7 @@ from ..log.event_log import EventLog
 from ..model.hosted import Hosted
 from ..model.settings import ModelSettings, Reading
 from ..problems import Problem
-from . import examples
+from . import checking
 from .models import create
 
 N_LEARNED, N_WAITING = 1500, 200
@@ -52,18 +52,18 @@ def begin(engine: Engine, name: str) -> Request:
     return Request(work)
 
 
-def taught(hosted: Hosted, name: str) -> list[examples.Taught]:
+def taught(hosted: Hosted, name: str) -> list[checking.Taught]:
     """Return the rows with labels that the model of a sample learns."""
     return [
-        examples.taught(hosted, f"{name}-{k}", features, label, 1.0)
+        checking.taught(hosted, f"{name}-{k}", features, label, 1.0)
         for k, (features, label) in enumerate(_rows(name)) if k < N_LEARNED
     ]  # fmt: skip
 
 
-def waiting(hosted: Hosted, name: str) -> list[examples.Question]:
+def waiting(hosted: Hosted, name: str) -> list[checking.Question]:
     """Return the rows that wait for labels."""
     return [
-        examples.question(hosted, f"{name}-{k}", features)
+        checking.question(hosted, f"{name}-{k}", features)
         for k, (features, _) in enumerate(_rows(name)) if k >= N_LEARNED
     ]  # fmt: skip
 

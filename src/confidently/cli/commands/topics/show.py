@@ -12,7 +12,8 @@ from ...inputs import load_model
 from ...options.arguments import FRACTION, POSITIVE_INTEGER, json_option, model_argument
 from ...options.command import Command
 from ...options.plot import check_plot, plot_option
-from ...output.summaries import check_class, class_title, of_class, print_classes, topic_model_facts, topic_model_text
+from ...output.classes import check_class, class_title, of_class, print_classes
+from ...output.model_summaries import topic_model_facts, topic_model_text
 from ...output.text import say
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     completes the current batch and saves a checkpoint beside the model.
     """
     _check_usage(ctx, options)
-    from ...output.summaries import saved, topic_training_text
+    from ...output.training_summaries import saved, topic_training_text
     from ...training.saving import open_checkpoints, run_to_end
     from ...training.topics import TopicTraining
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
+from msgspec import Struct
+
 from ...exchange import label_studio as ls
 from ...model.hosted import Hosted
 from ...model.settings import ModelSettings, Reading
 from ...problems import Problem, tried
-from ...work import examples, exchange, models
+from ...work import checking, exchange, models, predicting
 from ...work.erasing import erase
-from .. import messages as m
 from ..calls import Call
 from ..replies import Sendable, answered
 from .exchange import of_classes, version_of
@@ -25,15 +27,72 @@ TAUGHT = ("ANNOTATION_CREATED", "ANNOTATIONS_CREATED", UPDATED)
 DELETED = "ANNOTATIONS_DELETED"
 
 
+class BackendHealth(Struct):
+    """That the backend answers."""
+
+    status: str
+    model: str
+
+
+class BackendSetup(Struct):
+    """A project of Label Studio: ``schema`` is its labeling config."""
+
+    schema: str = ""
+
+
+class BackendVersion(Struct):
+    """Which model answers; it changes with the version and whenever the rows have doubled."""
+
+    model_version: str
+
+
+class BackendQuestion(Struct):
+    """Tasks to predict."""
+
+    tasks: list[ls.Task]
+    label_config: str = ""
+
+
+class BackendResults(Struct):
+    """Predictions in the order of the tasks."""
+
+    results: list[ls.TaskPrediction]
+    model_version: str
+
+
+class BackendProject(Struct):
+    """A project of Label Studio."""
+
+    id: int | None = None
+    label_config: str = ""
+
+
+class BackendEvent(Struct):
+    """What has happened in a project: of a created annotation its task too, of a deleted one nothing but its number."""
+
+    action: str
+    project: BackendProject = msgspec.field(default_factory=BackendProject)
+    annotation: ls.Annotation | list[ls.Annotation] | None = None
+    annotations: list[ls.Annotation] = []
+    task: ls.Task | list[ls.Task] | None = None
+
+
+class BackendDone(Struct):
+    """What an event has changed."""
+
+    learned: int
+    erased: int
+
+
 async def backend_health(call: Call) -> Sendable:
     """Tell Label Studio that the backend answers."""
     call.engine.check_open()
-    return answered(m.BackendHealth("UP", call.names["m"]))
+    return answered(BackendHealth("UP", call.names["m"]))
 
 
 async def backend_setup(call: Call) -> Sendable:
     """Check that the model fits a labeling config; make it if there is none, which needs the scope admin."""
-    body, name = await call.message(m.BackendSetup), call.names["m"]
+    body, name = await call.message(BackendSetup), call.names["m"]
     config = _config(body.schema, "/schema")
     if name not in call.engine.hosted:
         call.check_allowed("admin")
@@ -44,35 +103,35 @@ async def backend_setup(call: Call) -> Sendable:
         call.changes = True
     hosted = of_classes(call)
     _check_fits(hosted, config)
-    return answered(m.BackendVersion(version_of(hosted)))
+    return answered(BackendVersion(version_of(hosted)))
 
 
 async def backend_predict(call: Call) -> Sendable:
     """Predict tasks of Label Studio."""
-    hosted, body = of_classes(call), await call.message(m.BackendQuestion)
+    hosted, body = of_classes(call), await call.message(BackendQuestion)
     config, version = _config(body.label_config, "/label_config"), version_of(hosted)
     rows = [_question(hosted, task, config, f"/tasks/{k}") for k, task in enumerate(body.tasks)]
     if hosted.model.stream.learner.updates == 0:  # a guess at random would only mislead who labels
-        return answered(m.BackendResults([ls.TaskPrediction([], 0.0, version) for _ in rows], version))
-    found = await call.ask(examples.predict(hosted, rows)) if rows else []
+        return answered(BackendResults([ls.TaskPrediction([], 0.0, version) for _ in rows], version))
+    found = await call.ask(predicting.predict(hosted, rows)) if rows else []
     results = list[ls.TaskPrediction]()
     for answer in found:
         labels = answer.label if isinstance(answer.label, list) else [answer.label]
         score = min((answer.probability.get(str(one), 0.0) for one in labels), default=0.0)
         results.append(ls.TaskPrediction(ls.result_of(answer.label, config.control, config.target), score, version))
-    return answered(m.BackendResults(results, version))
+    return answered(BackendResults(results, version))
 
 
 async def backend_webhook(call: Call) -> Sendable:
     """Learn annotations that were made or changed, erase those that were deleted; other events change nothing."""
-    hosted, body = of_classes(call), await call.message(m.BackendEvent)
+    hosted, body = of_classes(call), await call.message(BackendEvent)
     if body.action == DELETED:
         ids = [ls.annotation_id(body.project.id, one.id) for one in body.annotations if one.id is not None]
-        return answered(m.BackendDone(0, await _erased(call, hosted, ids)))
+        return answered(BackendDone(0, await _erased(call, hosted, ids)))
     if body.action not in TAUGHT:
-        return answered(m.BackendDone(0, 0))
+        return answered(BackendDone(0, 0))
     config = _config(body.project.label_config, "/project/label_config")
-    rows, gone, wrong = list[examples.Taught](), list[str](), list[Problem]()
+    rows, gone, wrong = list[checking.Taught](), list[str](), list[Problem]()
     for task, annotation in _pairs(body):
         project = body.project.id if task.project is None else task.project
         given = ls.Task(task.data, task.id, project, task.meta, [annotation])
@@ -88,7 +147,7 @@ async def backend_webhook(call: Call) -> Sendable:
     wrong += [one for one in told if isinstance(one, Problem)]
     if wrong:  # of one annotation; the others are learned
         raise wrong[0]
-    return answered(m.BackendDone(len(told), erased))
+    return answered(BackendDone(len(told), erased))
 
 
 def _config(text: str, pointer: str) -> ls.Config:
@@ -114,18 +173,18 @@ def _check_fits(hosted: Hosted, config: ls.Config) -> None:
         )  # fmt: skip
 
 
-def _question(hosted: Hosted, task: ls.Task, config: ls.Config, pointer: str) -> examples.Question:
+def _question(hosted: Hosted, task: ls.Task, config: ls.Config, pointer: str) -> checking.Question:
     try:
         features = ls.features_of(task, config.columns)
     except ValueError as error:
         raise Problem("invalid-body", str(error), f"{pointer}/data") from None
-    found: examples.Question | Problem = tried(examples.question, hosted, None, features, pointer=pointer)
+    found: checking.Question | Problem = tried(checking.question, hosted, None, features, pointer=pointer)
     if isinstance(found, Problem):
         raise found
     return found
 
 
-def _pairs(body: m.BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
+def _pairs(body: BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
     """Return the annotations of an event with their tasks."""
     annotations = body.annotation if isinstance(body.annotation, list) else [body.annotation]
     tasks = body.task if isinstance(body.task, list) else [body.task] * len(annotations)
@@ -135,7 +194,7 @@ def _pairs(body: m.BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
     return pairs
 
 
-def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> examples.Taught | None:
+def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> checking.Taught | None:
     """Return the row of a task with one annotation; None if that says nothing."""
     try:
         [row] = ls.labelled(task, hosted.model.task.multilabel, config.columns, config.control)

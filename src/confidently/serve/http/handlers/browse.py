@@ -2,14 +2,77 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from msgspec import Struct
+
 from ...log.browse import OUTCOMES, STATES, Filters
 from ...problems import Problem
 from ...work import browse
+from .. import messages as m
 from ..calls import Call
 from ..replies import Sendable, answered
 
 MAX_TEXT = 256  # characters of what is looked for
 MAX_SECONDS = 2**40
+
+
+class BrowsedRow(Struct):
+    """A stored row. ``predicted``: what the model said before it had a label, with ``probability``; ``outcome``:
+    whether that was right; ``by``: who gave the label, if that is known; ``reason``: why it was set aside.
+    ``label`` and ``predicted`` have the names of classes after edits; ``logged`` is the label as it was given.
+    """
+
+    seq: int
+    id: str
+    time: float
+    weight: float
+    features: dict[str, Any] | None
+    state: str
+    label: m.Guess | None
+    logged: m.Guess | None
+    predicted: m.Guess | None
+    probability: float | None
+    outcome: str | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRows(Struct):
+    """Stored rows, the newest first; ``before``: where the next page begins, null after the last one."""
+
+    rows: list[BrowsedRow]
+    before: int | None
+
+
+class FacetCounts(Struct):
+    """How many rows have each value; of those since an event only, if ``since`` is not null."""
+
+    rows: int
+    since: int | None
+    state: dict[str, int]
+    label: dict[str, int]
+    predicted: dict[str, int]
+    outcome: dict[str, int]
+    by: dict[str, int]
+
+
+class Moment(Struct):
+    """An event of a row: its arrival, a label, an answer of a person, an undo, an erasure."""
+
+    seq: int
+    time: float
+    kind: str
+    label: m.Guess | None
+    by: str | None
+    reason: str | None
+
+
+class BrowsedRowHistory(BrowsedRow):
+    """A stored row with the whole prediction, and its events in order."""
+
+    prediction: dict[str, Any] | None
+    history: list[Moment]
 
 
 async def get_rows(call: Call) -> Sendable:

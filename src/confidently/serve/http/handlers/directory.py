@@ -6,17 +6,37 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator
 from itertools import islice
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 from ...engine.alarming import alarms_of, changed_alarms
 from ...problems import Problem, tried
 from ...work import models
-from .. import messages as m
 from ..calls import Call
 from ..lines import ROWS_PER_CHUNK
 from ..replies import NDJSON, Flow, Sendable, answered, encoder
 from .models import facts_of
 
 SSE_SECONDS = 1.0
+
+
+class Saved(Struct):
+    """The event up to which the snapshot of every model goes."""
+
+    snapshots: dict[str, int]
+
+
+class BackupBody(Struct, forbid_unknown_fields=True):
+    """The name of the backup, a new folder beside those made before."""
+
+    name: Annotated[str, Meta(extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"})]
+
+
+class BackupMade(Struct):
+    """Where a backup is: a folder below the server's directory."""
+
+    path: str
 
 
 async def events(call: Call) -> Sendable:
@@ -71,7 +91,7 @@ async def snapshot(call: Call) -> Sendable:
 
 async def backup(call: Call) -> Sendable:
     """Copy the log and the snapshots into a new folder, while the server runs."""
-    body = await call.message(m.BackupBody)
+    body = await call.message(BackupBody)
     models.check_name(body.name, "the name of a backup", "invalid-body", "/name")
     target = call.engine.folder / "backups" / body.name
     if target.exists():

@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from ...exchange import label_studio, prodigy
 from ...exchange.record import Labelled
 from ...model.hosted import Hosted
 from ...problems import Problem, tried
 from ...work import exchange, listing
-from ...work.examples import Taught
-from .. import messages as m
+from ...work.checking import Taught
 from ..calls import Call, decoded, decoded_lines
 from ..lines import ROWS_PER_CHUNK
 from ..replies import JSON, NDJSON, Flow, Sendable, answered, encoder
@@ -23,6 +23,20 @@ from ..replies import JSON, NDJSON, Flow, Sendable, answered, encoder
 MAX_PROBLEMS = 20  # that an import shows
 T = TypeVar("T")
 Rows = Iterable[Labelled | None]
+
+
+class Imported(Struct):
+    """What an import has done.
+
+    ``rows`` are durable; ``skipped`` says nothing of a label; ``failed`` is wrong. ``problems`` has the first of these,
+    with pointers that begin with the number of the record.
+    """
+
+    batch: str
+    rows: int
+    skipped: int
+    failed: int
+    problems: list[Any]
 
 
 async def get_label_studio(call: Call) -> Sendable:
@@ -128,7 +142,7 @@ async def _pages(call: Call, hosted: Hosted, waiting: bool) -> AsyncGenerator[li
 async def _import(call: Call, hosted: Hosted, tool: str, kind: type[T], rows_of: Callable[[T], Rows]) -> Sendable:
     """Learn what records say, in one batch."""
     batch = call.text("batch", 200) or f"{tool}-{time.strftime('%Y-%m-%d')}-{secrets.token_hex(4)}"
-    done, before = m.Imported(batch, 0, 0, 0, []), 0
+    done, before = Imported(batch, 0, 0, 0, []), 0
     async for records in _records(call, kind):
         rows = list[Taught]()
         numbers = list[int]()
@@ -178,7 +192,7 @@ def _tried_rows(rows_of: Callable[[T], Rows], record: T | Problem) -> Iterator[L
         yield Problem("invalid-body", str(error))
 
 
-def _add_problem(done: m.Imported, problem: Problem, number: int) -> None:
+def _add_problem(done: Imported, problem: Problem, number: int) -> None:
     done.failed += 1
     if len(done.problems) < MAX_PROBLEMS:
         done.problems.append(problem.within(f"/{number}").as_json())

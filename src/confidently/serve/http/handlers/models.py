@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from starlette.responses import FileResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -18,11 +19,62 @@ from ...model.hosted import Hosted
 from ...model.settings import ModelSettings
 from ...problems import Problem
 from ...work import models
+from .. import messages as m
 from ..calls import Call, decoded
 from ..replies import Sendable, answered
 
 STATUSES = {models.Made.NEW: 201, models.Made.THERE: 200, models.Made.SHADOW: 202}
 MAX_FILE = 8 << 30  # bytes, of a model file
+
+
+class AlarmOut(Struct):
+    """A sign that the rows of a model have changed: "error", "log-loss", "coverage" or "order", and since when."""
+
+    kind: str
+    since: float
+    detail: str
+
+
+class ModelFacts(m.ProgressiveMeans):
+    """A model.
+
+    ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
+    trained meanwhile; ``refused``: rows that were set aside; ``alarms``: signs that the rows have changed; ``guards``:
+    by kind, how many odd rows were learned, and how many were predicted or refused; ``failed``: why it has stopped, if
+    it has.
+
+    Of classes it has ``error`` and ``log_loss``, of numbers ``mae`` and ``rmse``: means over all rows, of which each
+    was predicted before it was learned.
+    """
+
+    name: str
+    settings: ModelSettings
+    created: float
+    task: str
+    classes: list[str]
+    open: bool
+    multilabel: bool
+    features: int
+    rows: int
+    updates: int
+    waiting: int
+    seq: int
+    snapshot: int
+    version: int
+    others: int
+    refused: int
+    alarms: list[AlarmOut]
+    guards: dict[str, dict[str, int]]
+    failed: str | None
+    recent: dict[str, float | None]
+    to_label: int
+    behind: int
+
+
+class Models(Struct):
+    """All models."""
+
+    models: list[ModelFacts]
 
 
 class Download(FileResponse):
@@ -74,8 +126,6 @@ async def put_model(call: Call) -> Sendable:
     """Make a model; one that is there with other settings gets a version with these, which is trained as a shadow."""
     name, body = call.names["m"], await call.body()
     settings = decoded(body or b"{}", ModelSettings)
-    if settings.file is not None:
-        raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
     made = await call.log(models.create(call.engine, name, settings))
     return answered(facts_of(call.engine.find(name)), STATUSES[made])
 

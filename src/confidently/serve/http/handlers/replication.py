@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from ...replica import source
-from .. import messages as m
+from ...replica.source import Followed
 from ..calls import Call
 from ..replies import NDJSON, Flow, Sendable, answered
 from .models import Download
 
 
+class Followers(Struct):
+    """The models of a primary, as replicas follow them."""
+
+    models: list[Followed]
+
+
 async def get_followed(call: Call) -> Sendable:
     """List the models as replicas follow them."""
     call.engine.check_open()
-    return answered(m.Followers(source.followed(call.engine)))
+    return answered(Followers(source.followed(call.engine)))
 
 
 async def get_snapshot(call: Call) -> Sendable:

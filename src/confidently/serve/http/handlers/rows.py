@@ -1,25 +1,22 @@
-"""Rows: predict, learn, label, explain."""
+"""Rows: predict, learn, label."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from functools import partial
 from heapq import nlargest
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
-from ....models.explanation import Explanation, NumberExplanation
-from ....models.stack_explanation import NumberStackExplanation, StackExplanation
-from ...engine.requests import Request
 from ...model.hosted import Hosted
 from ...model.numbers import NumberAnswer
 from ...model.predicted import AnyAnswer, Promises
 from ...model.rows import label_of
 from ...problems import Problem, tried
-from ...work import examples
+from ...work import checking, predicting, teaching
 from .. import dry_run
 from .. import messages as m
 from ..calls import Call, decoded_lines
@@ -28,6 +25,85 @@ from ..replies import Reply, Sendable, answered
 
 T = TypeVar("T")
 MAX_TOP = 10_000
+
+
+class Instance(Struct, forbid_unknown_fields=True):
+    """A row without a label; with an id it is stored, so that its label can follow."""
+
+    features: m.Features
+    id: m.Id | None = None
+
+
+class PredictBody(Struct, forbid_unknown_fields=True):
+    """One row, or several as instances."""
+
+    id: m.Id | None = None
+    features: m.Features | UnsetType = UNSET
+    instances: Annotated[list[Instance], Meta(min_length=1, max_length=10_000)] | UnsetType = UNSET
+
+
+class Prediction(Struct):
+    """What the model says of a row. ``ask``: the prediction is among the least certain ones, whose label helps most.
+
+    With ``?top_k=``, ``probability`` has only the most probable classes, in this order. With ``?set=``, ``set`` has the
+    classes that cannot be excluded, the most probable first; with ``?max_risk=``, ``abstain`` is whether the label
+    should not be relied on. With ``?novelty=true``, ``novelty`` is a p-value, which is small for rows unlike all those
+    learned.
+    """
+
+    id: str | None
+    label: int | str | list[int | str] | None
+    probability: dict[str, float]
+    margin: float
+    variance: float
+    ask: bool
+    set: list[int | str] | UnsetType = UNSET
+    abstain: bool | UnsetType = UNSET
+    novelty: float | UnsetType = UNSET
+
+
+class NumberPrediction(Struct):
+    """What a model of numbers says of a row: the number expected, and limits that it is between.
+
+    The limits are those of 90 % of rows, or of the fraction ``?set=``. ``variance`` is that of the number around
+    ``label``. ``ask``: about a tenth of recent rows were as uncertain. ``novelty`` is as for classes.
+    """
+
+    id: str | None
+    label: float | None
+    interval: tuple[float, float] | None
+    variance: float | None
+    ask: bool
+    novelty: float | UnsetType = UNSET
+
+
+SCHEMAS = "#/components/schemas/"
+PredictionOrProblem = Annotated[
+    Any,
+    Meta(
+        extra_json_schema={
+            "anyOf": [{"$ref": f"{SCHEMAS}{name}"} for name in ("Prediction", "NumberPrediction", "Problem")]
+        }
+    ),
+]
+
+
+class Predictions(Struct):
+    """Predictions in the order of the instances; a row that cannot be read has a problem in its place."""
+
+    predictions: list[PredictionOrProblem]
+
+
+class LabelBody(Struct, forbid_unknown_fields=True):
+    """The label of a row that was predicted; with ``correct`` it may differ from an earlier one.
+
+    ``labeller`` is who says so, for the history of the row.
+    """
+
+    id: m.Id
+    label: m.Label
+    correct: bool = False
+    labeller: m.LabellerName | None = None
 
 
 class Asked(NamedTuple):
@@ -42,13 +118,13 @@ async def predict(call: Call) -> Sendable:
     hosted, asked = call.hosted, Asked(_promises(call), call.number("top_k", 0, 1, MAX_TOP))
     if call.is_ndjson:
         return by_lines(call, partial(_predict_lines, call, hosted, asked))
-    body = await call.message(m.PredictBody)
+    body = await call.message(PredictBody)
     if isinstance(body.features, msgspec.UnsetType) == isinstance(body.instances, msgspec.UnsetType):
         raise Problem("invalid-body", 'expected "features" of one row, or "instances": a list of rows')
     if isinstance(body.instances, msgspec.UnsetType):
         assert not isinstance(body.features, msgspec.UnsetType)
         id = body.id if body.id is not None else call.key
-        row = examples.question(hosted, id, bytes(body.features))
+        row = checking.question(hosted, id, bytes(body.features))
         [found] = await _accepted(call, hosted, [row])
         if not isinstance(found, Problem):
             [found] = await _predicted(call, hosted, asked, [row])
@@ -56,15 +132,15 @@ async def predict(call: Call) -> Sendable:
             raise found
         return answered(found)
     checked = [
-        tried(examples.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
+        tried(checking.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
         for k, one in enumerate(body.instances)
     ]
-    accepted = _filled(checked, await _accepted(call, hosted, _good(checked)))
+    accepted = filled(checked, await _accepted(call, hosted, good(checked)))
     checked = [
         found.within(f"/instances/{k}") if isinstance(found, Problem) and not isinstance(before, Problem) else found
         for k, (before, found) in enumerate(zip(checked, accepted, strict=True))
     ]
-    both = _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
+    both = filled(checked, await _predicted(call, hosted, asked, good(checked)))
     shown = [one.as_json() if isinstance(one, Problem) else one for one in both]
     return answered({"predictions": shown})
 
@@ -81,57 +157,57 @@ async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
     """Return checked rows, or the problem of those that the settings of the model refuse."""
     if not rows or not hosted.model.settings.strict:
         return rows
-    found: list[Any] = await call.ask(examples.refusals(hosted, rows))
+    found: list[Any] = await call.ask(checking.refusals(hosted, rows))
     return found
 
 
 async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
-    bodies = decoded_lines(lines, m.Instance)
-    rows = [(body.id, bytes(body.features)) for body in _good(bodies)]
-    checked = _filled(bodies, examples.all_questions(hosted, rows))
-    checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
-    return _filled(checked, await _predicted(call, hosted, asked, _good(checked)))
+    bodies = decoded_lines(lines, Instance)
+    rows = [(body.id, bytes(body.features)) for body in good(bodies)]
+    checked = filled(bodies, checking.all_questions(hosted, rows))
+    checked = filled(checked, await _accepted(call, hosted, good(checked)))
+    return filled(checked, await _predicted(call, hosted, asked, good(checked)))
 
 
-def _good(parts: list[T | Problem]) -> list[T]:
+def good(parts: list[T | Problem]) -> list[T]:
     """Return what is not a problem."""
     return [part for part in parts if not isinstance(part, Problem)]
 
 
-def _filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
-    """Return parts, with the results of the good ones in their places."""
+def filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
+    """Return parts, with the results of the usable ones in their places."""
     following = iter(results)
     return [part if isinstance(part, Problem) else next(following) for part in parts]
 
 
 async def _predicted(
-    call: Call, hosted: Hosted, asked: Asked, rows: list[examples.Question]
-) -> list[m.Prediction | m.NumberPrediction | Problem]:
+    call: Call, hosted: Hosted, asked: Asked, rows: list[checking.Question]
+) -> list[Prediction | NumberPrediction | Problem]:
     """Return predictions; those of rows with an id are stored first."""
     found = await _all_predicted(call, hosted, asked.promises, rows)
     if asked.top_k:
         for one in found:
-            if isinstance(one, m.Prediction):
+            if isinstance(one, Prediction):
                 best = nlargest(asked.top_k, one.probability.items(), key=itemgetter(1))
                 one.probability = dict(best)
     return found
 
 
 async def _all_predicted(
-    call: Call, hosted: Hosted, asked: Promises, rows: list[examples.Question]
-) -> list[m.Prediction | m.NumberPrediction | Problem]:
+    call: Call, hosted: Hosted, asked: Promises, rows: list[checking.Question]
+) -> list[Prediction | NumberPrediction | Problem]:
     if not rows:
         return []
-    found: list[AnyAnswer | Problem] = await call.ask(examples.predict(hosted, rows))
+    found: list[AnyAnswer | Problem] = await call.ask(predicting.predict(hosted, rows))
     if call.engine.replica is not None:
         refusal = call.engine.replica.refusal()
         found = [one if row.id is None else refusal for row, one in zip(rows, found, strict=True)]
     elif any(row.id is not None for row in rows):
-        found = await call.log(examples.store_predictions(call.engine, hosted, rows, _good(found)))
+        found = await call.log(predicting.store_predictions(call.engine, hosted, rows, good(found)))
     if asked == Promises():
         return [one if isinstance(one, Problem) else _message(row, one) for row, one in zip(rows, found, strict=True)]
-    more = _filled(found, await call.ask(examples.promises(hosted, _good(found), asked)))
-    novelty = await call.ask(examples.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
+    more = filled(found, await call.ask(predicting.promises(hosted, good(found), asked)))
+    novelty = await call.ask(predicting.novelty(hosted, rows)) if asked.novelty else [msgspec.UNSET] * len(rows)
     return [
         one if isinstance(one, Problem) else _message(row, one, own | {"novelty": p})
         for row, one, own, p in zip(rows, found, more, novelty, strict=True)
@@ -139,44 +215,46 @@ async def _all_predicted(
 
 
 def _message(
-    row: examples.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
-) -> m.Prediction | m.NumberPrediction:
-    kind = m.NumberPrediction if isinstance(answer, NumberAnswer) else m.Prediction
-    found: m.Prediction | m.NumberPrediction = kind(row.id, *answer)
+    row: checking.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
+) -> Prediction | NumberPrediction:
+    kind = NumberPrediction if isinstance(answer, NumberAnswer) else Prediction
+    found: Prediction | NumberPrediction = kind(row.id, *answer)
     return found if more is None else msgspec.structs.replace(found, **more)
 
 
 async def learn(call: Call) -> Sendable:
     """Learn rows with labels; answered when they are durable, with ``?wait=learned`` when they are learned."""
-    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     if call.choice("dry_run", ("false", "true")) == "true":
-        return await dry_run.tried_out(call, hosted)
+        return await dry_run.tried_out(call, call.query.get("settings"))
+    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
     if call.is_ndjson:
         return by_lines(call, partial(_learn_lines, call, hosted, wait, batch))
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
     [row] = await _accepted(
-        call, hosted, [examples.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
+        call, hosted, [checking.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
     )
     if isinstance(row, Problem):
         raise row
-    return _receipt(call, await call.log(examples.learn(call.engine, hosted, [row], wait, batch)))
+    return receipt(call, await call.log(teaching.learn(call.engine, hosted, [row], wait, batch)))
 
 
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
-    rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in _good(bodies)]
-    checked = _filled(bodies, examples.all_taught(hosted, rows))
-    checked = _filled(checked, await _accepted(call, hosted, _good(checked)))
-    good = _good(checked)
-    if not good:
+    rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in good(bodies)]
+    checked = filled(bodies, checking.all_taught(hosted, rows))
+    checked = filled(checked, await _accepted(call, hosted, good(checked)))
+    usable = good(checked)
+    if not usable:
         return checked
-    return _filled(checked, _counted(call, await call.log(examples.learn(call.engine, hosted, good, wait, batch))))
+    return filled(
+        checked, counted_receipts(call, await call.log(teaching.learn(call.engine, hosted, usable, wait, batch)))
+    )
 
 
-def _counted(call: Call, found: list[examples.Receipt | Problem]) -> list[examples.Receipt | Problem]:
+def counted_receipts(call: Call, found: list[teaching.Receipt | Problem]) -> list[teaching.Receipt | Problem]:
     """Return receipts, after the audit log has been told how many there are."""
-    call.taught(len(_good(found)))
+    call.taught(len(good(found)))
     return found
 
 
@@ -186,61 +264,28 @@ async def label(call: Call) -> Sendable:
     park = call.choice("park", ("false", "true")) == "true"
     if call.is_ndjson:
         return by_lines(call, partial(_label_lines, call, hosted, park, wait, batch))
-    body = await call.message(m.LabelBody)
-    given = examples.LabelOf(body.id, label_of(body.label), body.labeller)
-    request = examples.label_rows(
+    body = await call.message(LabelBody)
+    given = teaching.LabelOf(body.id, label_of(body.label), body.labeller)
+    request = teaching.label_rows(
         call.engine, hosted, [given], correct=[body.correct], park=park, wait=wait, batch=batch
     )
-    return _receipt(call, await call.log(request))
+    return receipt(call, await call.log(request))
 
 
 async def _label_lines(
     call: Call, hosted: Hosted, park: bool, wait: bool, batch: str | None, lines: list[bytes]
 ) -> list[Any]:
-    bodies = decoded_lines(lines, m.LabelBody)
-    good = _good(bodies)
-    labels = [examples.LabelOf(body.id, label_of(body.label), body.labeller) for body in good]
-    request = examples.label_rows(
-        call.engine, hosted, labels, correct=[body.correct for body in good], park=park, wait=wait, batch=batch
+    bodies = decoded_lines(lines, LabelBody)
+    usable = good(bodies)
+    labels = [teaching.LabelOf(body.id, label_of(body.label), body.labeller) for body in usable]
+    request = teaching.label_rows(
+        call.engine, hosted, labels, correct=[body.correct for body in usable], park=park, wait=wait, batch=batch
     )
-    return _filled(bodies, _counted(call, await call.log(request)) if good else [])
+    return filled(bodies, counted_receipts(call, await call.log(request)) if usable else [])
 
 
-def _receipt(call: Call, found: list[examples.Receipt | Problem]) -> Reply:
+def receipt(call: Call, found: list[teaching.Receipt | Problem]) -> Reply:
     if isinstance(found[0], Problem):
         raise found[0]
     call.taught(1)
     return answered(m.Receipt(*found[0]))
-
-
-async def explain(call: Call) -> Sendable:
-    """Explain a prediction: what each feature adds to the mean and variance of the margin, or to the number."""
-    hosted, body = call.hosted, await call.message(m.ExplainBody)
-    row = examples.question(hosted, None, bytes(body.features))
-
-    def work(log: Any, request: Any) -> Any:
-        hosted.check_working()
-        try:
-            return hosted.model.explanation(row.features, body.about)
-        except ValueError as error:
-            raise Problem("invalid-body", str(error), "/about") from None
-
-    return answered(_explained(await call.ask(Request(work))))
-
-
-def _explained(
-    found: Explanation | StackExplanation | NumberExplanation | NumberStackExplanation,
-) -> m.Explained | m.NumberExplained:
-    members: list[dict[str, Any]] = []
-    if isinstance(found, StackExplanation | NumberStackExplanation):
-        parts = [part._asdict() for part in found.features]
-        members = [member._asdict() | {"mean": member.mean} for member in found.members]
-    else:
-        parts = [asdict(contribution) for contribution in found.contributions]
-    if isinstance(found, NumberStackExplanation):
-        return m.NumberExplained(found.predicted, found.std, 0.0, parts, members)
-    if isinstance(found, NumberExplanation):
-        return m.NumberExplained(found.predicted, found.std, found.offset, parts, members)
-    return m.Explained(
-        found.predicted, found.supported, found.rival, found.mean, found.variance, found.classes, parts, members
-    )

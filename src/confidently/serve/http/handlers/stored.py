@@ -4,18 +4,67 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from typing import Any
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from ...engine.requests import Request
 from ...log.events import Event
 from ...model.hosted import Hosted
-from ...work import examples, listing
+from ...work import listing
 from ...work.erasing import erase
 from .. import messages as m
 from ..calls import Call
 from ..lines import ROWS_PER_CHUNK
 from ..replies import NDJSON, Flow, Sendable, answered, encoder
+
+
+class ExampleOut(Struct):
+    """A learned row; ``time`` in seconds since 1970, ``by`` who labelled it, if that is known."""
+
+    seq: int
+    id: str | None
+    features: dict[str, Any]
+    label: m.Guess
+    weight: float
+    time: float
+    by: str | UnsetType = UNSET
+
+
+class SetAsideOut(Struct):
+    """A row that the model could not learn: ``event`` is that of the row, ``seq`` that of setting it aside."""
+
+    seq: int
+    event: int
+    id: str | None
+    features: dict[str, Any] | None
+    label: m.Guess | None
+    weight: float
+    time: float
+    reason: str
+
+
+class StoredRow(Struct):
+    """A stored row: its features, its last label if it has one, and what the model said of it if it was predicted.
+
+    ``history`` has everything that happened to it: what and when, the label, who gave it, and why it was skipped.
+    """
+
+    id: str
+    seq: int
+    features: dict[str, Any]
+    label: m.Guess | None
+    prediction: dict[str, Any] | None
+    history: list[dict[str, Any]]
+
+
+class Erased(Struct):
+    """The event of an erasure. The model keeps what it had learned of the row until it is trained again without it."""
+
+    id: str
+    seq: int
+    influence: str
 
 
 async def get_examples(call: Call) -> Sendable:
@@ -51,7 +100,7 @@ def _pages(call: Call, some: Callable[[Hosted, int, int], Request]) -> Flow:
 async def get_example(call: Call) -> Sendable:
     """Return a stored row."""
     hosted, id = call.hosted, call.names["id"]
-    stored, label, events = await call.log(examples.find(hosted, id))
+    stored, label, events = await call.log(listing.find(hosted, id))
     return answered({
         "id": id, "seq": stored.seq, "features": listing.shown(stored.features),
         "label": None if label is None else msgspec.Raw(label),
@@ -65,5 +114,5 @@ async def delete_example(call: Call) -> Sendable:
     hosted, id = call.hosted, call.names["id"]
     seq = await asyncio.to_thread(erase, call.engine, hosted, id)
     return answered(
-        m.Erased(id, seq, "the model keeps what it learned of the row until POST .../rebuild trains it again")
+        Erased(id, seq, "the model keeps what it learned of the row until POST .../rebuild trains it again")
     )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
 
 from ...engine.requests import Request
 from ...model.hosted import Hosted
+from ...model.settings import ModelSettings
 from ...problems import Problem
 from ...work import edits as editing
 from ...work import versions
@@ -15,6 +20,80 @@ from ..calls import Call
 from ..replies import Reply, Sendable, answered
 
 LOOK_SECONDS = 0.02  # between two looks at whether a version answers
+
+
+class Version(m.ProgressiveMeans):
+    """A version of a model: settings, and the log as it has learned it.
+
+    ``state``: live (it answers), shadow, promoting or next (it will answer), retired. ``progress``: of the rows that
+    the model has learned. ``error``, ``mae`` and the other metrics are progressive, of all rows that it has learned.
+    """
+
+    version: int
+    state: str
+    reason: str
+    created: float
+    settings: ModelSettings
+    seq: int
+    progress: float
+    failed: str | None
+    rows: int
+    recent: dict[str, Any]
+    refused: int
+    curve: list[dict[str, Any]]
+
+
+class Versions(Struct):
+    """Versions of a model."""
+
+    versions: list[Version]
+
+
+class VersionState(Struct):
+    """The version that answers, or will do so once it is trained; ``edit`` is the event of an edit."""
+
+    version: int
+    state: str
+    edit: int | None
+
+
+class Batch(Struct):
+    """A batch of rows: those of an import, of a source or of a client. ``edit``: what has taken it out, if anything."""
+
+    batch: str
+    created: float
+    rows: int
+    edit: int | None
+
+
+class Batches(Struct):
+    """Batches of a model."""
+
+    batches: list[Batch]
+
+
+class EditBody(Struct, forbid_unknown_fields=True):
+    """A class, and its new name: that of another class merges both; none removes the class with its rows."""
+
+    source: Annotated[str, Meta(min_length=1, max_length=1000)] = msgspec.field(name="from")
+    to: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+
+
+class Edit(Struct):
+    """An edit of a batch or a class; ``answers``: whether the version that answers has learned the rows as edited."""
+
+    edit: int
+    time: float
+    batch: str | None
+    source: str | None = msgspec.field(name="from")
+    to: str | None
+    answers: bool
+
+
+class Edits(Struct):
+    """Edits of a model."""
+
+    edits: list[Edit]
 
 
 async def get_versions(call: Call) -> Sendable:
@@ -31,7 +110,7 @@ async def delete_version(call: Call) -> Sendable:
     """Stop training a version, and keep nothing of it but its settings."""
     number = _number(call, "versions")
     await call.log(versions.retire(call.engine, call.hosted, number))
-    return answered(m.VersionState(number, "retired", None))
+    return answered(VersionState(number, "retired", None))
 
 
 async def rollback(call: Call) -> Sendable:
@@ -61,7 +140,7 @@ async def get_edits(call: Call) -> Sendable:
 
 async def post_edit(call: Call) -> Sendable:
     """Rename a class, merge it into another one, or, without ``to``, remove it with its rows."""
-    body = await call.message(m.EditBody)
+    body = await call.message(EditBody)
     return await _begun(call, editing.change_class(call.engine, call.hosted, body.source, body.to))
 
 
@@ -86,11 +165,11 @@ async def _begun(call: Call, request: Request) -> Reply:
     while wait and (_is_on_its_way(hosted, number) or trainer.is_removing) and not call.engine.stopping:
         await asyncio.sleep(LOOK_SECONDS)
     if number == hosted.live.number:
-        return answered(m.VersionState(number, "live", seq))
+        return answered(VersionState(number, "live", seq))
     version = hosted.others.get(number)
     if wait and version is not None and version.failed is not None:
         raise Problem("model-failed", f"version {number}: {version.failed}; version {hosted.live.number} answers")
-    return answered(m.VersionState(number, "retired" if version is None else version.state, seq))
+    return answered(VersionState(number, "retired" if version is None else version.state, seq))
 
 
 def _is_on_its_way(hosted: Hosted, number: int) -> bool:

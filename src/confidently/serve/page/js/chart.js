@@ -97,11 +97,12 @@ function nearest(points, x) {
   return points.reduce((best, one) => (Math.abs(one[0] - x) < Math.abs(best[0] - x) ? one : best), points[0]);
 }
 
-/** A reliability diagram: accuracy against probability, the size of a dot shows its rows. */
-export function reliabilityChart(title) {
+/** A diagram of how often statements are true, against how often they should be; the size of a dot shows its rows.
+ *  @param of its words: title, rule by which it is read, names of the axes, and of the two values of a dot */
+export function reliabilityChart({ title, rule, x: xName, y: yName, stated, found }) {
   const size = 260, edge = 44;
   const svg = s("svg", { class: "chart square", role: "img", viewBox: `0 0 ${size} ${size}` });
-  const legend = h("p", { class: "legend" }, "On the diagonal, stated probabilities are right.");
+  const legend = h("p", { class: "legend" }, rule);
   const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h2", {}, title), legend), svg);
   const px = (x) => edge + x * (size - edge - 10);
   const py = (y) => size - edge + 8 - y * (size - edge - 10);
@@ -118,21 +119,21 @@ export function reliabilityChart(title) {
       );
     }
     svg.append(
-      s("text", { x: px(1), y: size - 4, class: "tick axis", "text-anchor": "end" }, "stated probability, %"),
-      s("text", { x: 0, y: 0, class: "tick axis", "text-anchor": "end", transform: `translate(11 ${py(1)}) rotate(-90)` }, "correct, %"),
+      s("text", { x: px(1), y: size - 4, class: "tick axis", "text-anchor": "end" }, xName),
+      s("text", { x: 0, y: 0, class: "tick axis", "text-anchor": "end", transform: `translate(11 ${py(1)}) rotate(-90)` }, yName),
     );
     svg.append(s("line", { x1: px(0), y1: py(0), x2: px(1), y2: py(1), class: "diagonal" }));
     const most = Math.max(...filled.map((bin) => bin.rows), 1);
     for (const bin of filled) {
       const r = 3 + 6 * Math.sqrt(bin.rows / most);
       const dot = s("circle", { cx: px(bin.probability), cy: py(bin.accuracy), r, class: "dot first" });
-      const told = `stated ${percentOf(bin.probability)}, correct ${percentOf(bin.accuracy)}, rows ${bin.rows}`;
+      const told = `${stated} ${percentOf(bin.probability)}, ${found} ${percentOf(bin.accuracy)}, rows ${bin.rows}`;
       dot.append(s("title", {}, told));
       svg.append(dot);
     }
-    const told = filled.map((bin) => `${percentOf(bin.probability)} stated, ${percentOf(bin.accuracy)} correct`);
+    const told = filled.map((bin) => `${percentOf(bin.probability)} ${stated}, ${percentOf(bin.accuracy)} ${found}`);
     svg.setAttribute("aria-label", `${title}: ${told.join("; ") || "no rows yet"}`);
-    setText(legend, filled.length ? "On the diagonal, stated probabilities are right." : "No rows yet.");
+    setText(legend, filled.length ? rule : "No rows yet.");
   }
 
   return { element, update };

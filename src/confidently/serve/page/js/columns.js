@@ -5,6 +5,7 @@ import { isNumber } from "./csv.js";
 const LABELS = ["label", "labels", "class", "target"]; // names of columns that say what they are
 const IDS = /^(id|_id|uuid|guid|index|.*_id)$/i;
 const CLASS_LIMIT = 256; // characters of a label
+const NUMBERS = 0.9; // of labels that are numbers
 
 /** Return the columns of some rows: name, examples, kind ("number", "text", "category") and role.
  *  A column is taken for the label by its name only, never by its values. */
@@ -42,11 +43,15 @@ export function converter(columns) {
   };
 }
 
-/** Return whether some labels are numbers with a fraction, as of a regression. */
-export function areNumbers(labels) {
+/** Return whether some labels are numbers, but for a few cells, which the server rejects. */
+export function mostlyNumbers(labels) {
   const given = labels.filter((one) => one !== undefined && one !== null && one !== "").map(String);
-  return given.length > 0 && given.every(isNumber) && given.some((one) => !Number.isInteger(Number(one)));
+  return given.length > 0 && given.filter(isNumber).length >= NUMBERS * given.length;
 }
+
+/** Return whether some labels are numbers with a fraction, as of a regression. */
+export const areNumbers = (labels) => mostlyNumbers(labels)
+  && labels.some((one) => isNumber(String(one ?? "")) && !Number.isInteger(Number(one)));
 
 /** Return a label as the server takes it: integers as numbers; nothing for an empty cell. */
 function labelOf(cell) {

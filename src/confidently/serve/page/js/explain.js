@@ -1,17 +1,17 @@
-// Why a row is classified so: what each feature adds to the margin.
+// Why a row is predicted so: what each feature adds to the margin of a class, or to the number.
 
 import { may, modelPath, request } from "./api.js";
 import { fill, h, setText } from "./dom.js";
 import { counted, labelText, number, percent, shown } from "./format.js";
 
-const SHOWN = 30; // features
+const SHOWN = 20; // features
 const CLASSES = 10; // the most probable ones
 const RECENT = 8; // rows
 
 /** Show the explanation of a row; return a function that ends it. */
 export function explainView(page, name) {
   const text = h("textarea", { id: "features", rows: 7, spellcheck: "false" });
-  const about = h("select", { id: "about" }, h("option", { value: "" }, "the usual one"));
+  const about = h("select", { id: "about" }, h("option", { value: "" }, "as predicted"));
   const id = h("input", { id: "row-id", autocomplete: "off" });
   const error = h("p", { class: "error", role: "alert" });
   const result = h("section", { "aria-live": "polite", "aria-label": "Explanation" });
@@ -23,7 +23,7 @@ export function explainView(page, name) {
   const findForm = h("form", { class: "inline" }, h("label", { for: "row-id" }, "Id of a stored row"), id, h("button", { class: "quiet" }, "Look up"));
   fill(page,
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Models"), " / ", h("a", { href: `#/m/${encodeURIComponent(name)}` }, name), " / explain"),
-    h("h1", {}, "Why is a row classified so?"),
+    h("h1", {}, "Why this prediction?"),
     h("div", { class: "explain-layout" }, h("div", {}, may("admin") ? findForm : null, explainForm, error, recent), result));
 
   async function explain() {
@@ -41,7 +41,7 @@ export function explainView(page, name) {
       fill(result, explanation(found));
       const chosen = about.value;
       aboutField.hidden = found.classes === undefined;
-      fill(about, h("option", { value: "" }, "the usual one"), (found.classes ?? []).map((one) => h("option", { value: String(one.name) }, labelText(one.name))));
+      fill(about, h("option", { value: "" }, "as predicted"), (found.classes ?? []).map((one) => h("option", { value: String(one.name) }, labelText(one.name))));
       about.value = chosen;
     } catch (problem) {
       setText(error, problem.message);
@@ -102,7 +102,7 @@ export function explanation(given, title = "Predicted: ") {
   const found = given.predicted !== null && given.rival === given.predicted ? turned(given) : given;
   const deviation = Math.sqrt(found.variance);
   const classes = [...found.classes].sort((a, b) => b.probability - a.probability), others = classes.slice(CLASSES);
-  const rest = others.reduce((sum, one) => sum + one.probability, 0);
+  const rest = others.reduce((sum, one) => sum + one.probability, 0), ofSets = Array.isArray(found.predicted);
   const probabilities = classes.slice(0, CLASSES).map((one) => h("tr", { class: String(one.name) === labelText(found.predicted) ? "chosen" : null },
     h("th", { scope: "row" }, labelText(one.name)), h("td", { class: "number" }, percent(one.probability)),
     h("td", { class: "bar-cell" }, bar(0, one.probability, "first"))));
@@ -113,7 +113,7 @@ export function explanation(given, title = "Predicted: ") {
       h("table", { class: "table bars" }, h("caption", { class: "visually-hidden" }, "Probabilities of the classes"),
         h("thead", { class: "visually-hidden" }, h("tr", {}, ["Class", "Probability", "Bar"].map((text) => h("th", { scope: "col" }, text)))),
         h("tbody", {}, probabilities))),
-    others.length ? h("p", { class: "muted small" }, `${counted(others.length, "other class", "other classes")}: ${percent(rest)} together`) : null,
+    others.length ? h("p", { class: "muted small" }, `${counted(others.length, "other class", "other classes")}: ${ofSets ? `at most ${percent(others[0].probability)} each` : `${percent(rest)} together`}`) : null,
     h("p", {}, "Margin of ", h("b", {}, labelText(found.supported)), " over ", h("b", {}, against), `: ${signed(found.mean)} ± ${number(deviation)}, `,
       `${number(Math.abs(found.mean) / (deviation || 1))} standard deviations from zero.`),
     parts("What each feature adds to the margin", "Feature", features(found), sidesOf(found)),
@@ -125,14 +125,14 @@ export function explanation(given, title = "Predicted: ") {
 function ofNumber(found, title) {
   return [
     h("h2", {}, title, h("span", { class: "answer" }, number(found.predicted)), ` ± ${number(found.std)}`),
-    h("p", {}, `${number(found.offset)} for every row, and what the features of this one add.`),
+    h("p", {}, `The sum of ${number(found.offset)}, for every row, and of what the features of this one add. After ± is the standard deviation.`),
     parts("What each feature adds", "Feature", features(found), "lower ← → higher"),
     found.members.length ? parts("What each learner adds", "Learner", found.members, "lower ← → higher") : null,
   ];
 }
 
 const features = (found) => found.contributions.map((one) => ({ ...one, name: one.feature }));
-const sidesOf = (found) => `${labelText(found.rival ?? "none")} ← → ${labelText(found.supported)}`;
+const sidesOf = (found) => `${found.rival === null ? "without" : labelText(found.rival)} ← → ${labelText(found.supported)}`;
 
 /** Return an explanation of the margin of the other one of two classes, which is the negative of it. */
 function turned(found) {
@@ -151,12 +151,12 @@ function parts(title, head, given, sides) {
   const columns = [head, ...(valued ? ["Value", "Weight"] : []), "Adds", sides];
   const line = (one) => h("tr", {},
     h("th", { scope: "row" }, one.name, one.known === false ? h("span", { class: "tag" }, "unknown") : null),
-    valued ? [h("td", { class: "number" }, minus(one.value)), h("td", { class: "number" }, minus(one.weight))] : null,
+    valued ? [one.value, one.weight].map((x) => h("td", { class: "number wide-only" }, minus(x))) : null,
     h("td", { class: "number" }, signed(one.mean)),
     h("td", { class: "bar-cell" }, bar(Math.min(one.mean / most, 0), Math.max(one.mean / most, 0), one.mean < 0 ? "second" : "first", true)));
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
     h("table", { class: "table bars" }, h("caption", {}, title),
-      h("thead", {}, h("tr", {}, columns.map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, columns.map((text) => h("th", { scope: "col", class: ["Value", "Weight"].includes(text) ? "wide-only" : null }, text)))),
       h("tbody", {}, rows.slice(0, SHOWN).map(line),
         rest.length ? line({ name: `${rest.length} others`, value: null, weight: null, mean: rest.reduce((sum, one) => sum + one.mean, 0) }) : null)));
 }

@@ -39,3 +39,10 @@ export const shown = (value) => (typeof value === "string" ? value : JSON.string
 /** Return a label as text; several labels are joined, and fractions have about six digits. */
 export const labelText = (label) => (Array.isArray(label) ? label.join(", ") || "none"
   : String(Number.isFinite(label) && !Number.isInteger(label) ? Number(label.toPrecision(6)) : label));
+
+/** Return the value of a setting as text. */
+export function settingText(value) {
+  if (Array.isArray(value)) return value.map(settingText).join(", ");
+  if (value === null || typeof value !== "object") return String(value);
+  return Object.entries(value).map(([key, one]) => `${key.replaceAll("_", " ")} ${settingText(one)}`).join(", ");
+}

@@ -1,15 +1,16 @@
 // Importing a file: its columns are chosen, the plan says what will happen, its rows are sent.
 
-import { modelPath, request } from "./api.js";
-import { areNumbers, columnsOf, converter, modelName } from "./columns.js";
+import { modelPath, Offline, Problem, request } from "./api.js";
+import { areNumbers, columnsOf, converter, modelName, mostlyNumbers } from "./columns.js";
 import { fill, h, setText } from "./dom.js";
 import { count, counted, shown } from "./format.js";
 import { state as server } from "./live.js";
-import { countLabels, planOf } from "./plan.js";
+import { planOf, tryRows } from "./plan.js";
 import { field, listOf, methodField, nameField, settingsOf } from "./settings.js";
 import { upload } from "./upload.js";
 
 const ROLES = [["label", "Label"], ["feature", "Feature"], ["text", "Text"], ["drop", "Drop"]];
+const LABEL = "label"; // the key of labels in rows, unless the settings have another one
 const NONE = " none"; // no column, since the names of columns have no space in front
 
 /** Return the form for a file of which some rows were read. */
@@ -19,7 +20,7 @@ export function importForm(file, rows, signal) {
 
 class Import {
   constructor(file, rows, signal) {
-    Object.assign(this, { file, rows, signal, columns: columnsOf(rows), counting: new AbortController() });
+    Object.assign(this, { file, rows, signal, columns: columnsOf(rows), trying: new AbortController() });
     const models = server.models ?? [], taken = models.map((one) => one.name);
     this.name = nameField(freeName(modelName(file.name), taken));
     this.target = h("select", { id: "target" }, h("option", { value: "" }, "A new model"), taken.map((one) => h("option", { value: one }, one)));
@@ -46,16 +47,22 @@ class Import {
     this.place = h("div", {}, form);
     this.label.value = this.labelColumn?.name ?? "";
     this.label.addEventListener("change", () => this.setLabel(this.label.value));
-    for (const one of [this.target, this.kind]) one.addEventListener("change", () => this.changed());
+    for (const one of [this.target, this.kind, this.method, this.classes]) one.addEventListener("change", () => this.changed());
     this.name.addEventListener("input", () => this.showPlan());
     form.addEventListener("submit", (event) => { event.preventDefault(); this.send(); });
-    signal.addEventListener("abort", () => this.counting.abort());
+    signal.addEventListener("abort", () => this.trying.abort());
     this.chooseKind();
     this.changed();
   }
 
   get labelColumn() {
     return this.columns.find((one) => one.role === "label");
+  }
+
+  /** The labels of the rows that were read. */
+  get labels() {
+    const column = this.labelColumn;
+    return column ? this.rows.map((row) => row[column.name]) : [];
   }
 
   get model() {
@@ -76,13 +83,14 @@ class Import {
         const was = column.role;
         column.role = select.value;
         if (was === "label") this.setLabel("");
+        else this.changed();
       });
       return select;
     });
     return h("table", { class: "table" },
-      h("thead", {}, h("tr", {}, ["Column", "Use as", "Looks like", "Examples"].map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, ["Column", "Use as", "Looks like", "Examples"].map((text) => h("th", { scope: "col", class: text === "Looks like" ? "wide-only" : null }, text)))),
       h("tbody", {}, this.columns.map((column, k) => h("tr", {},
-        h("th", { scope: "row" }, column.name), h("td", {}, this.selects[k]), h("td", {}, column.kind),
+        h("th", { scope: "row" }, column.name), h("td", {}, this.selects[k]), h("td", { class: "wide-only" }, column.kind),
         h("td", { class: "examples" }, column.examples.map((value) => h("span", { class: "sample" }, shown(value).slice(0, 80))))))));
   }
 
@@ -99,41 +107,51 @@ class Import {
 
   /** Numbers with fractions are hardly classes; others may be both, so people choose. */
   chooseKind() {
-    const column = this.labelColumn, values = column ? this.rows.map((row) => row[column.name]) : [];
-    this.kind.value = areNumbers(values) ? "numbers" : "classes";
+    this.kind.value = areNumbers(this.labels) ? "numbers" : "classes";
   }
 
   async changed() {
     const model = this.model;
     this.nameBox.hidden = this.methodBox.hidden = Boolean(model);
     this.classField.hidden = Boolean(model) || Boolean(this.labelColumn);
-    this.kindField.hidden = Boolean(model) || this.labelColumn?.kind !== "number";
-    this.counting.abort();
-    this.counting = new AbortController();
-    this.counted = null;
+    this.kindField.hidden = Boolean(model) || !mostlyNumbers(this.labels);
+    this.trying.abort();
+    this.trying = new AbortController();
+    this.found = null;
     this.button.disabled = true;
     if (this.label.value === "") {
       fill(this.plan, h("p", {}, "Choose the label column, or that the file has none."));
       return;
     }
-    fill(this.plan, h("p", { class: "muted" }, "Counting …"));
-    const { signal } = this.counting;
+    fill(this.plan, h("p", { class: "muted" }, "Checking the rows …"));
+    const { signal } = this.trying;
     try {
-      this.counted = await countLabels(this.file, converter(this.columns), signal);
+      const found = await tryRows(this.file, converter(this.columns), model?.name ?? (this.name.value || "model"), model ? null : this.settings, signal);
       if (signal.aborted) return;
+      this.found = found;
       this.button.disabled = false;
       this.showPlan();
     } catch (error) {
-      if (error.name !== "AbortError") fill(this.plan, h("p", { class: "error" }, `${this.file.name} cannot be read: ${error.message}.`));
+      if (error.name === "AbortError") return;
+      const why = error instanceof Problem || error instanceof Offline ? "The rows cannot be checked" : `${this.file.name} cannot be read`;
+      fill(this.plan, h("p", { class: "error" }, `${why}: ${error.message}.`));
     }
   }
 
+  /** The settings of a new model. */
+  get settings() {
+    const text = this.columns.filter((one) => one.role === "text").map((one) => one.name);
+    const made = settingsOf(this.method.value, this.classField.hidden ? [] : listOf(this.classes.value), text, this.numbers);
+    const hidden = this.columns.some((one) => one.name === LABEL && ["feature", "text"].includes(one.role));
+    return hidden ? { ...made, reading: { ...made.reading, label: this.labelColumn?.name ?? `${LABEL}_` } } : made;
+  }
+
   showPlan() {
-    if (!this.counted) return;
+    if (!this.found) return;
     const model = this.model;
     setText(this.button, model ? "Add and learn" : "Create and learn");
     fill(this.plan, h("h2", { class: "small-heading" }, "What will happen"),
-      planOf(this.counted, model?.name ?? (this.name.value || "…"), model, this.labelColumn?.name, this.numbers || model?.task === "numbers"));
+      planOf(this.found, model?.name ?? (this.name.value || "…"), model, this.labelColumn?.name, this.numbers || model?.task === "numbers"));
   }
 
   // --- sending ------------------------------------------------------------------------------------------------------
@@ -158,8 +176,7 @@ class Import {
   async create(name) {
     const { models } = await request("GET", "v1/models");
     if (models.some((one) => one.name === name)) throw new Error('there is one already; to add the rows to it, choose it under "Rows go to"');
-    const text = this.columns.filter((one) => one.role === "text").map((one) => one.name);
-    await request("PUT", modelPath(name), settingsOf(this.method.value, this.classField.hidden ? [] : listOf(this.classes.value), text, this.numbers));
+    await request("PUT", modelPath(name), this.settings);
   }
 }
 
@@ -173,7 +190,7 @@ function freeName(name, taken) {
 async function sending(place, file, name, convert, signal) {
   const bar = h("progress", { max: file.size, value: 0, "aria-label": "Bytes of the file that were sent" });
   const told = h("p", { role: "status" }), problems = h("ul", { class: "error" });
-  fill(place, h("h2", {}, `Learning ${file.name}`), bar, told, problems);
+  fill(place, h("h2", { class: "lead-heading" }, `Learning ${file.name}`), bar, told, problems);
   const show = (state) => {
     bar.value = state.bytes;
     const parts = [`${counted(state.learned, "row")} learned`];

@@ -18,7 +18,7 @@ export function progressPanel() {
     h("dl", { class: "progress" },
       h("div", {}, h("dt", {}, "Answers"), h("dd", {}, answers)),
       h("div", {}, h("dt", {}, "Waiting"), h("dd", {}, waiting)),
-      h("div", {}, h("dt", {}, "A minute"), h("dd", {}, rate))),
+      h("div", {}, h("dt", {}, "Per minute"), h("dd", {}, rate))),
     heading, accuracy, bar, interval,
     agreement, people, gain);
   let drawn = "";

@@ -87,6 +87,7 @@ class Labelling {
     this.guess = this.check("show-guess", "confidently.guess", () => { this.underline.disabled = !this.guess.checked; this.show(); });
     this.underline = this.check("underline", "confidently.underline", () => this.explain());
     this.underline.disabled = !this.guess.checked;
+    this.underlining = h("p", { class: "switch", hidden: true }, this.underline, h("label", { for: "underline" }, "Underline the words that speak for the guess"));
     this.help = helpDialog();
     const button = (text, key, run, kind = "quiet") => h("button", { type: "button", class: kind, onclick: run }, text, " ", h("kbd", { "aria-hidden": "true" }, key));
     this.answers = h("div", { class: "answers" }, this.why, this.choices,
@@ -100,7 +101,7 @@ class Labelling {
         h("div", { class: "label-main" }, this.away, this.card, this.answers),
         h("aside", { "aria-label": "Progress" }, this.progress.element,
           h("p", { class: "switch" }, this.guess, h("label", { for: "show-guess" }, "Show the model's guesses")),
-          may("predict") ? h("p", { class: "switch" }, this.underline, h("label", { for: "underline" }, "Underline the words that speak for the guess")) : null,
+          this.underlining,
           this.person)),
       this.help);
   }
@@ -136,6 +137,7 @@ class Labelling {
     if (!model) return;
     this.reading = model.settings.reading ?? {};
     const numbers = model.task === "numbers";
+    this.underlining.hidden = !may("predict") || numbers || model.multilabel || !this.reading.text?.length;
     const changed = this.multilabel !== model.multilabel || this.open !== model.open || this.numbers !== numbers;
     Object.assign(this, { multilabel: model.multilabel, open: model.open, numbers });
     if (changed && this.queue) this.show();
@@ -217,7 +219,7 @@ class Labelling {
     setText(this.why, "");
     if (!row) return;
     if (this.guess.checked && (row.random || row.second)) {
-      setText(this.why, row.second ? "No guess is shown here: some rows measure how far people agree." : "No guess is shown here: this row was drawn at random, to measure accuracy.");
+      setText(this.why, row.second ? "No guess is shown here: some rows measure how far people agree." : `No guess is shown here: this row was drawn at random, to measure ${this.numbers ? "the error" : "accuracy"}.`);
     }
     if (this.numbers) {
       const { element, input } = numberField({ answer: (value) => this.answer(value), guess: this.showsGuess(row) ? row.guess : null });

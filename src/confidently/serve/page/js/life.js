@@ -4,7 +4,7 @@ import { may, modelPath, request } from "./api.js";
 import { course, lineChart } from "./chart.js";
 import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
-import { clock, count, counted, percent, shown } from "./format.js";
+import { clock, count, counted, percent, settingText } from "./format.js";
 import { isNumeric, measureOf, measuresOf } from "./measures.js";
 
 const POLL_MS = 2000;
@@ -87,7 +87,7 @@ function versionTable(model, versions, refresh) {
   return [
     h("div", { class: "heading" }, h("h2", { id: "versions-title" }, "Versions"), may("admin") && versions.length > 1 ? h("div", { class: "actions" }, back) : null),
     h("div", { class: "scrolled", tabindex: 0, role: "group", "aria-labelledby": "versions-title" }, h("table", { class: "versions" },
-      h("thead", {}, h("tr", {}, ["Version", "State", "Settings"].map((text) => h("th", { scope: "col" }, text)),
+      h("thead", {}, h("tr", {}, ["Version", "State", "Settings"].map((text) => h("th", { scope: "col", class: text === "Settings" ? "wide-only" : null }, text)),
         ["Rows", ...(isNumeric(model) ? ["MAE", "Recent MAE", "RMSE"] : ["Error", "Recent error", "Log-loss"])].map((text) => h("th", { scope: "col", class: "figure-cell" }, text)), h("td"))),
       h("tbody", {}, versions.map((one) => versionRow(model, one, live, refresh))))),
   ];
@@ -100,8 +100,8 @@ function versionRow(model, one, live, refresh) {
     : [STATES[one.state], one.progress < 1 && alive && one.state !== "live" ? ` (${percent(one.progress, 0)} of the rows)` : ""];
   const figures = alive ? [count(one.rows), first.format(one[first.key]), first.format(one.recent[first.key]), second.format(one[second.key])] : ["", "", "", ""];
   return h("tr", { class: one === live ? "chosen" : "" },
-    h("th", { scope: "row" }, String(one.version), h("span", { class: "muted small" }, ` ${one.reason}, ${clock(one.created)}`)),
-    h("td", {}, state), h("td", {}, settingsText(one.settings)),
+    h("th", { scope: "row" }, String(one.version), h("span", { class: "muted small" }, ` ${one.reason}, ${clock(one.created)}`), h("span", { class: "muted small narrow-only" }, settingsText(one.settings))),
+    h("td", {}, state), h("td", { class: "wide-only" }, settingsText(one.settings)),
     figures.map((text) => h("td", { class: "figure-cell" }, text)),
     h("td", {}, may("admin") && one.state !== "live" ? h("div", { class: "row-actions" },
       h("button", { type: "button", class: "quiet", onclick: async () => {
@@ -119,8 +119,8 @@ function versionRow(model, one, live, refresh) {
 }
 
 function settingsText(settings) {
-  const found = Object.entries(settings).map(([key, value]) => `${key.replaceAll("_", " ")}: ${shown(value)}`);
-  return found.length ? found.join(", ") : "defaults";
+  const found = Object.entries(settings).map(([key, value]) => `${key.replaceAll("_", " ")}: ${settingText(value)}`);
+  return found.length ? found.join("; ") : "defaults";
 }
 
 function settingsForm(name, refresh) {
@@ -159,10 +159,10 @@ function batchTable(name, batches, refresh) {
   const title = h("h2", { id: "batches-title" }, "Batches");
   if (!batches.length) return [title, h("p", { class: "muted" }, "Rows that are sent with ?batch=NAME, or from a file, can be taken out again here.")];
   return [title, h("div", { class: "scrolled", tabindex: 0, role: "group", "aria-labelledby": "batches-title" }, h("table", { class: "versions" },
-    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Batch"), h("th", { scope: "col", class: "figure-cell" }, "Rows"), h("th", { scope: "col" }, "Since"), h("td"))),
+    h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Batch"), h("th", { scope: "col", class: "figure-cell" }, "Rows"), h("th", { scope: "col", class: "wide-only" }, "Since"), h("td"))),
     h("tbody", {}, batches.map((one) => h("tr", { class: one.edit ? "out" : "" },
       h("th", { scope: "row", dir: "auto" }, one.batch, one.edit ? h("span", { class: "muted small" }, " taken out") : null),
-      h("td", { class: "figure-cell" }, count(one.rows)), h("td", {}, clock(one.created)),
+      h("td", { class: "figure-cell" }, count(one.rows)), h("td", { class: "wide-only" }, clock(one.created)),
       h("td", {}, one.edit
         ? h("button", { type: "button", class: "quiet", onclick: () => change(refresh, `${one.batch} is back`, () => request("DELETE", modelPath(name, `/edits/${one.edit}`))) }, "Put back")
         : h("button", { type: "button", class: "danger", onclick: async () => {

@@ -5,6 +5,7 @@ import { state } from "./live.js";
 import { waiting } from "./outbox.js";
 
 const AHEAD = 6;
+const MAX_ROWS = 100; // that a request leases or holds
 export const HOLD_MS = 6000;
 
 export class Queue {
@@ -35,9 +36,9 @@ export class Queue {
     const held = this.rows.map((row) => row.id);
     const holding = !state.online || Date.now() < this.holdUntil;
     if (holding && !held.length) return;
-    const n = Math.min(holding ? held.length : Math.max(AHEAD, held.length) + unsent.length, 100);
+    const n = Math.min(holding ? held.length : Math.max(AHEAD, held.length) + unsent.length, MAX_ROWS);
     const query = new URLSearchParams({ n, labeller: this.labeller, seat: this.seat });
-    for (const id of [...held, ...unsent]) query.append("hold", id);
+    for (const id of [...held, ...unsent].slice(0, MAX_ROWS)) query.append("hold", id);
     const found = await request("GET", `${modelPath(this.model, "/queue")}?${query}`);
     const leased = new Set(found.rows.map((row) => row.id));
     // The server forgets leases when it restarts; another labeller may have been faster then.

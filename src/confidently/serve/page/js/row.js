@@ -5,7 +5,7 @@ import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
 import { NOBODY, personName } from "./labeller.js";
-import { neighbours, rowPath, rowsPath, textColumns } from "./rows.js";
+import { guessText, neighbours, rowPath, rowsPath, textColumns, verdict, wasGiven } from "./rows.js";
 
 const KINDS = {
   prediction: "The row came without a label", learn: "The row came with the label", label: "Labelled", correction: "Corrected to",
@@ -78,9 +78,10 @@ class RowView {
   }
 
   labelCard(row, model) {
-    const facts = [["Label", row.label === null ? "none" : labelText(row.label)]];
+    const facts = [["Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
+    if (wasGiven(row)) facts.push(["Given as", labelText(row.logged)]);
     if (row.by !== null) facts.push(["Given by", row.by]);
-    if (row.predicted !== null) facts.push(["Predicted when it came", [predicted(row), row.outcome === "wrong" ? h("span", { class: "tag bad-tag" }, "wrong") : null]]);
+    if (row.predicted !== null) facts.push(["Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
     if (row.weight !== 1) facts.push(["Weight", number(row.weight)]);
     if (row.reason !== null) facts.push(["Set aside", row.reason]);
     return h("section", { class: "figure", "aria-label": "Label" },
@@ -164,9 +165,4 @@ function history(row) {
   const told = (one) => [KINDS[one.kind] ?? one.kind, one.label === null ? "" : h("b", { dir: "auto" }, ` ${labelText(one.label)}`), one.by ? ` by ${one.by}` : "", one.reason ? `: ${one.reason}` : ""];
   return h("section", { class: "figure", "aria-label": "History" }, h("h2", {}, "History"),
     h("ol", { class: "moments" }, row.history.map((one) => h("li", {}, h("span", { class: "muted small" }, clock(one.time)), h("span", {}, told(one))))));
-}
-
-function predicted(row) {
-  const text = typeof row.predicted === "number" ? number(row.predicted) : labelText(row.predicted);
-  return row.probability === null ? text : `${text}, ${percent(row.probability, 0)}`;
 }

@@ -176,7 +176,6 @@ class Rows {
 
   showChips() {
     const given = Object.entries(this.filters).filter(([key]) => key !== "text");
-    const told = (key, value) => (key === "since" || key === "until" ? new Date(1000 * value).toLocaleDateString("en-GB", { dateStyle: "medium" }) : value);
     fill(this.chips, given.map(([key, value]) => h("li", {},
       this.link({ [key]: null }, { class: "chip", "aria-label": `Remove the filter ${NAMES[key]} ${told(key, value)}` },
         h("span", { class: "muted" }, NAMES[key]), ` ${told(key, value)} `, h("span", { "aria-hidden": "true" }, "×")))));
@@ -190,7 +189,7 @@ class Rows {
       if (!values.length || (values.length === 1 && !given[key] && key !== "by")) return null;
       const item = ([value, n]) => h("li", {}, this.link({ [key]: given[key] === value ? null : value },
         { class: "facet", "aria-current": given[key] === value ? "true" : null },
-        h("span", { class: "facet-name", dir: "auto" }, value), h("span", { class: "muted" }, count(n))));
+        h("span", { class: "facet-name", dir: "auto" }, told(key, value)), h("span", { class: "muted" }, count(n))));
       return h("section", {}, h("h2", { class: "small-heading" }, NAMES[key]), h("ul", {}, values.slice(0, MOST).map(item)),
         values.length > MOST ? h("details", {}, h("summary", { class: "small" }, `${count(values.length - MOST)} more`), h("ul", {}, values.slice(MOST).map(item))) : null);
     });
@@ -232,6 +231,12 @@ class Rows {
   }
 }
 
+/** Return the value of a filter as people read it. */
+function told(key, value) {
+  if (key === "since" || key === "until") return new Date(1000 * value).toLocaleDateString("en-GB", { dateStyle: "medium" });
+  return key === "state" ? value.replaceAll("-", " ") : value;
+}
+
 /** Return a row in one line: its texts, then other values with their names. */
 function preview(row, texts) {
   if (row.features === null) return h("span", { class: "muted" }, `${row.state}: its features are no longer stored`);
@@ -244,15 +249,30 @@ function preview(row, texts) {
 }
 
 function labelCell(row) {
-  if (row.state === "set-aside") return [h("span", { class: "tag bad-tag", title: row.reason }, "set aside"), ` ${labelText(row.label)}`];
-  return row.label === null ? h("span", { class: "muted" }, row.state === "erased" ? "erased" : "none") : h("span", { dir: "auto" }, labelText(row.label));
+  const label = row.label === null ? null : h("span", { dir: "auto" }, labelText(row.label));
+  const given = wasGiven(row) ? h("span", { class: "given muted small" }, "given as ", h("span", { dir: "auto" }, labelText(row.logged))) : null;
+  if (row.state === "set-aside") return [h("span", { class: "tag bad-tag", title: row.reason }, "set aside"), " ", label, given];
+  if (row.state === "taken-out") return [h("span", { class: "tag", title: "Its batch or its class was taken out: the model has not learned it." }, "taken out"), given];
+  return [label ?? h("span", { class: "muted" }, row.state === "erased" ? "erased" : "none"), given];
 }
+
+/** Return whether an edit has changed the label of a row. */
+export const wasGiven = (row) => row.logged !== null && (row.label === null || labelText(row.label) !== labelText(row.logged));
 
 function guessCell(row) {
   if (row.predicted === null) return null;
-  const text = typeof row.predicted === "number" ? number(row.predicted) : labelText(row.predicted);
-  return [h("span", { dir: "auto" }, text), row.probability === null ? null : [" ", h("span", { class: "muted share" }, percent(row.probability, 0))],
-    row.outcome === "wrong" ? [" ", h("span", { class: "tag bad-tag" }, "wrong")] : null];
+  return [h("span", { dir: "auto" }, guessText(row)), row.probability === null ? null : [" ", h("span", { class: "muted share" }, percent(row.probability, 0))], verdict(row)];
+}
+
+/** Return what was predicted of a row as text. */
+export const guessText = ({ predicted }) => (Number.isFinite(predicted) && !Number.isInteger(predicted) ? number(predicted) : labelText(predicted));
+
+/** Return whether the prediction of a row was wrong, or how far a number was from the label. */
+export function verdict(row) {
+  if (row.outcome === "wrong") return [" ", h("span", { class: "tag bad-tag" }, "wrong")];
+  if (row.outcome !== null || row.label === null) return null;
+  const off = Number(row.predicted) - Number(row.label);
+  return [" ", h("span", { class: "muted small off" }, off === 0 ? "(exact)" : `(${number(Math.abs(off))} too ${off > 0 ? "high" : "low"})`)];
 }
 
 /** Return the day of a time as inputs have it, and the time at which a day begins. */

@@ -1,0 +1,1 @@
+"""The client of the server, and what it needs to be heard."""

@@ -1,0 +1,65 @@
+"""Requests about decisions: decide, activate, reward."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from .bodies import new_id, plain, plain_rows
+from .requests import ModelRequests
+
+
+class DecisionRequests(ModelRequests):
+    """Requests about decisions."""
+
+    def decide(
+        self, context: Mapping[str, Any] | None, actions: Sequence[Any], id: str | None = None, *,
+        excluded: Sequence[str | int] = (), baseline: str | int | None = None,
+        slots: Sequence[Mapping[str, Any]] | None = None, deferred: bool = False,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Choose one of several actions; the decision is durable when this returns.
+
+        Parameters
+        ----------
+        context : mapping or None
+            Features of what is known, as for :meth:`predict`.
+        actions : sequence of str, int or mapping
+            Ids, or mappings with ``id`` and perhaps ``features``, ``cost`` and ``least``, the smallest probability.
+        id : str, optional
+            By which :meth:`reward` finds it; the same id and request get the same decision.
+        excluded : sequence of str or int
+            Actions that cannot be chosen now.
+        baseline : str or int, optional
+            What would be chosen without a model; by default the first action.
+        slots : sequence of mappings, optional
+            Places with an ``id``, perhaps ``features``, ``excluded`` and ``baseline``: a decision for each, without
+            repeats, whose id is that of the request, a slash and the slot's.
+        deferred : bool
+            Whether it counts only after :meth:`activate`.
+        """
+        body: dict[str, Any] = {"id": id or new_id(), "actions": [_plain_part(one) for one in actions]}
+        body |= {} if context is None else {"context": plain(context)}
+        body |= {} if slots is None else {"slots": [_plain_part(one) for one in slots]}
+        body |= {"excluded": list(excluded), "baseline": baseline, "deferred": deferred}
+        return self._ask("POST", "/decide", body)
+
+    def activate(self, id: str) -> dict[str, Any]:
+        """Let a deferred decision count: from now on its reward is due."""
+        return self._ask("POST", "/activate", {"id": id})
+
+    def reward(self, id: str, reward: float, *, wait: bool = False) -> dict[str, Any]:
+        """Give a decision its reward, which counts once; with ``wait`` it is learned when this returns."""
+        return self._ask("POST", "/rewards", {"id": id, "reward": float(reward)}, query=self._teaching(wait))
+
+    def reward_many(self, rewards: Iterable[Mapping[str, Any]], *, wait: bool = False) -> list[dict[str, Any]]:
+        """Send rewards such as ``{"id": "visit-17", "reward": 1.0}``; return a receipt or a problem for each."""
+        return self._lines("/rewards", plain_rows(rewards, None), self._teaching(wait), wait)
+
+
+def _plain_part(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    found = dict(part)
+    if "features" in found:
+        found["features"] = plain(found["features"])
+    return found

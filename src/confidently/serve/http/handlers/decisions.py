@@ -1,0 +1,215 @@
+"""Decisions: choose an action, activate what was chosen, give it its reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from ...model.deciding import NO_FEATURES, Action, Decided, Situation
+from ...model.hosted import Hosted
+from ...model.rows import one_line
+from ...problems import Problem
+from ...work import decisions
+from .. import messages as m
+from ..calls import Call, decoded_lines
+from ..lines import by_lines
+from ..replies import Sendable, answered
+from .rows import counted_receipts, filled, good, receipt
+
+Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
+Excluded = Annotated[list[Name], Meta(max_length=100_000)]
+SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
+
+
+class ActionBody(Struct, forbid_unknown_fields=True):
+    """An action with its features.
+
+    ``cost`` is subtracted from its reward when actions are compared, and never learned; ``least`` is the smallest
+    probability with which it is chosen.
+    """
+
+    id: Name
+    features: m.Features | UnsetType = UNSET
+    cost: Annotated[float, Meta(ge=-1e9, le=1e9)] = 0.0
+    least: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+
+
+class SlotBody(Struct, forbid_unknown_fields=True):
+    """A place for one of the actions; no action is chosen for two places."""
+
+    id: SlotName
+    features: m.Features | UnsetType = UNSET
+    excluded: Excluded = []
+    baseline: Name | None = None
+
+
+class DecideBody(Struct, forbid_unknown_fields=True):
+    """A context, and the actions to choose from: their ids, or objects with an id and features.
+
+    ``baseline`` is what would be chosen without a model, by default the first action. A ``deferred`` decision counts
+    once it is activated. With ``slots`` there is a decision for each, whose id is that of the request, a slash and the
+    slot's.
+    """
+
+    actions: Annotated[list[Name | ActionBody], Meta(min_length=1, max_length=100_000)]
+    context: m.Features | UnsetType = UNSET
+    excluded: Excluded = []
+    baseline: Name | None = None
+    slots: Annotated[list[SlotBody], Meta(min_length=1, max_length=100)] | UnsetType = UNSET
+    id: Annotated[str, Meta(min_length=1, max_length=190)] | None = None
+    deferred: bool = False
+
+
+class Decision(Struct):
+    """A decision. ``probabilities`` are those by which it was drawn, and ``reward`` is what was expected of it.
+
+    In apprentice mode the baseline is chosen, and ``would`` is what the policy would have chosen.
+    """
+
+    id: str
+    chosen: int | str
+    probability: float
+    reward: float
+    probabilities: dict[str, float]
+    would: int | str | UnsetType = UNSET
+
+
+class SlotDecisions(Struct):
+    """The decisions for the slots of a request, in their order."""
+
+    id: str
+    slots: list[Decision]
+
+
+class RewardBody(Struct, forbid_unknown_fields=True):
+    """The reward of a decision; it counts once."""
+
+    id: m.Id
+    reward: Annotated[float, Meta(ge=-1e9, le=1e9)]
+
+
+class ActivateBody(Struct, forbid_unknown_fields=True):
+    """A deferred decision that counts from now on."""
+
+    id: m.Id
+
+
+class Activated(Struct):
+    """The event of an activation."""
+
+    id: str
+    seq: int
+
+
+async def decide(call: Call) -> Sendable:
+    """Choose an action for a context; answered when the decision is durable."""
+    hosted = call.hosted
+    decisions.check_decides(hosted)
+    if call.engine.replica is not None:
+        raise call.engine.replica.refusal()
+    body = await call.message(DecideBody)
+    id = body.id or call.key or call.engine.new_id()
+    situations = _situations(hosted, id, body)
+    made = await call.ask(decisions.decide_slots(hosted, situations))
+    stored = await call.log(decisions.store(hosted, made))
+    shown = [_shown(situation.id, one) for situation, one in zip(situations, stored, strict=True)]
+    return answered(shown[0] if isinstance(body.slots, UnsetType) else SlotDecisions(id, shown))
+
+
+def _shown(id: str, one: Decided) -> Decision:
+    probabilities = {str(action): p for action, p in zip(one.actions, one.probabilities, strict=True)}
+    would = UNSET if one.would is None else one.actions[one.would]
+    chosen = one.chosen
+    return Decision(id, one.actions[chosen], one.probabilities[chosen], one.mean[chosen], probabilities, would)
+
+
+def _situations(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
+    """Return what is to be decided, a situation for each slot.
+
+    Raises
+    ------
+    Problem
+        If a row cannot be read, an action is there twice, or there is none to choose from.
+    """
+    actions = [
+        Action(one.id, _line(one.features), one.cost, one.least) if isinstance(one, ActionBody) else Action(one)
+        for one in body.actions
+    ]
+    numbers = dict[str, int]()
+    for k, action in enumerate(actions):
+        if numbers.setdefault(str(action.id), k) != k:
+            raise Problem("invalid-body", f"the action {str(action.id)!r} is there twice", f"/actions/{k}")
+    context, has_slots = _line(body.context), not isinstance(body.slots, UnsetType)
+    slots = [SlotBody("")] if isinstance(body.slots, UnsetType) else body.slots
+    if len({slot.id for slot in slots}) < len(slots):
+        raise Problem("invalid-body", "two slots have the same id", "/slots")
+    _check(hosted, context, slots, actions)
+    asked = msgspec.json.encode(msgspec.structs.replace(body, id=None))
+    found = list[Situation]()
+    for k, slot in enumerate(slots):
+        pointer = f"/slots/{k}" if has_slots else ""
+        excluded = {_number(numbers, one, f"{pointer}/excluded") for one in slot.excluded}
+        excluded |= {_number(numbers, one, "/excluded") for one in body.excluded}
+        left = [action for number, action in enumerate(actions) if number not in excluded]
+        if not left:
+            raise Problem("invalid-body", "all actions are excluded; leave one to choose", f"{pointer}/excluded")
+        baseline = body.baseline if slot.baseline is None else slot.baseline
+        taken = left[0] if baseline is None else actions[_number(numbers, baseline, f"{pointer}/baseline")]
+        if taken not in left:
+            raise Problem("invalid-body", f"the baseline {str(taken.id)!r} is excluded", f"{pointer}/baseline")
+        own = f"{id}/{slot.id}" if has_slots else id
+        found.append(Situation(own, context, _line(slot.features), left, left.index(taken), body.deferred, asked))
+    return found
+
+
+def _number(numbers: dict[str, int], id: int | str, pointer: str) -> int:
+    if (found := numbers.get(str(id))) is None:
+        raise Problem("invalid-body", f"there is no action {str(id)!r}", pointer)
+    return found
+
+
+def _line(features: msgspec.Raw | UnsetType) -> bytes:
+    return NO_FEATURES if isinstance(features, UnsetType) else one_line(bytes(features))
+
+
+def _check(hosted: Hosted, context: bytes, slots: Sequence[SlotBody], actions: Sequence[Action]) -> None:
+    """Raise a ``Problem`` if some features cannot be read."""
+    parts = [(context, "/context")]
+    parts += [(_line(slot.features), f"/slots/{k}/features") for k, slot in enumerate(slots)]
+    parts += [(action.features, f"/actions/{k}/features") for k, action in enumerate(actions)]
+    parts = [(line, pointer) for line, pointer in parts if line != NO_FEATURES]
+    if parts and not hosted.check.are_features([line for line, _ in parts]):
+        for line, pointer in parts:
+            try:
+                hosted.check.features(line)
+            except Problem as problem:
+                raise Problem(problem.kind, problem.detail, pointer) from None
+
+
+async def activate(call: Call) -> Sendable:
+    """Let a deferred decision count: from now on its reward is due."""
+    hosted, body = call.hosted, await call.message(ActivateBody)
+    decisions.check_decides(hosted)
+    return answered(Activated(body.id, await call.log(decisions.activate(hosted, body.id))))
+
+
+async def reward(call: Call) -> Sendable:
+    """Give decisions their rewards; answered when they are durable, with ``?wait=learned`` when they are learned."""
+    hosted, wait, batch = call.hosted, call.choice("wait", ("durable", "learned")) == "learned", call.text("batch", 200)
+    decisions.check_decides(hosted)
+    if call.is_ndjson:
+        return by_lines(call, partial(_reward_lines, call, hosted, wait, batch))
+    body = await call.message(RewardBody)
+    given = decisions.Reward(body.id, body.reward)
+    return receipt(call, await call.log(decisions.reward_all(call.engine, hosted, [given], wait, batch)))
+
+
+async def _reward_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
+    bodies = decoded_lines(lines, RewardBody)
+    given = [decisions.Reward(body.id, body.reward) for body in good(bodies)]
+    request = decisions.reward_all(call.engine, hosted, given, wait, batch)
+    return filled(bodies, counted_receipts(call, await call.log(request)) if given else [])

@@ -1,0 +1,159 @@
+"""Requests of models that decide: decisions, their rewards, and what is due when no reward comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from ..engine.engine import Engine
+from ..engine.requests import Request
+from ..log.event_log import EventLog, refuse_other_content, same_json
+from ..log.events import DEADLINE, Event, Stored, now
+from ..model.deciding import Decided, DecisionNote, Situation, decide, decided_in
+from ..model.hosted import Hosted
+from ..model.rows import same_label
+from ..problems import Problem, tried
+from .teaching import LabelOf, Receipt, label_row
+
+
+class Reward(NamedTuple):
+    """The reward of a decision, by its id."""
+
+    id: str
+    reward: float
+
+
+def check_decides(hosted: Hosted) -> None:
+    """Raise a ``Problem`` unless a model decides."""
+    if not hosted.model.setup.decides:
+        told = f'the model {hosted.name!r} makes no decisions; make one with "task": "decisions"'
+        raise Problem("other-task", told)
+
+
+# --- deciding --------------------------------------------------------------------------------------------------------
+
+
+def decide_slots(hosted: Hosted, situations: Sequence[Situation]) -> Request:
+    """Return a question about the slots of one request, answered with a ``Decided`` for each.
+
+    An action that was chosen for one slot is not there for the next.
+    """
+
+    def work(log: EventLog, request: Request) -> list[tuple[Situation, Decided]]:
+        hosted.check_working()
+        found, taken = list[tuple[Situation, Decided]](), set[str]()
+        for situation in situations:
+            left = situation.without(taken)
+            decided = decide(hosted.model, hosted.live.number, hosted.model.seq, left)
+            taken.add(str(left.actions[decided.chosen].id))
+            found.append((left, decided))
+        return found
+
+    return Request(work, len(situations))
+
+
+def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
+    """Return a request to store decisions, answered with a ``Decided`` for each.
+
+    An id that was used before with the same content gets its first decision. If one cannot be stored, none is.
+    """
+
+    def work(log: EventLog, request: Request) -> list[Decided]:
+        hosted.check_working()
+        before = [_stored(hosted, log, situation) for situation, _ in made]
+        return [
+            found or _store(hosted, log, situation, decided)
+            for found, (situation, decided) in zip(before, made, strict=True)
+        ]
+
+    return Request(work, len(made), sum(len(situation.asked) for situation, _ in made))
+
+
+def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | None:
+    """Return the decision of an id that was used before."""
+    stored = log.find(hosted.number, situation.id)
+    if stored is None:
+        return None
+    before = decided_in(stored.note)
+    if before is None or not same_json(bytes(before.asked), situation.asked):
+        raise refuse_other_content(situation.id)
+    return before
+
+
+def _store(hosted: Hosted, log: EventLog, situation: Situation, decided: Decided) -> Decided:
+    row = situation.rows(hosted.model.settings.arms == "own")[decided.chosen]
+    mean = decided.mean[decided.chosen]
+    note = msgspec.json.encode(DecisionNote(decided, label=mean, variance=decided.variance[decided.chosen]))
+    log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
+    return decided
+
+
+def activate(hosted: Hosted, id: str) -> Request:
+    """Return a request to let a deferred decision count, answered with the event of that."""
+
+    def work(log: EventLog, request: Request) -> int:
+        hosted.check_working()
+        stored, decided = _decision(hosted, log, id)
+        if not decided.deferred:
+            return stored.seq
+        before = log.activation_of(stored.seq)
+        return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
+
+    return Request(work)
+
+
+def _decision(hosted: Hosted, log: EventLog, id: str) -> tuple[Stored, Decided]:
+    """Return a decision by its id."""
+    stored = log.find(hosted.number, id)
+    if stored is None:
+        raise Problem("unknown-id", f"no decision has the id {id!r}; decide first", "/id")
+    if stored.features is None:
+        raise Problem("expired", f"the decision {id!r} is no longer stored", "/id")
+    decided = decided_in(stored.note)
+    if decided is None:
+        raise Problem("unknown-id", f"the row {id!r} is no decision; send its label to labels", "/id")
+    return stored, decided
+
+
+# --- rewards ---------------------------------------------------------------------------------------------------------
+
+
+def reward_all(
+    engine: Engine, hosted: Hosted, rewards: Sequence[Reward], wait: bool = False, batch: str | None = None
+) -> Request:
+    """Return a request to give decisions their rewards, answered with a ``Receipt`` or a ``Problem`` for each."""
+
+    def work(log: EventLog, request: Request) -> list[Receipt | Problem]:
+        hosted.check_working()
+        request.batch = None if batch is None else log.edits.batch_for(hosted.number, batch)
+        return [tried(_reward, engine, hosted, log, request, reward) for reward in rewards]
+
+    return Request(work, len(rewards), 0, wait)
+
+
+def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: Reward) -> Receipt:
+    stored, decided = _decision(hosted, log, given.id)
+    before, deadline = log.label_of(stored.seq), hosted.settings.policy.deadline
+    if before is None:
+        begun = _begun(log, stored, decided)
+        late = deadline is not None and begun is not None and now() > begun + int(deadline * 1000)
+    else:
+        late = log.answers.labeller_of(stored.seq) == DEADLINE
+    if late:
+        raise Problem(
+            "late-reward", f"the reward of {given.id!r} came after the deadline; the default one counts", "/id"
+        )
+    if before is not None and not same_label(before[1], msgspec.json.encode(given.reward)):
+        told = before[1].decode()
+        raise Problem("other-label", f"the decision {given.id!r} has the reward {told}, which counts once", "/reward")
+    return label_row(engine, hosted, log, request, LabelOf(given.id, given.reward), correct=False, park=False)
+
+
+def _begun(log: EventLog, stored: Stored, decided: Decided) -> int | None:
+    """Return since when a decision counts, in milliseconds since 1970; None: not yet."""
+    if not decided.deferred:
+        return stored.time
+    activation = log.activation_of(stored.seq)
+    return None if activation is None else activation[1]

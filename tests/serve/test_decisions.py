@@ -1,0 +1,338 @@
+"""Decisions: which action is chosen, how it gets its reward, and what of that can be wrong."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from confidently.bandits.policies import make_policy
+from confidently.serve.log.edits import NO_EDITS, Basis
+from confidently.serve.log.events import Event
+from confidently.serve.model.deciding import Action, Situation, decide, decided_in, draw, shares
+from confidently.serve.model.settings import Deciding
+from confidently.serve.model.version import Version
+
+SHOP = "/v1/models/shop"
+ACTIONS = ["news", "sport", "games"]
+LIKES = {"reader": "news", "fan": "sport"}
+
+
+@pytest.fixture
+def shop(local):
+    one = local()
+    assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
+    return one
+
+
+def decided(one, id, context=None, actions=ACTIONS, **more):
+    body = {"id": id, "actions": actions} | ({} if context is None else {"context": context}) | more
+    answer = one("POST", f"{SHOP}/decide", body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def rewarded(one, id, reward, **options):
+    return one("POST", f"{SHOP}/rewards?wait=learned", {"id": id, "reward": reward}, **options)
+
+
+def refused(answer):
+    found = answer.json()
+    return answer.status_code, found["type"].rpartition(":")[2], found.get("pointer")
+
+
+# --- what is learned -------------------------------------------------------------------------------------------------
+
+
+def teach(one, n=200, begun=0):
+    random = np.random.default_rng(begun)
+    for k in range(begun, begun + n):
+        who = str(random.choice(list(LIKES)))
+        found = decided(one, f"d{k}", {"who": who})
+        assert rewarded(one, f"d{k}", float(found["chosen"] == LIKES[who])).json()["status"] == "learned"
+
+
+def test_the_actions_that_are_rewarded_are_chosen(shop):
+    teach(shop)
+    for who, likes in LIKES.items():
+        found = decided(shop, f"asked-{who}", {"who": who})
+        assert found["probabilities"][likes] > 0.95
+        assert sum(found["probabilities"].values()) == pytest.approx(1.0)
+
+
+def test_features_of_actions_say_something_about_new_ones(local):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions", "arms": "shared"})
+    for k in range(120):
+        actions = [{"id": f"a{k}-{j}", "features": {"kind": kind}} for j, kind in enumerate(("red", "blue"))]
+        found = decided(one, f"d{k}", actions=actions)
+        rewarded(one, f"d{k}", float(found["chosen"].endswith("-1")))
+    new = [{"id": "x", "features": {"kind": "red"}}, {"id": "y", "features": {"kind": "blue"}}]
+    assert decided(one, "new", actions=new)["probabilities"]["y"] > 0.95
+
+
+def test_a_new_action_is_less_certain_than_the_others(shop):
+    teach(shop, 60)
+    decided(shop, "new", {"who": "fan"}, [*ACTIONS, "music"])
+    stored = decision(shop, "new")
+    assert stored.variance[3] > max(stored.variance[:3])
+
+
+def decision(one, id):
+    """What the log keeps of a decision."""
+    [hosted] = one.engine.hosted.values()
+    return decided_in(one.engine.writer.write(lambda log, request: log.find(hosted.number, id)).note)
+
+
+# --- what is decided -------------------------------------------------------------------------------------------------
+
+
+def test_a_decision_follows_from_the_log(shop, tmp_path):
+    """Each one is made again from nothing but the rows before it, bit by bit."""
+    teach(shop, 80)
+    shop("POST", "/v1/snapshot")
+    [hosted] = shop.engine.hosted.values()
+    stored = hosted.live.stored
+    again = Version("shop", stored, tmp_path / "again")
+    basis = Basis(hosted.number, stored.number, 0, NO_EDITS)
+    rows = shop.engine.writer.write(lambda log, request: log.taught(basis, 0, 1000))
+    kept = shop.engine.writer.write(lambda log, request: [log.find(hosted.number, f"d{k}") for k in range(80)])
+    for k, one in enumerate(kept):
+        before = decided_in(one.note)
+        again.learn_stored([row for row in rows if again.cursor < row.seq <= before.seq]) if before.seq else None
+        context = json.dumps(json.loads(bytes(before.asked))["context"]).encode()
+        situation = Situation(f"d{k}", context, b"{}", [Action(a) for a in ACTIONS], 0, False, bytes(before.asked))
+        found = decide(again.model, 1, again.model.seq, situation)
+        assert (found.chosen, found.probabilities, found.mean) == (before.chosen, before.probabilities, before.mean)
+
+
+def test_draws_have_the_probabilities():
+    p = np.array([0.5, 0.0, 0.3, 0.2])
+    counts = np.bincount([draw(p, f"id {k}") for k in range(20_000)], minlength=4)
+    assert counts[1] == 0
+    assert counts / 20_000 == pytest.approx(p, abs=0.012)  # 3.4 standard deviations
+    assert draw(p, "one") == draw(p, "one")
+
+
+@pytest.mark.parametrize("name", ["lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
+def test_probabilities_are_those_of_the_policy(name):
+    mean, variance = np.array([0.1, 0.5, 0.4]), np.array([0.3, 0.1, 0.2])
+    found = shares(Deciding(name=name), mean, variance, [Action("a"), Action("b", cost=0.3), Action("c")])
+    assert found == pytest.approx(make_policy(name).propensities(mean - [0.0, 0.3, 0.0], variance))
+
+
+def test_least_shares_are_kept():
+    mean, variance = np.array([0.0, 1.0, 0.0]), np.zeros(3)
+    actions = [Action("a", least=0.2), Action("b"), Action("c")]
+    found = shares(Deciding(name="greedy", least_share=0.3), mean, variance, actions)
+    assert found == pytest.approx([0.2, 0.7, 0.1])
+
+
+def test_an_apprentice_takes_the_baseline_and_learns(local):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions", "policy": {"apprentice": True}})
+    for k in range(60):
+        found = decided(one, f"d{k}", baseline="sport")
+        assert (found["chosen"], found["probability"]) == ("sport", 1.0)
+        rewarded(one, f"d{k}", 1.0 + k % 2)
+    assert decided(one, "last", baseline="games")["reward"] < decided(one, "other", baseline="sport")["reward"]
+    assert found["would"] in ACTIONS
+
+
+def test_slots_get_different_actions(shop):
+    teach(shop, 60)
+    slots = [{"id": "top"}, {"id": "side", "excluded": ["games"]}]
+    found = decided(shop, "page", {"who": "fan"}, slots=slots)
+    assert [one["id"] for one in found["slots"]] == ["page/top", "page/side"]
+    assert len({one["chosen"] for one in found["slots"]}) == 2
+    assert "games" not in found["slots"][1]["probabilities"]
+    assert rewarded(shop, "page/side", 1.0).status_code == 200
+    assert decided(shop, "page", {"who": "fan"}, slots=slots) == found
+
+
+def test_slots_need_as_many_actions(shop):
+    body = {"actions": ["a"], "slots": [{"id": "1"}, {"id": "2"}]}
+    assert refused(shop("POST", f"{SHOP}/decide", body)) == (422, "invalid-body", "/slots")
+
+
+def test_an_id_has_one_decision(shop):
+    first = decided(shop, "once", {"who": "fan"})
+    rewarded(shop, "once", 1.0)
+    assert decided(shop, "once", {"who": "fan"}) == first
+    answer = shop("POST", f"{SHOP}/decide", {"id": "once", "actions": ACTIONS, "context": {"who": "reader"}})
+    assert refused(answer) == (422, "other-content", "/id")
+
+
+def test_decisions_and_rewards_survive_a_restart(local, shop):
+    teach(shop, 30)
+    before = decided(shop, "before", {"who": "fan"})
+    shop.stop()
+    again = local()
+    assert decided(again, "before", {"who": "fan"}) == before
+    assert rewarded(again, "before", 1.0).status_code == 200
+    assert again("GET", SHOP).json()["rows"] == 31
+
+
+def test_the_policy_changes_without_training_again(shop):
+    teach(shop, 30)
+    answer = shop("PUT", SHOP, {"task": "decisions", "policy": {"name": "greedy"}})
+    assert (answer.status_code, answer.json()["rows"]) == (200, 30)
+    assert max(decided(shop, "greedy", {"who": "fan"})["probabilities"].values()) == 1.0
+
+
+# --- rewards ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_reward_counts_once(shop):
+    decided(shop, "d")
+    assert rewarded(shop, "d", 0.5).status_code == 200
+    assert rewarded(shop, "d", 0.5).status_code == 200
+    assert refused(rewarded(shop, "d", 0.7)) == (409, "other-label", "/reward")
+    assert shop("GET", SHOP).json()["rows"] == 1
+
+
+def test_rewards_come_in_lines(shop):
+    for k in range(3):
+        decided(shop, f"d{k}")
+    lines = b'{"id":"d0","reward":1}\n{"id":"d9","reward":1}\n{"id":"d2","reward":0.5}\n'
+    answer = shop("POST", f"{SHOP}/rewards", content=lines, headers={"Content-Type": "application/x-ndjson"})
+    assert [json.loads(line).get("status") for line in answer.text.splitlines()] == ["durable", 404, "durable"]
+
+
+@pytest.mark.parametrize("reward", ["NaN", "1e400", '"much"', "null", "1e10"])
+def test_a_reward_is_a_number(shop, reward):
+    decided(shop, "d")
+    answer = shop("POST", f"{SHOP}/rewards", content=b'{"id":"d","reward":%b}' % reward.encode())
+    assert answer.status_code in (400, 422)
+    assert shop("GET", SHOP).json()["rows"] == 0
+
+
+def test_rewards_are_of_decisions(shop):
+    assert refused(rewarded(shop, "nobody", 1.0)) == (404, "unknown-id", "/id")
+    shop("POST", f"{SHOP}/predict", {"id": "row", "features": {"arm": "news"}})
+    assert refused(rewarded(shop, "row", 1.0)) == (404, "unknown-id", "/id")
+
+
+def test_only_models_of_decisions_decide(local):
+    one = local()
+    one("PUT", SHOP, {})
+    answer = one("POST", f"{SHOP}/decide", {"actions": ["a"]})
+    assert refused(answer)[:2] == (409, "other-task")
+
+
+def deadline(one, monkeypatch, seconds, **policy):
+    """Give decisions a deadline, whose clock is moved by the test."""
+    moved = [0]
+    clock = lambda: time.time_ns() // 1_000_000 + moved[0]  # noqa: E731
+    for module in ("log.events", "log.event_log", "engine.log_thread", "work.decisions", "work.teaching"):
+        monkeypatch.setattr(f"confidently.serve.{module}.now", clock, raising=False)
+    policy = {"deadline": seconds, **policy}
+    assert one("PUT", SHOP, {"task": "decisions", "policy": policy}).status_code == 200
+    return moved
+
+
+def until(condition):
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come")
+
+
+def test_a_decision_without_a_reward_gets_the_default_one(shop, monkeypatch):
+    moved = deadline(shop, monkeypatch, 60, default_reward=-1.0)
+    for id in ("late", "in time"):
+        decided(shop, id)
+    rewarded(shop, "in time", 1.0)
+    decided(shop, "deferred", deferred=True)
+    moved[0] = 61_000
+    until(lambda: shop("GET", SHOP).json()["rows"] == 2)
+    kept = shop("GET", f"{SHOP}/examples/late").json()
+    assert (kept["label"], kept["history"][-1]["by"]) == (-1.0, "deadline")
+    assert refused(rewarded(shop, "late", 1.0)) == (409, "late-reward", "/id")
+    assert shop("GET", f"{SHOP}/examples/deferred").json()["label"] is None
+
+    assert shop("POST", f"{SHOP}/activate", {"id": "deferred"}).status_code == 200
+    moved[0] = 110_000
+    assert shop("GET", SHOP).json()["rows"] == 2
+    moved[0] = 130_000
+    until(lambda: shop("GET", SHOP).json()["rows"] == 3)
+
+
+def test_a_clock_that_goes_back_gives_nothing_twice(shop, monkeypatch):
+    moved = deadline(shop, monkeypatch, 60)
+    decided(shop, "d")
+    moved[0] = 61_000
+    until(lambda: shop("GET", SHOP).json()["rows"] == 1)
+    moved[0] = -1_000_000
+    [hosted] = shop.engine.hosted.values()
+    before = hosted.rewarded_until
+    until(lambda: hosted.rewarded_until < before)
+    decided(shop, "e")
+    moved[0] = 61_000
+    until(lambda: shop("GET", SHOP).json()["rows"] == 2)
+
+
+def test_activating_twice_is_activating_once(shop):
+    decided(shop, "d", deferred=True)
+    first = shop("POST", f"{SHOP}/activate", {"id": "d"}).json()
+    assert shop("POST", f"{SHOP}/activate", {"id": "d"}).json() == first
+    events = shop.engine.writer.write(lambda log, request: log.counts(1))
+    assert events[Event.ACTIVATED.name.lower()] == 1
+
+
+# --- what cannot be decided ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "pointer"),
+    [
+        ({"actions": []}, "invalid-body", "/actions"),
+        ({"actions": ["a", "b", "a"]}, "invalid-body", "/actions/2"),
+        ({"actions": ["1", 1]}, "invalid-body", "/actions/1"),
+        ({"actions": ["a"], "excluded": ["a"]}, "invalid-body", "/excluded"),
+        ({"actions": ["a"], "excluded": ["z"]}, "invalid-body", "/excluded"),
+        ({"actions": ["a"], "baseline": "z"}, "invalid-body", "/baseline"),
+        ({"actions": ["a", "b"], "baseline": "a", "excluded": ["a"]}, "invalid-body", "/baseline"),
+        ({"actions": ["a"], "context": {"x": 1e400}}, "invalid-row", "/context"),
+        ({"actions": [{"id": "a", "features": [1]}]}, "invalid-row", "/actions/0/features"),
+        ({"actions": [{"id": "a", "least": 0.7}, {"id": "b", "least": 0.7}]}, "invalid-body", "/actions"),
+        ({"actions": ["a"], "slots": [{"id": "s"}, {"id": "s"}]}, "invalid-body", "/slots"),
+        ({"actions": ["a"], "slots": [{"id": "s", "excluded": ["z"]}]}, "invalid-body", "/slots/0/excluded"),
+    ],
+)
+def test_what_cannot_be_decided_is_said(shop, body, kind, pointer):
+    text = json.dumps(body).replace("Infinity", "1e400")
+    answer = shop("POST", f"{SHOP}/decide", content=text)
+    assert refused(answer)[1:] == (kind, pointer), answer.text
+    assert shop.engine.writer.write(lambda log, request: log.counts(1)) == {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"task": "decisions", "view": "unit"},
+        {"task": "decisions", "auto": True},
+        {"task": "decisions", "policy": {"name": "linucb"}},
+        {"task": "decisions", "policy": {"parameters": {"beta": 1.0}}},
+        {"task": "decisions", "classes": ["a", "b"]},
+        {"task": "numbers", "arms": "shared"},
+        {"policy": {"name": "greedy"}},
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(local, settings):
+    assert refused(local()("PUT", SHOP, settings))[:2] == (422, "invalid-settings")
+
+
+def test_ten_thousand_actions_are_decided(shop):
+    found = decided(shop, "many", {"who": "fan"}, [f"a{k}" for k in range(10_000)])
+    assert len(found["probabilities"]) == 10_000
+
+
+def test_a_batch_of_rewards_is_taken_out(shop):
+    for k in range(4):
+        decided(shop, f"d{k}")
+        assert shop("POST", f"{SHOP}/rewards?batch={'good' if k % 2 else 'bad'}", {"id": f"d{k}", "reward": k})
+    answer = shop("DELETE", f"{SHOP}/batches/bad?wait=live")
+    assert answer.status_code == 200, answer.text
+    assert shop("GET", SHOP).json()["rows"] == 2
