@@ -146,7 +146,7 @@ def test_patience_ends(refusing):
 
 
 # For Label Studio, for replicas, and for the page.
-OTHERS = {route.name for route in ROUTES if route.name.startswith("backend_")} | {
+OTHERS = {route.name for route in ROUTES if route.name.startswith(("backend_", "personalizer_"))} | {
     "get_followed", "get_snapshot", "get_learned", "post_sample",
 }  # fmt: skip
 
