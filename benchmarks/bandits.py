@@ -12,7 +12,7 @@ The numbers are means over --seeds orders of the rows. --change rotates the rewa
 reward of the second half is compared with that of a new DecisionModel that begins there.
 
 Needs ``pip install mabwiser bayesianbandits vowpalwabbit``. --only, --players, --rows, --seeds, --change and --speed
-run parts. The policies of the Open Bandit Pipeline are MABWiser's (LinUCB, LinTS, epsilon-greedy); its package needs older
+run parts. The policies of the Open Bandit Pipeline are those of MABWiser; its package needs older
 versions of others.
 """
 

@@ -23,8 +23,8 @@ class RewardDrift:
 
     While the expectation of x is at most b, the mean of M over both numbers and several f reaches 1/a at a rate of at
     most a per reward (an e-detector; Shin, Ramdas & Rinaldo 2023). With a = 1/(50 n) after n rewards, a fifth of a
-    false alarm is expected among the first million. What changed is then learned from the rewards since the largest M
-    last was 1.
+    false alarm is expected among the first million. What changed is then learned from the latest rewards, in which the
+    largest M grew from its square root.
     """
 
     def __init__(self) -> None:
@@ -34,7 +34,6 @@ class RewardDrift:
     def begin(self) -> None:
         """Forget the errors."""
         self.logs = [0.0] * (2 * len(STAKES))  # of the fortunes
-        self.since = [0] * (2 * len(STAKES))  # rewards since a fortune was 1
         self.totals, self.count = [0.0, 0.0], 0
 
     def record(self) -> dict[str, Any]:
@@ -46,26 +45,33 @@ class RewardDrift:
         vars(self).update(record, latest=deque(record["latest"], maxlen=MAX_KEPT))
 
     def add(self, error: float, row: Any) -> list[Any] | None:
-        """Add the error of a prediction and what was learned; return what to learn again, if it is time."""
-        self.latest.append(row)
-        clipped = min(max(error, -1.0), 1.0)
-        found = clipped * clipped, -clipped
-        if self.count >= MIN_BEFORE:
-            for k, x in enumerate(found):
-                mean = self.totals[k] / self.count
-                self._bet(k, (x - mean) / (1.0 + abs(mean)))
-        self.totals = [total + x for total, x in zip(self.totals, found, strict=True)]
-        self.count += 1
+        """Add the error of a prediction and what was learned; return what to learn from scratch, if it is time."""
+        self.latest.append((error, row))
+        found = _signs(error)
+        for number in range(len(self.logs)) if self.count >= MIN_BEFORE else ():
+            self.logs[number] = max(self.logs[number] + self._growth(number, found), 0.0)
         best = max(range(len(self.logs)), key=self.logs.__getitem__)
-        if self.logs[best] < math.log(len(self.logs) * ALARMS * self.count):
+        if self.count < MIN_BEFORE or self.logs[best] < math.log(len(self.logs) * ALARMS * self.count):
+            self.totals = [total + x for total, x in zip(self.totals, found, strict=True)]
+            self.count += 1
             return None
-        again = list(self.latest)[-self.since[best] :]
-        self.begin()
+        grown, again = 0.0, list[Any]()
+        while self.latest and grown < 0.5 * self.logs[best]:
+            error, row = self.latest.pop()
+            grown += self._growth(best, _signs(error))
+            again.append(row)
         self.latest.clear()
-        self.latest.extend(again)
-        return again
+        self.begin()
+        return again[::-1]
 
-    def _bet(self, number: int, excess: float) -> None:
-        for k, stake in enumerate(STAKES, start=number * len(STAKES)):
-            self.logs[k] = max(self.logs[k] + math.log1p(stake * excess), 0.0)
-            self.since[k] = self.since[k] + 1 if self.logs[k] > 0 else 0
+    def _growth(self, number: int, found: tuple[float, float]) -> float:
+        """Return by how much the logarithm of a fortune grows."""
+        which, stake = divmod(number, len(STAKES))
+        mean = self.totals[which] / self.count
+        return math.log1p(STAKES[stake] * (found[which] - mean) / (1.0 + abs(mean)))
+
+
+def _signs(error: float) -> tuple[float, float]:
+    """Return what should not grow."""
+    clipped = min(max(error, -1.0), 1.0)
+    return clipped * clipped, -clipped
