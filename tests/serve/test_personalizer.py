@@ -170,6 +170,16 @@ def test_objects_with_the_same_names_lose_nothing(client, tmp_path):
     )
 
 
+@pytest.mark.parametrize("depth", [90, 400, 800, 2000])
+def test_features_that_are_nested_deeply(shop, depth):
+    """Those of several objects are merged, however deep they are."""
+    deep = '{"a":' * depth + "1" + "}" * depth
+    for features in (f"[{deep}]", f"[{deep},{deep}]"):
+        body = f'{{"actions": [{{"id": "one"}}], "contextFeatures": {features}}}'
+        answer = httpx.post(f"{shop}/personalizer/rank", content=body, timeout=PATIENCE, trust_env=False)
+        assert answer.status_code in ((201,) if depth < 100 else (400, 422)), answer.text
+
+
 def test_features_may_be_left_out(client):
     answer = client.rank({"actions": [{"id": "a"}, {"id": "b", "features": None}], "contextFeatures": None})
     assert answer["rewardActionId"] in ("a", "b")
