@@ -115,14 +115,15 @@ MADE = {  # so that answers have contents: settings, and a label
 ASKED = [route for route in ROUTES if route.name not in ("events", "get_learned")]  # which never end
 
 
+@pytest.mark.parametrize("examples", [2, pytest.param(10, marks=pytest.mark.long)])
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
 @pytest.mark.parametrize("route", ASKED, ids=lambda route: route.name)
-def test_the_server_does_what_its_document_says(api, route, mode):
+def test_the_server_does_what_its_document_says(api, route, mode, examples):
     """No fault of the server, answers of the form described, and refusals where the form is wrong."""
     operation = api[route.method, route.path]
 
     @given(case=operation.as_strategy(generation_mode=mode), there=st.sampled_from([*MADE, None]))
-    @settings(max_examples=5, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
+    @settings(max_examples=examples, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
     def check(case, there):
         wrong = {place for place, info in case.meta.components.items() if info.mode == GenerationMode.NEGATIVE}
         if there is not None and "m" in (case.path_parameters or {}) and wrong != {ParameterLocation.PATH}:

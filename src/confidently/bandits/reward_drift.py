@@ -6,23 +6,25 @@ import math
 from collections import deque
 from typing import Any
 
-STAKES = (0.25, 0.5, 1.0)
-FALSE_ALARMS = 1e-6  # per reward, at most, while errors do not grow
+STAKES = (0.25, 0.5, 0.9)
+ALARMS = 50  # after n rewards, at most 1/(50 n) false alarms are expected per reward
 MIN_BEFORE = 50  # errors that make a mean
-MAX_LOSS = 0.99  # of a stake
 MAX_KEPT = 1000  # latest rewards
 
 
 class RewardDrift:
-    """Bets that the squared errors of predictions exceed their mean so far, and remembers the latest rewards.
+    """Bets that predictions are worse than before, and remembers the latest rewards.
 
-    With u = min(error^2, 1) and its mean m before the last bets began, a gambler who stakes f owns::
+    Of every error e = r - m of an expected reward m, in ranges of rewards, two numbers x in [-1, 1] should not grow:
+    the square, and -e, by which the reward was lower than expected. With the mean b of x so far, a gambler who stakes
+    f owns::
 
-        M_t = max(M_(t-1), 1) (1 + f (u_t - m))
+        M_t = max(M_(t-1), 1) (1 + f (x_t - b)/(1 + |b|))
 
-    While the expectation of u is at most m, the mean of M over several f reaches 1/a at a rate of at most a per reward
-    (an e-detector; Shin, Ramdas & Rinaldo 2023). Errors of a model that learns decrease, so m is large rather than
-    small. What changed is then learned from the rewards since the largest M last was 1.
+    While the expectation of x is at most b, the mean of M over both numbers and several f reaches 1/a at a rate of at
+    most a per reward (an e-detector; Shin, Ramdas & Rinaldo 2023). With a = 1/(50 n) after n rewards, a fifth of a
+    false alarm is expected among the first million. What changed is then learned from the rewards since the largest M
+    last was 1.
     """
 
     def __init__(self) -> None:
@@ -31,9 +33,9 @@ class RewardDrift:
 
     def begin(self) -> None:
         """Forget the errors."""
-        self.logs = [0.0 for _ in STAKES]
-        self.since = [0 for _ in STAKES]  # rewards since a fortune was 1
-        self.total, self.count = 0.0, 0
+        self.logs = [0.0] * (2 * len(STAKES))  # of the fortunes
+        self.since = [0] * (2 * len(STAKES))  # rewards since a fortune was 1
+        self.totals, self.count = [0.0, 0.0], 0
 
     def record(self) -> dict[str, Any]:
         """Return the state as JSON has it."""
@@ -46,20 +48,24 @@ class RewardDrift:
     def add(self, error: float, row: Any) -> list[Any] | None:
         """Add the error of a prediction and what was learned; return what to learn again, if it is time."""
         self.latest.append(row)
-        u = min(error * error, 1.0)
-        mean = self.total / self.count if self.count else 1.0
-        self.total, self.count = self.total + u, self.count + 1
-        if self.count <= MIN_BEFORE:
-            return None
-        for k, stake in enumerate(STAKES):
-            grown = self.logs[k] + math.log1p(stake * max(u - mean, -MAX_LOSS))
-            self.since[k] = self.since[k] + 1 if grown > 0 else 0
-            self.logs[k] = max(grown, 0.0)
-        best = max(range(len(STAKES)), key=lambda k: self.logs[k])
-        if self.logs[best] - math.log(len(STAKES)) < -math.log(FALSE_ALARMS):
+        clipped = min(max(error, -1.0), 1.0)
+        found = clipped * clipped, -clipped
+        if self.count >= MIN_BEFORE:
+            for k, x in enumerate(found):
+                mean = self.totals[k] / self.count
+                self._bet(k, (x - mean) / (1.0 + abs(mean)))
+        self.totals = [total + x for total, x in zip(self.totals, found, strict=True)]
+        self.count += 1
+        best = max(range(len(self.logs)), key=self.logs.__getitem__)
+        if self.logs[best] < math.log(len(self.logs) * ALARMS * self.count):
             return None
         again = list(self.latest)[-self.since[best] :]
         self.begin()
         self.latest.clear()
         self.latest.extend(again)
         return again
+
+    def _bet(self, number: int, excess: float) -> None:
+        for k, stake in enumerate(STAKES, start=number * len(STAKES)):
+            self.logs[k] = max(self.logs[k] + math.log1p(stake * excess), 0.0)
+            self.since[k] = self.since[k] + 1 if self.logs[k] > 0 else 0
