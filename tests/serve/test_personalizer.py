@@ -355,5 +355,7 @@ def test_the_key_is_a_token(tmp_path):
                     ask(client)
                 assert caught.value.status_code == (401 if scope == "wrong" else 403)
                 assert "token" in caught.value.error.message
+        told = '"action":"personalizer_reward","model":"shop"'  # written once a second
+        wait_until(lambda: told in http(server.url, "GET", "/v1/audit", key=keys["admin"]).text)
         earlier = EarlierClient(f"{server.url}/v1/models/shop", CognitiveServicesCredentials(keys["predict"]))
         assert earlier.rank(RankRequest(actions=[RankableAction(id="a", features=[])])).reward_action_id == "a"
