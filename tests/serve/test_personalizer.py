@@ -209,6 +209,13 @@ def test_the_default_reward_counts_after_the_reward_wait_time(client):
     assert stored(client, "deferred")["label"] == -0.5
 
 
+def test_a_reward_may_come_before_the_activation(client):
+    client.rank(request(eventId="e", deferActivation=True))
+    client.reward("e", {"value": 1.0})
+    client.activate("e")
+    assert stored(client, "e")["label"] == 1.0
+
+
 @pytest.mark.parametrize("shop", [{"policy": {"apprentice": True}}], indirect=True)
 def test_an_apprentice_gives_the_baseline(client):
     assert client.rank(request())["rewardActionId"] == "tea"
