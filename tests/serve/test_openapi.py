@@ -110,7 +110,7 @@ def api(tmp_path_factory):
 ROW = {"id": "row-1", "features": {"a": 1.5}}
 MADE = {  # so that answers have contents: settings, and a label
     "m": ({"classes": ["ham", "spam"]}, "ham"), "numbers": ({"task": "numbers"}, 2.5),
-    "sets": ({"multilabel": True}, ["ham", "short"]),
+    "sets": ({"multilabel": True}, ["ham", "short"]), "decisions": ({"task": "decisions"}, 1.0),
 }  # fmt: skip
 ASKED = [route for route in ROUTES if route.name not in ("events", "get_learned")]  # which never end
 

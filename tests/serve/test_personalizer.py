@@ -170,6 +170,16 @@ def test_objects_with_the_same_names_lose_nothing(client, tmp_path):
     )
 
 
+@pytest.mark.parametrize("depth", [90, 400, 800, 2000])
+def test_features_that_are_nested_deeply(shop, depth):
+    """Those of several objects are merged, however deep they are."""
+    deep = '{"a":' * depth + "1" + "}" * depth
+    for features in (f"[{deep}]", f"[{deep},{deep}]"):
+        body = f'{{"actions": [{{"id": "one"}}], "contextFeatures": {features}}}'
+        answer = httpx.post(f"{shop}/personalizer/rank", content=body, timeout=PATIENCE, trust_env=False)
+        assert answer.status_code in ((201,) if depth < 100 else (400, 422)), answer.text
+
+
 def test_features_may_be_left_out(client):
     answer = client.rank({"actions": [{"id": "a"}, {"id": "b", "features": None}], "contextFeatures": None})
     assert answer["rewardActionId"] in ("a", "b")
@@ -197,6 +207,13 @@ def test_the_default_reward_counts_after_the_reward_wait_time(client):
     client.activate("deferred")
     wait_until(lambda: stored(client, "deferred")["label"] is not None)
     assert stored(client, "deferred")["label"] == -0.5
+
+
+def test_a_reward_may_come_before_the_activation(client):
+    client.rank(request(eventId="e", deferActivation=True))
+    client.reward("e", {"value": 1.0})
+    client.activate("e")
+    assert stored(client, "e")["label"] == 1.0
 
 
 @pytest.mark.parametrize("shop", [{"policy": {"apprentice": True}}], indirect=True)
@@ -345,5 +362,7 @@ def test_the_key_is_a_token(tmp_path):
                     ask(client)
                 assert caught.value.status_code == (401 if scope == "wrong" else 403)
                 assert "token" in caught.value.error.message
+        told = '"action":"personalizer_reward","model":"shop"'  # written once a second
+        wait_until(lambda: told in http(server.url, "GET", "/v1/audit", key=keys["admin"]).text)
         earlier = EarlierClient(f"{server.url}/v1/models/shop", CognitiveServicesCredentials(keys["predict"]))
         assert earlier.rank(RankRequest(actions=[RankableAction(id="a", features=[])])).reward_action_id == "a"

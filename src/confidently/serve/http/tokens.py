@@ -23,7 +23,7 @@ from ..problems import Problem
 SCOPES = ("predict", "learn", "label", "admin")
 COOKIE = "confidently_session"
 CSRF = "x-csrf-token"
-KEY = "ocp-apim-subscription-key"  # in which clients of Azure Personalizer send a token
+KEY = "Ocp-Apim-Subscription-Key"  # in which clients of Azure Personalizer send a token
 SESSION_SECONDS = 12 * 3600.0
 LINE = re.compile(r"(\S+)\s+([a-z,]+)\s+(?:(\S+)\s+)?([0-9a-fA-F]{64})")
 MODELS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\*?")
@@ -237,8 +237,8 @@ class Guard:
         return key, session
 
     def _bearer(self, headers: Mapping[str, str]) -> Token | None:
-        given = f"Bearer {headers[KEY]}" if KEY in headers else ""
-        kind, _, text = headers.get("authorization", given).partition(" ")
+        key = headers.get(KEY.lower())
+        kind, _, text = headers.get("authorization", "" if key is None else f"Bearer {key}").partition(" ")
         if not kind:
             return None
         if kind.lower() not in ("bearer", "basic"):

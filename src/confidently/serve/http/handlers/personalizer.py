@@ -97,8 +97,11 @@ def _actions(actions: Sequence[pz.RankAction]) -> list[Any]:
 
 
 def _features(objects: pz.Objects) -> Any:
-    found = pz.merged(objects or [])
-    return msgspec.Raw(msgspec.json.encode(found)) if found else UNSET
+    try:
+        found = pz.merged(objects or [])
+        return msgspec.Raw(msgspec.json.encode(found)) if found else UNSET
+    except RecursionError:
+        raise Problem("invalid-json", "it is nested too deeply") from None
 
 
 async def _decided(call: Call, id: str, asked: DecideBody) -> list[Decided]:
