@@ -14,7 +14,7 @@ STEPS = 40  # of the bisection
 NEWTON_STEPS = 60
 BARRIER = 1e-6  # observations at each corner
 ENOUGH = 1e-9  # of the expected gain of a Newton step
-EXACT = 1 << 11  # observations; of more, those that are nearly equal are taken together
+EXACT = 1 << 9  # observations; of more, those that are nearly equal are taken together
 CELLS = 16  # per mean size of w and of x, and per factor e of what is larger
 
 
