@@ -20,6 +20,7 @@ from .handlers import (
     browse,
     decisions,
     directory,
+    evaluate,
     exchange,
     explain,
     labelling,
@@ -124,6 +125,8 @@ REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "met
 NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
 COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
+POLICY = ("policy", {"type": "array", "items": NAME, "maxItems": 10})
+PERIODS = ("periods", {"type": "string", "pattern": "^(day|[1-9][0-9]?)$"})
 WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
@@ -174,6 +177,7 @@ ROUTES = (
         "POST", f"{PERSONALIZER}/multislot/events/{{id}}/activate", personalizer.personalizer_activate_slots, "predict",
         None, None, (API_VERSION,), statuses=(204,),
     ),
+    Route("GET", f"{MODEL}/evaluate", evaluate.evaluate, "admin", None, evaluate.Evaluation, (POLICY, PERIODS)),
     Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, models.ModelFacts, statuses=(200, 201, 202)),

@@ -21,6 +21,7 @@ from starlette.types import ASGIApp
 
 from ..engine.engine import Engine
 from ..exchange.personalizer import ADDRESS, OPERATIONS
+from ..model.decision_counts import DecisionCounts
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
@@ -193,6 +194,15 @@ SUMS = {
     "absolute_errors": "Sum of absolute errors of numbers predicted before they were learned",
     "squared_errors": "Sum of squared errors of numbers predicted before they were learned",
 }  # of what is measured, for the models of which it is
+DECISION_SUMS: dict[str, tuple[str, Callable[[DecisionCounts], float]]] = {
+    "decisions": ("Decisions", lambda counts: counts.decisions),
+    "rewards": ("Rewards of decisions", lambda counts: counts.rewards),
+    "default_rewards": ("Rewards of decisions that got none in time", lambda counts: counts.default_rewards),
+    "apprentice_matches": (
+        "Decisions of an apprentice that would have been the baseline",
+        lambda counts: counts.matches,
+    ),
+}
 
 
 class EngineMetrics(Collector):
@@ -230,6 +240,12 @@ class EngineMetrics(Collector):
             for one in hosted:
                 if name in one.metrics.measures.sums:
                     metric.add_metric([one.name], one.metrics.sums[one.metrics.measures.sums.index(name)])
+            yield metric
+        for name, (text, count) in DECISION_SUMS.items():
+            metric = CounterMetricFamily(f"confidently_{name}", text, labels=["model"])
+            for one in hosted:
+                if one.model.setup.decides:
+                    metric.add_metric([one.name], count(one.metrics.decisions))
             yield metric
         for name, (family, text, value) in families.items():
             metric = family(f"confidently_{name}", text, labels=["model"])

@@ -253,6 +253,13 @@ class EventLog:
         )
         return list(rows)
 
+    def decisions_after(self, model: int, after: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+        """Yield event, note and label of predictions, which have no label, and of labels after an event, in order."""
+        yield from self._db.execute(
+            f"SELECT seq, note, label FROM events WHERE model = ? AND seq > ? AND (kind = {Event.PREDICTION} "
+            f"OR kind = {Event.LABEL} AND label IS NOT NULL) ORDER BY seq", (model, after),
+        )  # fmt: skip
+
     # --- set aside ---------------------------------------------------------------------------------------------------
 
     def set_aside(self, model: int, version: int, seq: int, reason: str) -> None:

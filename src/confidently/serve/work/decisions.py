@@ -64,7 +64,7 @@ def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
         hosted.check_working()
         before = [_stored(hosted, log, situation) for situation, _ in made]
         return [
-            found or _store(hosted, log, situation, decided)
+            found or _store(hosted, log, request, situation, decided)
             for found, (situation, decided) in zip(before, made, strict=True)
         ]
 
@@ -82,11 +82,12 @@ def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | No
     return before
 
 
-def _store(hosted: Hosted, log: EventLog, situation: Situation, decided: Decided) -> Decided:
+def _store(hosted: Hosted, log: EventLog, request: Request, situation: Situation, decided: Decided) -> Decided:
     row = situation.rows(hosted.model.settings.arms == "own")[decided.chosen]
     mean = decided.mean[decided.chosen]
     note = msgspec.json.encode(DecisionNote(decided, label=mean, variance=decided.variance[decided.chosen]))
-    log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
+    seq = log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
+    request.committed.append(lambda: hosted.metrics.decisions.decided(seq, decided))
     return decided
 
 
@@ -176,7 +177,9 @@ def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, giv
     if before is not None and not same_label(before[1], msgspec.json.encode(given.reward)):
         told = before[1].decode()
         raise Problem("other-label", f"the decision {given.id!r} has the reward {told}, which counts once", "/reward")
-    return label_row(engine, hosted, log, request, LabelOf(given.id, given.reward), correct=False, park=False)
+    found = label_row(engine, hosted, log, request, LabelOf(given.id, given.reward), correct=False, park=False)
+    request.committed.append(lambda: hosted.metrics.decisions.rewarded(found.seq, given.reward, by_default=False))
+    return found
 
 
 def _begun(log: EventLog, stored: Stored, decided: Decided) -> int | None:
