@@ -217,15 +217,17 @@ class Operator(Talker):
             self.rows.pop(id)
 
     def _class(self, client, number):
-        edits = client.get(f"{MODEL}/edits").json()["edits"]
-        made = len([one for one in edits if one["from"] == "spm"])
-        if made == self.edits:  # otherwise the answer was lost
+        was_made = self._n_edits(client) > self.edits  # and the answer was lost
+        if not was_made:
             answer = client.post(f"{MODEL}/edits", json={"from": "spm", "to": "spam"})
             assert answer.status_code in (200, 422), answer.text  # 422: no such class so far
-            made += answer.status_code == 200
-        if made > self.edits:
-            self.edits = made
+            was_made = answer.status_code == 200
+        if was_made:
+            self.edits = self._n_edits(client)
             self.rows = {id: (one, "spam" if label == "spm" else label) for id, (one, label) in self.rows.items()}
+
+    def _n_edits(self, client):
+        return len([one for one in client.get(f"{MODEL}/edits").json()["edits"] if one["from"] == "spm"])
 
     def _settings(self, client, number):
         answer = client.put(MODEL, json=SETTINGS[number % len(SETTINGS)])
