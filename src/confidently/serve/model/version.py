@@ -123,8 +123,7 @@ class Version:
             else:
                 self.model.settle()
                 first += 1
-        if examples:
-            self.cursor = examples[-1].seq
+            self.cursor = examples[first - 1].seq
 
     def learn_stored(self, events: list[Row]) -> None:
         """Learn events of the log, of which it has everything before."""
