@@ -21,8 +21,9 @@ test: $(VENV)/installed
 short: $(VENV)/installed
 	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q
 
+# Tests of a file share a server. They wait for the browser most of the time, so that two files are tested at once.
 pages: $(VENV)/installed
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m browser tests/serve/page
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:cacheprovider -m browser tests/serve/page
 
 # What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed

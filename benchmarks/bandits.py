@@ -1,15 +1,19 @@
-"""Bandits: mean reward on ten classification sets beside MABWiser, bayesianbandits and VW, and time per decision.
+"""Bandits: mean reward on ten classification sets beside MABWiser and VW, after a change, and time per decision.
 
 A classification set becomes a bandit: an arm per class, reward 1 for the right class (of multilabel rows, for one of
 the labels) and 0 otherwise. Every learner sees the same rows in the same order, once, and decides one after the other;
 the mean reward of all rows counts, so exploring costs. The sets have 9 to 300 columns; rows have unit L2 norm, and
-pixels of mnist are averaged 2 by 2. All learners have their default parameters. Ours are LinUCB with alpha = 1 on ridge
-regression with a noise of variance 1/4, which bounds that of rewards in [0, 1]; VW has the products of context and
-action that it needs to tell arms apart (-q sa), and draws from its propensities.
+pixels of mnist are averaged 2 by 2. All learners have their default parameters. Ours are ContextualBandit, which has
+LinUCB with alpha = 1 on ridge regression with a noise of variance 1/4, and DecisionModel, which draws from its
+propensities. VW has the products of context and action that it needs to tell arms apart (-q sa), one of its explorers,
+and draws from its propensities.
 
-The numbers are means over --seeds orders of the rows.
+The numbers are means over --seeds orders of the rows. --change rotates the rewards of all arms at half of the rows: the
+reward of the second half is compared with that of a new DecisionModel that begins there.
 
-Needs ``pip install mabwiser bayesianbandits vowpalwabbit``. --only, --players, --rows, --seeds and --speed run parts.
+Needs ``pip install mabwiser bayesianbandits vowpalwabbit``. --only, --players, --rows, --seeds, --change and --speed
+run parts. The policies of the Open Bandit Pipeline are those of MABWiser; its package needs older
+versions of others.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from harness import arguments, have_data, load, machine, markdown, table, write_
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 
-from confidently.bandits import ContextualBandit
+from confidently.bandits import Action, Actions, ContextualBandit, DecisionModel
 
 SETS = ("digits", "letter", "usps", "mnist", "shuttle", "spambase", "phishing", "a9a", "yeast", "scene")
 N_ARMS, N_FEATURES, N_WORDS, N_LEARNED = 10_000, 100_000, 50, 20_000  # of the speed of decisions
@@ -47,6 +51,25 @@ class Ours:
 
     def learn(self, x: np.ndarray, arm: int, reward: float) -> None:
         self.bandit.partial_fit([arm], [reward], x[None])
+
+
+class Decisions:
+    """The model that a server hosts: it draws, and begins again when its predictions get worse."""
+
+    def __init__(self, n_arms: int, seed: int) -> None:
+        self.bandit, self.n = DecisionModel(seed=seed), 0
+        self.actions = Actions([Action(str(k)) for k in range(n_arms)])
+
+    def choose(self, x: np.ndarray) -> int:
+        self.n += 1
+        return self.bandit.decide(self._context(x), self.actions, str(self.n)).chosen
+
+    def learn(self, x: np.ndarray, arm: int, reward: float) -> None:
+        self.bandit.learn(self._context(x), Action(str(arm)), reward)
+
+    @staticmethod
+    def _context(x: np.ndarray) -> dict[str, float]:
+        return {str(j): x[j] for j in np.flatnonzero(x)}
 
 
 class MABWiser:
@@ -103,7 +126,8 @@ class VowpalWabbit:
 
 
 PLAYERS: dict[str, Callable[[int, int], Player]] = {
-    "confidently": Ours,
+    "ContextualBandit": Ours,
+    "DecisionModel": Decisions,
     "MABWiser LinUCB": lambda n, seed: MABWiser(n, seed, "LinUCB"),
     "MABWiser LinTS": lambda n, seed: MABWiser(n, seed, "LinTS"),
     "MABWiser LinGreedy": lambda n, seed: MABWiser(n, seed, "LinGreedy"),
@@ -158,6 +182,28 @@ def mean_rewards(names: list[str], players: list[str], n_rows: int, n_seeds: int
     return found
 
 
+def after_change(names: list[str], n_rows: int, n_seeds: int) -> dict[str, dict[str, float]]:
+    """Return the mean rewards of the second half by a model that saw other rewards in the first, and by a new one."""
+    found = {}
+    for name in names:
+        X, rewards = rows_of(name, n_rows)
+        half, values = len(X) // 2, []
+        for seed in range(n_seeds):
+            order = np.random.default_rng(seed).permutation(len(X))
+            before, after = order[:half], order[half:]
+            rotated = np.roll(rewards, 1, axis=1)
+            model = Decisions(rewards.shape[1], seed)
+            play(model, X[before], rewards[before])
+            values.append([
+                play(model, X[after], rotated[after]),
+                play(Decisions(rewards.shape[1], seed), X[after], rotated[after]),
+                model.bandit.n_restarts,
+            ])  # fmt: skip
+        found[name] = dict(zip(("changed", "new", "restarts"), np.mean(values, axis=0).tolist(), strict=True))
+        print(name, found[name], flush=True)
+    return found
+
+
 def speed() -> dict[str, float]:
     """Return milliseconds per decision with many arms and many sparse features."""
     random = np.random.default_rng(0)
@@ -191,6 +237,7 @@ def main() -> None:
         ("--players", {"metavar": "NAMES", "default": ",".join(PLAYERS)}),
         ("--rows", {"type": int, "default": 2000}),
         ("--seeds", {"type": int, "default": 2}),
+        ("--change", {"action": "store_true", "help": "rewards that change at half of the rows only"}),
         ("--speed", {"action": "store_true", "help": "time decisions only"}),
     )
     print(machine())
@@ -202,6 +249,16 @@ def main() -> None:
         return
     if not have_data():
         return
+    if args.change:
+        changes = after_change(args.only.split(","), args.rows, args.seeds)
+        lines = [
+            [name, f"{row['changed']:.3f}", f"{row['new']:.3f}", f"{row['changed'] / row['new']:.2f}"]
+            for name, row in changes.items()
+        ]
+        print(markdown(["set", "after the change", "new model", "ratio"], lines))
+        if args.json:
+            write_json(args.json, changes)
+        return
     players = args.players.split(",")
     warnings.simplefilter("ignore")  # of other packages
     found = mean_rewards(args.only.split(","), players, args.rows, args.seeds)
@@ -211,7 +268,7 @@ def main() -> None:
         for name, row in found.items()
     ]
     print(markdown(["set", "arms", "at random", *players], lines))
-    print(f"best or equal on {sum(who == 'confidently' for who in best)} of {len(found)} sets")
+    print(f"ours best on {sum(who in ('ContextualBandit', 'DecisionModel') for who in best)} of {len(found)} sets")
     if args.json:
         write_json(args.json, found)
 

@@ -39,6 +39,8 @@ MODULES = [
 SHELL = re.compile(r"[|<>&;$*?~`]")  # what makes a command more than words
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
+SLOW_PAGES = "distributed.md", "migrating-from-river.md", "prediction-sets.md", "topics-tutorial.md"
+SLOW_MODULES = "confidently.distributed.fitting", "confidently.estimators.river.classifiers"
 FOREIGN = {  # messages of the FAQ that are not the package's
     "CMake ... could not find",
     "fatal error: Python.h",
@@ -164,7 +166,7 @@ def run_command(command):
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("page", long(PAGES, "distributed.md", "topics-tutorial.md"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", long(PAGES, *SLOW_PAGES), ids=lambda page: page.name)
 def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     """Python and console blocks in the order of the page, in one directory; Python blocks share their names.
 
@@ -217,7 +219,7 @@ def test_code_of_pages_fits(page):
             assert len(line) <= WIDTH or block.language.startswith("{"), f"{page.name}, line {number}: {line}"
 
 
-@pytest.mark.parametrize("module", long(MODULES, "confidently.distributed.fitting"))
+@pytest.mark.parametrize("module", long(MODULES, *SLOW_MODULES))
 def test_examples_of_docstrings_run(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for test in doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(module)):

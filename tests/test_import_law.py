@@ -22,7 +22,8 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("serve",),
     ("plots",),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
-    ("bandits", "distributed", "evaluation"),
+    ("distributed",),
+    ("bandits", "evaluation"),
     ("estimators",),
     ("topics",),
     ("models",),

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,7 @@ FOLDER = Path(__file__).parent
 VIEWS = ("overview", "model", "label", "explain")
 KEPT = ("model", "label")  # of which the documentation has pictures
 ROWS, BATCH, UNLABELED = 3000, 25, 60
+PAUSE = 16.0  # seconds, so that charts over time have more than one point, one for each 15 s
 SPAM = re.findall(r"\w+", "win prize free money claim offer cash click urgent winner bonus credit account")
 HAM = re.findall(r"\w+", "meeting lunch report thanks tomorrow project review schedule notes call draft budget team")
 BOTH = re.findall(r"\w+", "please send the new list today about your order details information now time update reply")
@@ -64,7 +66,9 @@ def teach(client: httpx.Client) -> None:
     for name, forget in (("messages", 0.0), ("messages-forgetting", 0.01)):
         settings = {"forget": forget, "reading": {"text": ["text"]}}
         client.put(f"/v1/models/{name}", json=settings).raise_for_status()
-    for _ in range(ROWS // BATCH):
+    for k in range(ROWS // BATCH):
+        if k == ROWS // BATCH // 2:
+            time.sleep(PAUSE)
         rows = [message(draw) for _ in range(BATCH)]
         asked = [{"features": features} for features, _ in rows]
         client.post("/v1/models/messages/predict", json={"instances": asked}).raise_for_status()
@@ -81,18 +85,17 @@ def post_lines(client: httpx.Client, path: str, rows: list[dict[str, object]]) -
     client.post(path, content=body, headers={"content-type": "application/x-ndjson"}).raise_for_status()
 
 
-def shoot(browser: Browser, address: str, theme: str, width: int, folder: Path, views: tuple[str, ...]) -> None:
-    """Take the pictures of one theme."""
+def shoot(browser: Browser, address: str, theme: str, width: int, folder: Path, view: str) -> None:
+    """Take the picture of a view in one theme."""
     context = browser.new_context(
         viewport={"width": width, "height": 620}, color_scheme="dark" if theme == "dark" else "light"
     )
     context.add_init_script("try { localStorage.setItem('confidently.name', 'Ann') } catch {}")
     page = context.new_page()
     page.set_default_timeout(60_000)
-    for view in views:
-        prepare(page, address, view)
-        picture = Image.open(io.BytesIO(page.screenshot(full_page=view != "label")))
-        picture.convert("RGB").save(folder / f"serve-{view}-{theme}.webp", lossless=True, method=6)
+    prepare(page, address, view)
+    picture = Image.open(io.BytesIO(page.screenshot(full_page=view != "label")))
+    picture.convert("RGB").save(folder / f"serve-{view}-{theme}.webp", lossless=True, method=6)
     context.close()
 
 
@@ -112,8 +115,7 @@ def prepare(page: Page, address: str, view: str) -> None:
         page.wait_for_selector(".table")
     elif view == "model":
         page.goto(f"{address}/#/m/messages")
-        page.wait_for_selector(".chart .line")
-        page.wait_for_timeout(5000)
+        page.get_by_role("heading", name="Predictions asked for, last hour").wait_for()
     elif view == "explain":
         page.goto(f"{address}/#/m/messages/explain")
         page.wait_for_selector(".bar")
@@ -131,8 +133,9 @@ def main(folder: Path = FOLDER, width: int = 1100, views: tuple[str, ...] = KEPT
         with httpx.Client(base_url=address, timeout=60) as client:
             teach(client)
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"))
-        for theme in ("light", "dark"):
-            shoot(browser, address, theme, width, folder, views)
+        for view in views:
+            for theme in ("light", "dark"):
+                shoot(browser, address, theme, width, folder, view)
         browser.close()
 
 

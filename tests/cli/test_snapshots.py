@@ -54,6 +54,9 @@ COMMAND_LINES = {
         "train two.svm -q --rule cellip --gamma 5 --a 1",
         "train numbers.csv --covariance auto -o numbers.cw",
         "train numbers.csv --rule arow_eps --holdout 0.1 --json",
+        "train --bandit decisions.jsonl -o shop.bandit",
+        "train --bandit decisions.vw --policy square_cb --json",
+        "train --bandit two.svm",
     ],
     "predict": [
         "predict m.cw few.svm --proba --margin --std --variance --ranking",
@@ -75,6 +78,8 @@ COMMAND_LINES = {
         "evaluate three.cw three.svm --risk-coverage --abstain 0.9 --json", "evaluate n.numbers.cw numbers.csv",
         "evaluate m.cw two.svm --set 0.9 --max-risk 0.01", "evaluate sets.cw sets.svm --set 0.9 --json",
         "evaluate n.numbers.cw numbers.csv --json",
+        "evaluate n.bandit decisions.jsonl --policy greedy", "evaluate n.bandit decisions.jsonl --json",
+        "evaluate n.bandit decisions.jsonl --by visitor",
     ],
     "compare": [
         "compare two.svm -q --rules pa,arow,cw_stdev", "compare two.svm -q --rules pa,arow --json",
@@ -128,6 +133,7 @@ def write_files():
     towns, days = ("Delft", "Lund", ""), [f"2026-0{month}-{day}" for month in (1, 2) for day in range(10, 25)]
     table = [f"{'yes' if k % 3 else 'no'},{k % 40 or 'NA'},{towns[k % 3]},{days[k % 30]}\n" for k in range(60)]
     texts["table.csv"] = "bought,age,town,day\n" + "".join(table)
+    texts |= decisions()
     for name, text in texts.items():
         Path(name).write_text(text)
     one = "train --rule arow"
@@ -135,9 +141,22 @@ def write_files():
     made += [f"{one} two.svm -o m.cw", f"{one} few.svm -o n.cw", *(f"{one} few.svm -o part{k}.cw" for k in range(23))]
     made += ["train three.svm --multiclass one-vs-rest -o three.cw", f"{one} sets.svm --multilabel -o sets.cw"]
     made += [f"train numbers.csv --covariance auto -o {name}.numbers.cw" for name in ("n", "n2")]
-    made += ["topics train words.txt --topics 2 -o t.topics"]
+    made += ["topics train words.txt --topics 2 -o t.topics", "train --bandit decisions.jsonl -o n.bandit"]
     for line in made:
         assert run([*line.split(), "-q"]) == 0
+
+
+def decisions():
+    """Logs of uniform choices among three pages, in both forms."""
+    ids, log, text = ("news", "sport", "games"), [], []
+    for k in range(300):
+        visitor, chosen = ("reader", "fan")[k // 3 % 2], k % 3
+        reward = int(chosen == (k // 3) % 2 and k % 5 > 0)
+        one = {"context": {"visitor": visitor}, "actions": ids, "chosen": ids[chosen], "probability": 0.3333}
+        log.append(json.dumps(one | {"reward": reward if k % 20 else None}))
+        lines = [f"{f'0:{-reward}:0.3333 ' if i == chosen else ''}|page {id}" for i, id in enumerate(ids)]
+        text.append("\n".join([f"shared |user {visitor}", *lines, ""]))
+    return {"decisions.jsonl": "\n".join([*log, ""]), "decisions.vw": "\n".join([*text, ""])}
 
 
 def said(line):

@@ -387,10 +387,8 @@ def slow(base, paths, job, calibrate, seed, marker):
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
 
-@pytest.mark.parametrize(("kind", "workers"), [
-    (OnlineClassifier, 1), pytest.param(OnlineClassifier, 2, marks=pytest.mark.long),
-    pytest.param(AutoClassifier, 2, marks=pytest.mark.long),
-])  # fmt: skip
+@pytest.mark.long
+@pytest.mark.parametrize(("kind", "workers"), [(OnlineClassifier, 1), (OnlineClassifier, 2), (AutoClassifier, 2)])
 def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, kind, workers):
     """SIGKILL in the middle of a round; with one worker every copy of the base is lost as well."""
     expected = distributed.fit(kind(), files / "all.vw", client=client, partitions=4, rounds=2)

@@ -36,7 +36,9 @@ def followed(model, X, y, delay, given):
 
 
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")  # of sets that have every class at first
-@pytest.mark.parametrize("kind", [lambda: OnlineClassifier(forget=0.003), AutoClassifier])
+@pytest.mark.parametrize(
+    "kind", [lambda: OnlineClassifier(forget=0.003), pytest.param(AutoClassifier, marks=pytest.mark.long)]
+)
 def test_sets_cover_as_asked_for_though_labels_are_late(kind):
     X, y = turning(9000, 0.0004)
     late = slice(4000, None)

@@ -78,6 +78,7 @@ def test_verbose_training_on_rows_shows_a_bar_and_changes_nothing(kind, as_dicts
     assert shown.n_iter_ == quiet.n_iter_ == 2
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
 @pytest.mark.parametrize("as_dicts", [False, True])
 def test_passes_end_where_mistakes_no_longer_fall(kind, as_dicts):

@@ -77,7 +77,7 @@ def test_it_is_the_stack_of_the_same_rows():
     assert (model.members.keys(), model._rows.learner.mistakes < 60) == (dict.fromkeys(stack.names).keys(), True)
 
 
-@pytest.mark.parametrize("kind", ["AutoClassifier", "AutoRegressor"])
+@pytest.mark.parametrize("kind", ["AutoClassifier", pytest.param("AutoRegressor", marks=pytest.mark.long)])
 def test_of_more_than_a_thousand_rows_it_is_the_estimator_of_a_file(kind, tmp_path):
     """Whose members the first thousand choose, with views by quantiles."""
     pairs = list(rows(1010))

@@ -38,9 +38,9 @@ NOT_HERE = "check_shuffle_features_no_impact"
 CHECKS = [check for check in checks.yield_checks(AutoRegressor()) if check.__name__ != NOT_HERE]
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(1, 5))])
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.long) for first in range(1, 10))])
 def test_rivers_checks(first):
-    for check in CHECKS[first::5]:
+    for check in CHECKS[first::10]:
         check(AutoRegressor())
 
 

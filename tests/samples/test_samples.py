@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 
-from confidently.samples import clicks, messages
+from confidently.samples import clicks, messages, routes
 from confidently.samples.clicks import CAMPAIGNS, SITES
+from confidently.samples.routes import MODELS, quality
 
-DIGESTS = {messages: "eeb21a73ddb4c94f", clicks: "927c86bb1d083d50"}
+DIGESTS = {messages: "eeb21a73ddb4c94f", clicks: "927c86bb1d083d50", routes: "854299c0a92403a1"}
 
 
 @pytest.mark.parametrize("sample", DIGESTS)
@@ -76,9 +77,19 @@ def test_clicks_depend_on_site_hour_and_price():
     assert max(rates.values()) > 2 * min(rates.values())
 
 
-@pytest.mark.parametrize("name", ["messages.jsonl", "clicks.csv"])
+def test_routes_are_uniform_choices_whose_rewards_have_the_quality():
+    rows = list(routes(20_000))
+    assert all(abs(count / 20_000 - 1 / 3) < 0.02 for count in Counter(row["chosen"] for row in rows).values())
+    expected = np.array([quality(**row["context"], model=row["chosen"]) for row in rows])
+    assert np.mean([row["reward"] for row in rows]) == pytest.approx(expected.mean(), abs=0.01)
+    for row in rows[:100]:  # a better model costs more, and is no worse
+        found = [quality(**row["context"], model=name) for name in MODELS]
+        assert found == sorted(found)
+
+
+@pytest.mark.parametrize("name", ["messages.jsonl", "clicks.csv", "routes.jsonl"])
 def test_the_command_writes_the_rows(ok, tmp_path, name):
-    path, sample = tmp_path / name, {"messages": messages, "clicks": clicks}[name.split(".")[0]]
+    path, sample = tmp_path / name, {"messages": messages, "clicks": clicks, "routes": routes}[name.split(".")[0]]
     result = json.loads(ok("sample", name.split(".")[0], "-o", path, "--rows", 40, "--seed", 2, "--json"))
     assert result == {"sample": name.split(".")[0], "rows": 40, "seed": 2, "file": str(path)}
     if path.suffix == ".csv":
@@ -101,7 +112,7 @@ def test_the_command_passes_drift_on(ok, tmp_path):
         (("clicks", "-o", "a.jsonl"), "clicks are written as csv, got a.jsonl; use a name that ends in .csv"),
         (("messages", "-o", "a.jsonl.gz"), "messages are written as jsonl, got a.jsonl.gz"),
         (("messages", "-o", "a.jsonl", "--rows", 0), "0 is not in the range x>=1"),
-        (("mails", "-o", "a.jsonl"), "'mails' is not one of 'messages', 'clicks'"),
+        (("mails", "-o", "a.jsonl"), "'mails' is not one of 'messages', 'clicks', 'routes'"),
     ],
 )
 def test_what_cannot_be_written_is_one_error(call, tmp_path, monkeypatch, arguments, message):

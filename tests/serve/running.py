@@ -2,6 +2,7 @@
 
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 import httpx
 
 from confidently.serve.problems import KINDS
+from tests.command_line import here
 
 COMMAND = [sys.executable, "-m", "confidently", "serve"]
 PATIENCE = 60.0  # seconds, for what is soon there
@@ -84,6 +86,15 @@ def not_served(folder, *options):
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     [told] = done.stderr.strip().splitlines()
     assert not done.stdout
+    return done.returncode, told
+
+
+def refused(folder, *options):
+    """Begin to serve in this process, which an option must forbid before the port, which is taken, does so."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = here("serve", folder, "--port", taken.getsockname()[1], *options)
+    [told] = done.stderr.strip().splitlines()
+    assert not done.stdout and "use another --port" not in told
     return done.returncode, told
 
 

@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from confidently.serve.engine import webhooks
 from confidently.serve.engine.alarming import changed_alarms
 from confidently.serve.model.alarms import KINDS, Alarm, Alarms
-from tests.serve.running import NDJSON, as_lines, lines_of, not_served, running, wait_until
+from tests.serve.running import NDJSON, as_lines, lines_of, refused, running, wait_until
 
 MODEL = "/v1/models/m"
 
@@ -254,13 +254,13 @@ def webhook_that_hangs():
     "url", ["ftp://host/x", "host/x", "https://", "http://user:pw@host/", "http://host:99999/", "http://host/#x", ""]
 )
 def test_addresses_that_cannot_be_posted_to_are_refused(tmp_path, url):
-    status, told = not_served(tmp_path / "served", "--webhook", url)
+    status, told = refused(tmp_path / "served", "--webhook", url)
     assert status != 0 and "--webhook" in told
 
 
 def test_a_short_secret_is_refused(tmp_path):
     (tmp_path / "secret").write_text("short\n")
-    status, told = not_served(
+    status, told = refused(
         tmp_path / "served", "--webhook", "http://127.0.0.1:9/", "--webhook-secret-file", tmp_path / "secret"
     )
     assert status != 0 and f"at least {webhooks.MIN_SECRET} bytes, got 5" in told

@@ -99,7 +99,13 @@ def test_the_level_of_asking_is_bounded():
     assert asking.as_dict()["level"] == 1.0, "an event of before, which is counted already"
 
 
-@pytest.mark.parametrize("settings", [TEXT, TEXT | {"multilabel": True}], ids=["classes", "label sets"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(TEXT, id="classes"),
+        pytest.param(TEXT | {"multilabel": True}, id="label sets", marks=pytest.mark.long),
+    ],
+)
 def test_what_asks_is_the_same_after_a_kill(tmp_path, settings):
     """Stored predictions move the level, those in the snapshot and those after it."""
     several = bool(settings.get("multilabel"))

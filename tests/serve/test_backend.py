@@ -147,6 +147,8 @@ def test_annotations_teach_correct_and_erase(studio):
     assert studio.post("webhook", gone) == {"learned": 0, "erased": 0}
     assert [row[0] for row in rows(studio)] == ["label-studio-2-2"]
     assert studio("GET", f"{MODEL}/examples/label-studio-2-1").status_code == 410
+    task_gone = {"action": "TASKS_DELETED", "tasks": [{"id": 2}], "project": PROJECT}
+    assert studio.post("webhook", task_gone) == {"learned": 0, "erased": 0} and len(rows(studio)) == 1
     batches = studio("GET", f"{MODEL}/batches").json()["batches"]
     assert [one["batch"] for one in batches] == ["label-studio"]
 

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from confidently.serve.log import browse
+from tests.serve.conftest import Local
 from tests.serve.running import NDJSON, as_lines, lines_of
 from tests.serve.test_set_aside import FAR, TINY
 
@@ -37,10 +38,16 @@ def ids(server, query=""):
     return [row["id"] for row in rows_of(server, query)]
 
 
-@pytest.fixture
-def filled(local):
-    """A server with rows of every state; the truth about them, in the order of their arrival."""
-    server, chance, truth = local(), random.Random(3), []
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A server with rows of every state, which tests only read; the truth about them, in the order of their arrival."""
+    server = Local(tmp_path_factory.mktemp("filled"))
+    yield server, fill(server)
+    server.stop()
+
+
+def fill(server):
+    chance, truth = random.Random(3), []
     server("PUT", MODEL, {"classes": ["ham", "spam", "eggs"]}).raise_for_status()
     for k in range(60):
         row = {"id": f"row-{k}", "features": {"word": f"lunch{k % 5}", "n": k}}
@@ -55,7 +62,7 @@ def filled(local):
             truth[-1]["label"] = chance.choice(["ham", "eggs"])
             send(server, "labels", [{"id": row["id"], "label": truth[-1]["label"]}])
     assert server("GET", f"{MODEL}/file").status_code == 200  # all are learned
-    return server, truth
+    return truth
 
 
 def test_rows_are_those_that_were_sent_the_newest_first(filled):
@@ -211,9 +218,10 @@ def test_wrong_parameters(filled, query):
     assert answer.status_code == 422 and query.partition("=")[0] in answer.json()["detail"]
 
 
-def test_a_long_search_lets_others_pass(filled, monkeypatch):
+def test_a_long_search_lets_others_pass(local, monkeypatch):
     """Rows are stored between the steps of a search."""
-    server, _ = filled
+    server = local()
+    fill(server)
     for name in ("FIRST_RANGE", "MAX_RANGE"):
         monkeypatch.setattr(browse, name, 1)
 
@@ -297,6 +305,7 @@ def test_classes_of_label_sets_are_edited_too(local):
     server("PUT", MODEL, {"multilabel": True}).raise_for_status()
     given = [["a", "b"], ["b", "old"], [], ["old"]]
     send(server, "learn", [{"id": f"r{k}", "features": {"n": k}, "label": given[k % 4]} for k in range(40)])
+    assert server("GET", f"{MODEL}/file").status_code == 200  # all classes are known
     edit(server, "POST", "edits", {"from": "b", "to": "a"})
     edit(server, "POST", "edits", {"from": "old"})
     assert [row["label"] for row in rows_of(server)] == [[], [], ["a"], ["a"]] * 10

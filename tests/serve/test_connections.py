@@ -23,7 +23,7 @@ from uvicorn.server import ServerState
 from confidently.serve.http import app, calls, connections, tokens
 from confidently.serve.http.handlers import models
 from confidently.serve.waiting import Limits
-from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, not_served, running, wait_until
+from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
 from tests.serve.test_tokens import bearer, token_file
 
@@ -632,7 +632,7 @@ def test_cookies_without_a_proxy(guarded):
     ],
 )  # fmt: skip
 def test_public_addresses_that_are_none(tmp_path, url):
-    status, told = not_served(tmp_path / "served", "--public-url", url)
+    status, told = refused(tmp_path / "served", "--public-url", url)
     assert status == 2 and "--public-url: expected https://HOST, https://HOST:PORT or one" in told
 
 

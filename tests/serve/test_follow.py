@@ -58,6 +58,25 @@ def follow(engine, source, said=None):
     return follower
 
 
+def audited(engine):
+    return [(one.action, one.model, one.id, one.rows) for one in engine.audit.lines()]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 3600.0])
+def test_the_audit_log_tells_what_is_followed_and_how_many_rows_were_learned(tmp_path, monkeypatch, seconds):
+    monkeypatch.setattr("confidently.serve.sources.follow.AUDIT_SECONDS", seconds)
+    path, engine = tmp_path / "rows.jsonl", started(tmp_path / "served")
+    path.write_text("".join(line(k) + "\n" for k in range(700)))
+    source = FileSource(path)
+    follower = follow(engine, source)
+    until(lambda: follower.learned == 700)
+    follower.stop()
+    engine.stop()
+    found = audited(engine)
+    assert {one[1:3] for one in found} == {("m", source.name)} and sum(one[3] for one in found) == 700
+    assert [one[0] for one in found] == ["begin_follow", *(["follow"] * 2 if seconds == 0.0 else []), "end_follow"]
+
+
 def test_a_file_that_grows_is_learned_once_across_restarts(tmp_path):
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(line(k) + "\n" for k in range(700)) + line(700)[:9])

@@ -20,14 +20,30 @@ from tests.serve.running import NDJSON, PATIENCE, lines_of, more_of, running
 FIRST = "/v1/models/m"
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A server that ends as it should after all that its clients did."""
+    with running(tmp_path_factory.mktemp("network") / "served") as found:
+        yield found
+        assert found.stop() == 0
+
+
 @pytest.fixture
-def server(tmp_path):
+def server(shared):
+    """The shared server with a new model."""
+    with shared.client() as client:
+        assert client.put(FIRST, json={"view": "none"}).status_code == 201
+        yield shared
+        assert client.delete(FIRST).status_code == 204
+
+
+@pytest.fixture
+def apart(tmp_path):
+    """A server for a test that stops it, with a model."""
     with running(tmp_path / "served") as found:
         with found.client() as client:
             assert client.put(FIRST, json={"view": "none"}).status_code == 201
         yield found
-        if found.process.poll() is None:
-            assert found.stop() == 0
 
 
 def connected(server):
@@ -50,14 +66,14 @@ def ids(server):
         return [one["id"] for one in lines_of(client.get(f"{FIRST}/examples"))]
 
 
-def test_a_thousand_idle_connections(server):
+def test_a_thousand_idle_connections(apart):
     with ExitStack() as stack:
         for _ in range(1000):
-            stack.enter_context(connected(server))
-        with server.client() as client:
+            stack.enter_context(connected(apart))
+        with apart.client() as client:
             for k in range(20):
                 assert client.post(f"{FIRST}/learn", json=row(f"m-{k}")).status_code == 200
-        assert server.stop() == 0
+        assert apart.stop() == 0
 
 
 def test_a_body_that_comes_byte_by_byte(server):
@@ -151,18 +167,18 @@ def test_the_memory_of_a_server_does_not_grow_with_the_lines(server):
 
 
 @pytest.mark.long
-def test_a_server_ends_within_ten_seconds_beside_streams_that_nobody_reads(server):
+def test_a_server_ends_within_ten_seconds_beside_streams_that_nobody_reads(apart):
     with ExitStack() as stack:
         for _ in range(5):
-            stream = stack.enter_context(connected(server))
+            stream = stack.enter_context(connected(apart))
             stream.sendall(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b"200 OK" in stream.recv(4096)
-        half = stack.enter_context(connected(server))
+        half = stack.enter_context(connected(apart))
         half.sendall(request_of(f"{FIRST}/learn", row("half"), length=10_000))
-        with server.client() as client:
+        with apart.client() as client:
             assert client.post(f"{FIRST}/learn", json=row("whole")).status_code == 200
         began = time.monotonic()
-        assert server.stop() == 0
+        assert apart.stop() == 0
         assert time.monotonic() - began < 10
 
 

@@ -13,9 +13,12 @@ from confidently.cli import run
 from confidently.models.model import Model
 from confidently.rules import REGRESSION_RULES
 from confidently.serve import Client
+from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model import labelling
+from confidently.serve.model.learning import RowLearner
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading, canonical
+from confidently.serve.model.version import Version
 from confidently.serve.problems import Problem
 from tests.serve.rows import KINDS_OF_NUMBERS, examples, numbered, trained
 from tests.serve.running import NDJSON, as_lines, lines_of, running, wait_until
@@ -487,6 +490,18 @@ def test_a_regression_of_several_numbers_is_refused(local, tmp_path):
     model.save(tmp_path / "two.cw")
     answer = local()("PUT", f"{MODEL}/file", content=(tmp_path / "two.cw").read_bytes())
     assert answer.status_code == 422 and "2 numbers per row" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("settings", [{"auto": True}, {"covariance": "diag"}], ids=str)
+def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
+    """Also the first rows, which show a new column now and then, so that a stack begins again."""
+    rows, pieces = examples(numbered(2400, "words")), []
+    stored = StoredVersion(1, 1, canonical(settings_of(**settings)), False, 0, State.LIVE, "made", 0)
+    version, learn = Version("m", stored, tmp_path), RowLearner.learn
+    monkeypatch.setattr(RowLearner, "learn", lambda self, some: pieces.append(len(some)) or learn(self, some))
+    version.learn_events(rows)
+    assert version.model.stream.learner.n_seen == len(rows)
+    assert len(pieces) < 200  # with one of 16 rows predicted alone, they would be 400
 
 
 def test_people_are_asked_for_numbers(local, monkeypatch):

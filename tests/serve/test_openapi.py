@@ -30,6 +30,8 @@ ELSEWHERE = {
     "list_models", "events", "predict", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
     "get_followed", "get_snapshot", "get_learned", "get_prodigy", "post_prodigy", "post_label_studio",
     "decide", "activate", "reward", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
+    "personalizer_rank", "personalizer_rank_slots", "personalizer_reward", "personalizer_reward_slots",
+    "personalizer_activate", "personalizer_activate_slots",
 }  # fmt: skip
 
 
@@ -45,7 +47,7 @@ def test_every_parameter_that_a_handler_reads_is_described(route):
     """The handler, or one of the functions of its module that it calls, reads each by its name."""
     below = [route.handler.__globals__.get(name) for name in route.handler.__code__.co_names if name.startswith("_")]
     source = "".join(map(inspect.getsource, [route.handler, *filter(inspect.isfunction, below)]))
-    read = re.findall(r'call\.(?:number|fraction|choice|text|query\.get|query\.getlist)\("(\w+)"', source)
+    read = re.findall(r'call\.(?:number|fraction|choice|text|query\.get|query\.getlist)\("([\w-]+)"', source)
     assert sorted(read) == sorted(name for name, _ in route.query)
 
 
@@ -108,19 +110,20 @@ def api(tmp_path_factory):
 ROW = {"id": "row-1", "features": {"a": 1.5}}
 MADE = {  # so that answers have contents: settings, and a label
     "m": ({"classes": ["ham", "spam"]}, "ham"), "numbers": ({"task": "numbers"}, 2.5),
-    "sets": ({"multilabel": True}, ["ham", "short"]),
+    "sets": ({"multilabel": True}, ["ham", "short"]), "decisions": ({"task": "decisions"}, 1.0),
 }  # fmt: skip
 ASKED = [route for route in ROUTES if route.name not in ("events", "get_learned")]  # which never end
 
 
+@pytest.mark.parametrize("examples", [2, pytest.param(10, marks=pytest.mark.long)])
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
 @pytest.mark.parametrize("route", ASKED, ids=lambda route: route.name)
-def test_the_server_does_what_its_document_says(api, route, mode):
+def test_the_server_does_what_its_document_says(api, route, mode, examples):
     """No fault of the server, answers of the form described, and refusals where the form is wrong."""
     operation = api[route.method, route.path]
 
     @given(case=operation.as_strategy(generation_mode=mode), there=st.sampled_from([*MADE, None]))
-    @settings(max_examples=5, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
+    @settings(max_examples=examples, suppress_health_check=[*HealthCheck], phases=[Phase.explicit, Phase.generate])
     def check(case, there):
         wrong = {place for place, info in case.meta.components.items() if info.mode == GenerationMode.NEGATIVE}
         if there is not None and "m" in (case.path_parameters or {}) and wrong != {ParameterLocation.PATH}:

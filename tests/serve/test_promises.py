@@ -164,7 +164,7 @@ def check(examples, steps):
 
 
 def test_the_server_keeps_its_promises():
-    check(12, 20)
+    check(6, 20)
 
 
 @pytest.mark.long

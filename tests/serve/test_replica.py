@@ -138,6 +138,8 @@ def test_a_replica_refuses_all_that_is_not_a_question(tmp_path):
                 answer = replica.request(route.method, path)
                 assert (answer.status_code, answer.json()["type"]) == (403, "urn:confidently:read-only"), route
                 assert one.url in answer.json()["detail"]
+        shadow = [client.post(f"{MODEL}/predict?version=2", json={}).json()["detail"] for client in (primary, replica)]
+        assert shadow[0] == shadow[1] and "unknown parameter 'version'" in shadow[0], "only one version answers"
         body = {"id": "p1", "features": {"a": 1}}
         assert replica.post(f"{MODEL}/predict", json=body).status_code == 403
         lines = "".join(json.dumps(one) + "\n" for one in (body, {"features": {"a": 1}}))

@@ -43,8 +43,8 @@ def guarded(local, tmp_path):
 
 @pytest.mark.parametrize("route", ROUTES, ids=lambda one: one.name)
 def test_every_address_wants_its_scope_and_its_model(local, tmp_path, route):
-    """Every set of scopes, for every kind of models, on a model of each: what is not said is refused."""
-    sets = [",".join(some) for n in range(1, 5) for some in combinations(SCOPES, n)]
+    """Each scope alone and all but one, for every kind of models, on a model of each: what is not said is refused."""
+    sets = [",".join(some) for n in (1, 3) for some in combinations(SCOPES, n)]
     made = {(scopes, models): new_token("one", scopes, models) for scopes in sets for models in PATTERNS}
     path = tmp_path / "tokens"
     path.write_text("".join(f"{line}\n" for _, line in made.values()))

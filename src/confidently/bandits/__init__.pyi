@@ -3,6 +3,10 @@ from .actions import Actions as Actions
 from .adf import LoggedActions as LoggedActions
 from .adf import read_cb_adf as read_cb_adf
 from .bandit import ContextualBandit as ContextualBandit
+from .decision_log import LoggedDecision as LoggedDecision
+from .decision_log import play as play
+from .decision_log import read_decisions as read_decisions
+from .decision_merging import merge_decisions as merge_decisions
 from .decision_model import Choice as Choice
 from .decision_model import DecisionModel as DecisionModel
 from .decision_model import in_slot as in_slot

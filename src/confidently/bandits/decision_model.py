@@ -17,11 +17,12 @@ from . import files
 from .action_models import NOISE, ActionModel, DiagonalModel, FullModel
 from .actions import Action, ActionNames, Actions
 from .named_features import FeatureNames, Floats, NamedRow, flat
-from .policies import SHARE, Policy, make_policy
+from .policies import SHARE, LinTS, Policy, make_policy
 from .reward_drift import RewardDrift
 
 FIRST_NOISE = 20.0  # rewards that the assumed variance of their noise counts for
 MAX_REWARD = 1e6  # ranges
+DEFAULT_POLICY = LinTS(alpha=0.5)  # in the benchmark, draws with all of the deviation explore more than pays
 KIND = "decisions"  # of the file
 
 
@@ -54,19 +55,19 @@ class DecisionModel:
 
     Parameters
     ----------
-    policy : str or Policy, default="lin_ts"
-        A name in ``confidently.bandits.POLICIES`` or a policy. The logs of those that are certain of one action say
-        little about other policies.
-    shared : bool
+    policy : str or Policy, optional
+        A name in ``confidently.bandits.POLICIES`` or a policy; by default
+        ``LinTS(alpha=0.5)``. The logs of those that are certain of one action say little about other policies.
+    shared : bool, default=False
         Whether one model learns from products of the features of contexts and actions, and so knows actions at
         once; otherwise each action has a model of its own.
-    reward_range : pair of float
+    reward_range : pair of float, default=(0.0, 1.0)
         The least and the largest reward that are expected. Others may come.
-    min_share : float
+    min_share : float, default=0.0
         The least probability of each action that is not excluded, at most 1 / their number.
-    forget : bool
+    forget : bool, default=True
         Whether to learn again from the latest rewards only, once predictions get worse (:class:`RewardDrift`).
-    seed : int
+    seed : int, default=0
         Of all draws, together with the ids of decisions.
 
     Attributes
@@ -100,7 +101,7 @@ class DecisionModel:
 
     def __init__(
         self,
-        policy: str | Policy = "lin_ts",
+        policy: str | Policy | None = None,
         *,
         shared: bool = False,
         reward_range: tuple[float, float] = (0.0, 1.0),
@@ -112,7 +113,7 @@ class DecisionModel:
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
             raise ValueError(f"reward_range: expected two numbers, the larger one last, got {reward_range!r}")
         check_number("DecisionModel", "min_share", min_share, SHARE)
-        self.policy = make_policy(policy)
+        self.policy = DEFAULT_POLICY if policy is None else make_policy(policy)
         self.low, self.width = float(low), float(high) - float(low)
         self.min_share, self.seed = float(min_share), int(seed)
         self.names, self.actions = FeatureNames(), ActionNames(shared)

@@ -45,7 +45,8 @@ class PolicyValue(NamedTuple):
     rounds, effective_rounds, largest_weight, mean_weight
         As in :class:`Overlap`.
     problem : str, optional
-        Why the interval cannot be trusted: less than 50 effective rounds, or a mean weight far from 1.
+        Why the interval cannot be trusted: less than 50 effective rounds, a mean weight far from 1, or, for
+        ``switch_dr``, rounds of which only the model knows.
     """
 
     estimator: str
@@ -148,9 +149,12 @@ def _value_of(
         warnings.simplefilter("ignore", OverlapWarning)  # it is the problem that is returned
         found = estimator.estimate_interval(**rounds, alpha=alpha, method=method, min_pscore=min_pscore)
     value, least, most = (low + width * number for number in found)
-    return PolicyValue(
-        estimator.name, period, value, least, most, method, *estimator.overlap(**rounds), estimator.problem(**rounds)
-    )
+    problem = estimator.problem(**rounds)
+    if problem is None and isinstance(estimator, SwitchDoublyRobust):
+        largest = float(InverseProbabilityWeighting().weights(**rounds).max())
+        if largest > estimator.lambda_:
+            problem = f"weights reach {largest:.4g}, and above {estimator.lambda_:g} the model is taken to be right"
+    return PolicyValue(estimator.name, period, value, least, most, method, *estimator.overlap(**rounds), problem)
 
 
 def estimate_gain(

@@ -7,5 +7,6 @@ gives other rows of the same distribution, for a test file for example.
 
 from .clicks import clicks
 from .messages import messages
+from .routes import routes
 
-__all__ = ["clicks", "messages"]
+__all__ = ["clicks", "messages", "routes"]

@@ -25,8 +25,7 @@ def filled(server):
     offer(server, "filled", messages(30) | {"row-long": {"text": "prize " * 40, "w" * 120: "x" * 200}})
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1280])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
 def test_views_fit_and_axe_finds_nothing(server, filled, visit, theme, width):
     from axe_playwright_python.sync_playwright import Axe
 

@@ -128,8 +128,7 @@ def test_a_new_class_asks_first_and_names_those_alike(server, visit):
     assert page.locator(".choice-name").all_inner_texts() == ["ham", "spam", "Spams"]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_axe_finds_nothing_in_fields_lists_and_dialogs(many, visit, theme, width):
     from axe_playwright_python.sync_playwright import Axe
 

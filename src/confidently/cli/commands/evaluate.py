@@ -10,7 +10,8 @@ import click
 
 from ...wording import counted
 from ..inputs import check_one_number, load_predictor, open_for, reported
-from ..options.arguments import FRACTION, data_argument, json_option, model_argument, quiet_option
+from ..options.arguments import FRACTION, data_argument, is_given, json_option, listed, model_argument, quiet_option
+from ..options.bandit import MIN_PROPENSITY, POLICY, is_bandit
 from ..options.command import Command
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class, check_promises, promise_options
@@ -38,6 +39,7 @@ GROUP_MEASURES: dict[str, tuple[str, Callable[[float], str]]] = {  # their names
     "coverage": ("coverage", percent), "mean_size": ("size of sets", "{:.2f}".format),
     "mean_width": ("mean width", digits),
 }  # fmt: skip
+OF_BANDIT = ("model_path", "data", "policy", "min_propensity", "as_json", "quiet")
 UNKNOWN_COUNTS = {"rows_of_unknown_classes": "rows of unknown classes", "unknown_labels": "unknown labels"}
 
 
@@ -46,6 +48,7 @@ EXAMPLES = (
     "confidently evaluate spam.cw new.jsonl --abstain 0.9 --risk-coverage",
     "confidently evaluate spam.cw new.jsonl --set 0.9 --max-risk 0.01",
     "confidently evaluate price.cw clicks.csv --by device",
+    "confidently evaluate router.bandit routes.jsonl --policy greedy",
 )
 FIRST = "abstain set risk_coverage by strict plot quiet as_json"
 
@@ -75,12 +78,17 @@ FIRST = "abstain set risk_coverage by strict plot quiet as_json"
     help="Also show rows, error and what --set measures for each value of this column; above 64 values, for the "
     "others together.",
 )
+@POLICY
+@MIN_PROPENSITY
 @new_data_options
 @new_missing_label_option
 @plot_option
 @quiet_option
 @json_option
+@click.pass_context
 def evaluate(
+    ctx: click.Context,
+    /,
     model_path: str,
     data: tuple[str, ...],
     abstain: float | None,
@@ -89,6 +97,8 @@ def evaluate(
     set_together: bool,
     max_risk: float | None,
     by: str | None,
+    policy: str | None,
+    min_propensity: float | None,
     plot: str | None,
     quiet: bool,
     as_json: bool,
@@ -103,7 +113,15 @@ def evaluate(
 
     Of a regression model, the measures are the root mean squared error (RMSE), the mean absolute error (MAE), R2, and
     the coverage and mean width of its 90 % intervals.
+
+    Of a model of train --bandit, DATA are logs of decisions, and the measure is the reward that its policy, or another
+    one, would have earned.
     """
+    if is_bandit(model_path):
+        _evaluate_bandit(ctx, model_path, data, as_json)
+        return
+    if policy is not None or min_propensity is not None:
+        raise click.UsageError("--policy and --min-propensity are for a model of train --bandit; omit them")
     if plot and not risk_coverage:
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)
@@ -134,6 +152,19 @@ def evaluate(
         save_plot(plot_risk_coverage(curve, result["rows"]), plot)
     text = _numbers_text(result) if "rmse" in result else _text(result, plot)
     say(json.dumps(result) if as_json else text)
+
+
+def _evaluate_bandit(ctx: click.Context, path: str, data: tuple[str, ...], as_json: bool) -> None:
+    """Say what the policy of a bandit would have earned."""
+    given = [name for name in ctx.params if is_given(ctx, name)]
+    if wrong := [name for name in given if name not in OF_BANDIT]:
+        raise click.UsageError(f"{listed(wrong)}: not supported for the model of a bandit; omit it")
+    from ..output.bandits import bandit_text
+    from ..training.bandit import evaluate_bandit
+
+    with reported():
+        result = evaluate_bandit(path, data, ctx.params)
+    say(json.dumps(result) if as_json else bandit_text(result))
 
 
 def _text(result: dict[str, Any], plot: str | None) -> str:

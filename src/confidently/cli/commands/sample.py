@@ -46,6 +46,7 @@ class Sample(NamedTuple):
 SAMPLES = {
     "messages": Sample(samples.messages, 3000, "jsonl", _write_json_lines),
     "clicks": Sample(samples.clicks, 10_000, "csv", _write_csv),
+    "routes": Sample(samples.routes, 3000, "jsonl", _write_json_lines),
 }
 
 
@@ -53,6 +54,7 @@ EXAMPLES = (
     "confidently sample messages -o messages.jsonl",
     "confidently sample messages --rows 500 --seed 1 -o new.jsonl",
     "confidently sample clicks -o clicks.csv",
+    "confidently sample routes -o routes.jsonl",
 )
 
 
@@ -70,7 +72,8 @@ def sample(name: str, output_path: str, n_rows: int | None, seed: int, drift: bo
     """Write made-up data to try the other commands on.
 
     messages are short mails with the label ham or spam, in JSON Lines. clicks are advertisements with the label click,
-    which is 1 or 0, in CSV. The same seed gives the same rows everywhere.
+    which is 1 or 0, in CSV. routes are decisions among three language models, for train --bandit, in JSON Lines. The
+    same seed gives the same rows everywhere.
     """
     chosen = SAMPLES[name]
     suffixes = BY_NAME[chosen.format].suffixes

@@ -9,6 +9,7 @@ import click
 
 from ..inputs import reported
 from ..options.arguments import POSITIVE_INTEGER, data_argument, is_given, json_option
+from ..options.bandit import bandit_options, check_bandit
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
 from ..options.files import CACHE_OUTPUT, INPUT
@@ -76,6 +77,7 @@ EXAMPLES = (
     "confidently train clicks.csv --label click --rule arow -o one.cw",
     "confidently train messages.jsonl --passes 9 --holdout 0.1 --early-stop -o b.cw",
     "confidently train clicks.csv --label price -o price.cw",
+    "confidently train --bandit routes.jsonl -o router.bandit",
 )
 FIRST = "output_path label text drop rule regression passes shuffle holdout init_model as_json"
 
@@ -86,6 +88,7 @@ FIRST = "output_path label text drop rule regression passes shuffle holdout init
 @reading_options
 @learner_options
 @task_option
+@bandit_options
 @cluster_options
 @adding(_OPTIONS)
 @json_option
@@ -103,7 +106,20 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     rows misclassified is the progressive validation error. With --regression labels are numbers, and the root mean
     squared error (RMSE) takes its place. Ctrl-C completes the current batch and saves a checkpoint beside the
     model.
+
+    With --bandit, DATA are logs of decisions, each with its context, actions, the chosen one, its probability and its
+    reward. The summary says what the policy would have earned as it learned.
     """
+    check_bandit(ctx, options)
+    if options["bandit"]:
+        from ..output.bandits import bandit_text
+        from ..training.bandit import saved_bandit, train_bandit
+
+        with reported():
+            bandit, result = train_bandit(data, options)
+        result |= saved_bandit(bandit, options["output_path"])
+        say(json.dumps(result) if options["as_json"] else bandit_text(result))
+        return
     _check_usage(ctx, data, options)
     by_default = choose_auto(ctx, options)
     from ...tasks.table import BINARY, NUMBERS

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-READING, RULE, LEARNER, TOPICS, OPTIONS, TRAINING, CLUSTER, OUTPUT = SECTIONS = (
-    "Reading data", "Rule", "Learner", "Topic model", "Options", "Training", "Cluster", "Output",
+READING, RULE, LEARNER, TOPICS, OPTIONS, BANDIT, TRAINING, CLUSTER, OUTPUT = SECTIONS = (
+    "Reading data", "Rule", "Learner", "Topic model", "Options", "Bandit", "Training", "Cluster", "Output",
 )  # fmt: skip
 SHARED = {  # names of options that several commands share
     READING: "on_error strict cache",

@@ -10,7 +10,7 @@ from itertools import pairwise
 import click
 
 _COSTS = "costs of classes are not available"
-_BANDIT = "contextual bandits are not available"
+_BANDIT = "use confidently train --bandit FILE"
 _STEP = "there is no learning rate; the rule sets the step (--rule)"
 _MULTICLASS = "the labels determine the classes; --multiclass one-vs-rest trains one classifier per class"
 _PAIRS = "use --pairs A,B, with whole names of namespaces"

@@ -20,12 +20,13 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp
 
 from ..engine.engine import Engine
+from ..exchange.personalizer import ADDRESS, OPERATIONS
 from ..model.decision_counts import DecisionCounts
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
 from .entrance import AccessLog, Entrance
-from .gate import Gate, Gates, refused_fault
+from .gate import Gate, Gates, refused_at, refused_fault
 from .health import watch_health
 from .openapi import document
 from .replies import JSON, Reply, Sendable, answered, encoder, refused
@@ -175,10 +176,12 @@ async def _problem(request: HTTPRequest, error: Exception) -> Any:
 
 async def _http_error(request: HTTPRequest, error: Exception) -> Any:
     assert isinstance(error, HTTPException)
-    kinds = {404: ("not-found", f"there is nothing at {request.url.path[:200]}; /docs lists the addresses")}
+    path = request.url.path
+    hint = f"of Azure Personalizer there are {OPERATIONS}; " if ADDRESS.match(path) else ""
+    kinds = {404: ("not-found", f"there is nothing at {path[:200]}; {hint}/docs lists the addresses")}
     kinds[405] = ("method", f"{request.method} is not allowed here")
     kind, detail = kinds.get(error.status_code, ("internal", str(error.detail)))
-    return refused(Problem(kind, detail), dict(error.headers or {}))
+    return refused_at(path, Problem(kind, detail), dict(error.headers or {}))
 
 
 async def _fault(request: HTTPRequest, error: Exception) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -25,6 +26,9 @@ class AuditEntry(msgspec.Struct):
 
     ``action`` is the name of the route. Rows and labels that were acknowledged within a second for the same token,
     model and query are one entry, with their number as ``rows``, repeated ones among them; its ``request`` is null.
+
+    Of a followed source, whose name is the ``id``, there are entries ``begin_follow``, ``follow`` and ``end_follow``,
+    with the rows since the entry before.
     """
 
     n: int
@@ -43,7 +47,7 @@ _decoder, _encoder = msgspec.json.Decoder(AuditEntry), msgspec.json.Encoder()
 
 
 class Audit:
-    """The audit log of a directory, written by the thread of the event loop.
+    """The audit log of a directory; of any thread.
 
     Entries of rows are added up until the next :meth:`flush`; the others are written at once.
 
@@ -56,6 +60,7 @@ class Audit:
 
     def __init__(self, folder: Path, say: Callable[[str], None] = lambda line: None) -> None:
         self.folder, self.path, self.say = folder, folder / FILE, say
+        self._lock = threading.Lock()
         self._waiting = list[AuditEntry]()
         self._taught: dict[Taught, tuple[int, int]] = {}  # requests and rows
         self._size = self._complete_last_line()
@@ -65,21 +70,25 @@ class Audit:
     def taught(self, token: str | None, action: str, model: str, query: str, rows: int) -> None:
         """Note that rows were acknowledged."""
         key = (token, action, model, query)
-        requests, before = self._taught.get(key, (0, 0))
-        self._taught[key] = (requests + 1, before + rows)
+        with self._lock:
+            requests, before = self._taught.get(key, (0, 0))
+            self._taught[key] = (requests + 1, before + rows)
 
     def changed(
         self, token: str | None, action: str, model: str | None, id: str | None, query: str, request: str
     ) -> None:
         """Note that something was changed or deleted, after the rows that were taught before it."""
-        self._take_taught()
-        self._add(AuditEntry(0, time.time(), token, action, model, id, query, 0, 1, request))
-        self._write()
+        self._write_after_taught(AuditEntry(0, 0.0, token, action, model, id, query, 0, 1, request))
+
+    def followed(self, action: str, model: str, source: str, rows: int) -> None:
+        """Note that a model follows a source, and how many rows it has learned of it since the entry before."""
+        self._write_after_taught(AuditEntry(0, 0.0, None, action, model, source, "", rows, 0, None))
 
     def flush(self) -> None:
         """Write what waits."""
-        self._take_taught()
-        self._write()
+        with self._lock:
+            self._take_taught()
+            self._write()
 
     def lines(self, after: int = 0) -> Iterator[AuditEntry]:
         """Yield the entries after a number, the oldest first; of any thread."""
@@ -114,14 +123,20 @@ class Audit:
                 size += file.write(b"\n")
             return size
 
+    def _write_after_taught(self, entry: AuditEntry) -> None:
+        with self._lock:
+            self._take_taught()
+            self._add(entry)
+            self._write()
+
     def _take_taught(self) -> None:
         taught, self._taught = self._taught, {}
         for (token, action, model, query), (requests, rows) in taught.items():
-            self._add(AuditEntry(0, time.time(), token, action, model, None, query, rows, requests, None))
+            self._add(AuditEntry(0, 0.0, token, action, model, None, query, rows, requests, None))
 
     def _add(self, entry: AuditEntry) -> None:
         self._last += 1
-        entry.n = self._last
+        entry.n, entry.time = self._last, time.time()
         self._waiting.append(entry)
 
     def _write(self) -> None:

@@ -21,8 +21,9 @@ from ...tasks.conformal import ConformalSets
 
 RATE = 0.05  # by which the logarithm of the level changes with a stored prediction
 LEAST_LEVEL = 1e-3
-SAMPLED = 16  # of so many events, one is predicted before it is learned
-KEPT = 60  # certainties of sampled rows; they grow while a model learns, so that old ones say little
+FIRST_SAMPLED, SAMPLED = 16, 32  # of so many events, one is predicted before it is learned: until KEPT are, and then
+SPREAD = 0x9E3779B1  # 2**32 over the golden ratio: its multiples modulo 2**32 are spread evenly
+KEPT = 40  # certainties of sampled rows; they grow while a model learns, so that old ones say little
 
 
 class Asking:
@@ -80,6 +81,11 @@ class Asking:
         """Go on from the stored predictions of the version that answered before."""
         level, seq = before._level
         self._level = (level if self.share == before.share else self.share, seq)
+
+    def wants(self, seq: int) -> bool:
+        """Return whether the row of an event is to be predicted before it is learned, for :meth:`sampled`."""
+        n = SAMPLED if len(self._sampled) == KEPT else FIRST_SAMPLED
+        return seq * SPREAD % 2**32 < 2**32 // n
 
     def sampled(self, certainty: float) -> None:
         """Count a row that was predicted before it was learned."""

@@ -16,13 +16,13 @@ from ...learner.tables import ROWS_TO_INFER
 from ...models.model import Model
 from ...stack.members import Members
 from .answering import AnsweringModel
-from .asking import SAMPLED, Asking
+from .asking import FIRST_SAMPLED, Asking
 from .early import Early
 from .guards import Guards
 from .learning import Example, RowLearner, raise_of_machine, reason_of
 from .settings import ModelSettings, Setup
 
-EARLY_PARTS = 8  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
+EARLY_PARTS = 2  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 
 
@@ -186,24 +186,28 @@ class ServedModel(AnsweringModel):
         if self._calibration is not None and not (self.task.multilabel or self.task.regression):
             self._learn(examples)
             return
-        first = 0
-        for k, example in enumerate(examples):
-            if example.seq % SAMPLED == 0:
-                self._learn(examples[first:k])
-                first = k + 1
-                self._learn_predicted(example)
-        self._learn(examples[first:])
+        first, seen, wants = 0, self.stream.learner.n_seen, self.asking.wants
+        for k in range(1, len(examples)):
+            if seen + k >= FIRST_SAMPLED and wants(examples[k].seq):
+                self._learn_first_predicted(examples[first:k])
+                first = k
+        self._learn_first_predicted(examples[first:])
 
-    def _learn_predicted(self, example: Example) -> None:
-        """Learn a row after it was predicted."""
+    def _learn_first_predicted(self, examples: Sequence[Example]) -> None:
+        """Learn rows after the first of them was predicted, if that is wanted."""
+        seen = self.stream.learner.n_seen
+        if not (examples and seen >= FIRST_SAMPLED and self._has_begun and self.asking.wants(examples[0].seq)):
+            self._learn(examples)
+            return
         aside = len(self._aside)
         try:
-            [answer] = self.answers([example.line]) if self._has_begun else [None]
+            [answer] = self.answers([examples[0].line])
         except Exception as error:  # it cannot be read, as learning it will find out
             raise_of_machine(error)
-            answer = None
-        self._learn([example])
-        if answer is not None and len(self._aside) == aside:
+            self._learn(examples)
+            return
+        self._learn(examples)
+        if not any(one is examples[0] for one, _ in self._aside[aside:]):
             self.asking.sampled(answer.certainty)
 
     def _learn(self, examples: Sequence[Example]) -> None:

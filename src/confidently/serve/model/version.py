@@ -115,6 +115,7 @@ class Version:
         first = 0
         while first < len(examples):
             most = min(max(self.metrics.rows // PARTS, FEWEST), MOST if live else MOST_STORED)
+            most = max(most, self.model.least_rows)
             rows = list(takewhile(_is_row, examples[first : first + most]))
             if rows:
                 self.learn(rows, live)

@@ -7,6 +7,7 @@ exactly once, as long as the source has the same rows at the same positions.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from .source import FileSource, PipeSource, Some, Source
 
 PAUSE = 0.2  # seconds after which rows that found no room are sent again
 STDIN = "-"
+AUDIT_SECONDS = 3600.0  # between two entries of the audit log about rows
 TOLD = 5  # rows that are left out and reported one by one; after them, how many there are: 10, 100, 1000, ...
 PASSING = ("overloaded", "disk-full")  # problems after which the same rows are sent again
 
@@ -73,24 +75,35 @@ class Follower(BackgroundThread):
         super().__init__("follow")
         self.engine, self.hosted, self.source, self.say = engine, hosted, source, say
         self.learned = self.refused = 0
+        self._audited, self._audited_at = 0, time.monotonic()  # rows in the audit log, and since when
 
     def stop(self) -> None:
         """Stop after the rows that were read."""
         self._stopping.set()
         if not isinstance(self.source, PipeSource):  # which may wait for a line for ever
             self._thread.join()
+        self._audit("end_follow")
         if self.refused > TOLD:
             self.say(f"{self.source.name}: {counted(self.refused, 'row')} left out")
 
     def _run(self) -> None:
+        self._audit("begin_follow")
         try:
             position = self._call(lambda log, request: log.position(self.hosted.number, self.source.name), rows=0)
             for some in self.source.rows(position, self._stopping):
                 self._learn(some)
+                if time.monotonic() > self._audited_at + AUDIT_SECONDS:
+                    self._audit("follow")
         except Exception as error:  # of the source, of the log, or a fault, which must not go unnoticed
             if not self.engine.stopping:
                 told = error if isinstance(error, OSError | Problem) else told_of(error)
                 self.say(f"{self.source.name}: {told}; following ends")
+
+    def _audit(self, action: str) -> None:
+        """Tell the audit log how many rows were learned."""
+        rows, self._audited_at = self.learned - self._audited, time.monotonic()
+        self._audited += rows
+        self.engine.audit.followed(action, self.hosted.name, self.source.name, rows)
 
     def _learn(self, some: Some) -> None:
         places = zip(some.lines, some.places, strict=True)

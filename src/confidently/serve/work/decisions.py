@@ -96,13 +96,41 @@ def activate(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_working()
-        stored, decided = _decision(hosted, log, id)
-        if not decided.deferred:
-            return stored.seq
-        before = log.activation_of(stored.seq)
-        return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
+        return _activate(hosted, log, *_decision(hosted, log, id))
 
     return Request(work)
+
+
+def activate_slots(hosted: Hosted, id: str) -> Request:
+    """Return a request to let the decisions for all slots of a deferred request count, by the id of the request."""
+
+    def work(log: EventLog, request: Request) -> None:
+        hosted.check_working()
+        found = [_decision(hosted, log, f"{id}/{slot}") for slot in _slots(hosted, log, id)]
+        for stored, decided in found:
+            _activate(hosted, log, stored, decided)
+
+    return Request(work)
+
+
+def _activate(hosted: Hosted, log: EventLog, stored: Stored, decided: Decided) -> int:
+    """Let a decision count; return the event of that."""
+    if not decided.deferred:
+        return stored.seq
+    before = log.activation_of(stored.seq)
+    return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
+
+
+def _slots(hosted: Hosted, log: EventLog, id: str) -> list[str]:
+    """Return the slots of a request by its id, which the log keeps of each of them."""
+    for below in log.ids_below(hosted.number, id):
+        stored = log.find(hosted.number, f"{id}/{below}")
+        decided = None if stored is None else decided_in(stored.note)
+        asked = {} if decided is None else msgspec.json.decode(decided.asked)
+        slots = [str(slot["id"]) for slot in asked.get("slots", [])]
+        if below in slots:
+            return slots
+    raise Problem("unknown-id", f"no decisions for slots have the id {id!r}; decide first", "/id")
 
 
 def _decision(hosted: Hosted, log: EventLog, id: str) -> tuple[Stored, Decided]:

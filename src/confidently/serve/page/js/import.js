@@ -88,9 +88,9 @@ class Import {
       return select;
     });
     return h("table", { class: "table" },
-      h("thead", {}, h("tr", {}, ["Column", "Use as", "Looks like", "Examples"].map((text) => h("th", { scope: "col" }, text)))),
+      h("thead", {}, h("tr", {}, ["Column", "Use as", "Looks like", "Examples"].map((text) => h("th", { scope: "col", class: text === "Looks like" ? "wide-only" : null }, text)))),
       h("tbody", {}, this.columns.map((column, k) => h("tr", {},
-        h("th", { scope: "row" }, column.name), h("td", {}, this.selects[k]), h("td", {}, column.kind),
+        h("th", { scope: "row" }, column.name), h("td", {}, this.selects[k]), h("td", { class: "wide-only" }, column.kind),
         h("td", { class: "examples" }, column.examples.map((value) => h("span", { class: "sample" }, shown(value).slice(0, 80))))))));
   }
 

@@ -15,6 +15,9 @@ const NUMBERS = [
 /** Return whether a model predicts numbers. */
 export const isNumeric = (model) => model.task === "numbers";
 
+/** Return whether a model decides on actions, by the rewards that it predicts. */
+export const decides = (model) => model.settings.task === "decisions";
+
 /** Return the measures of a model, the first one the most telling. */
 export const measuresOf = (model) => (isNumeric(model) ? NUMBERS : model.multilabel ? SETS : CLASSES);
 

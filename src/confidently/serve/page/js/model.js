@@ -7,7 +7,7 @@ import { decisionFigures } from "./decisions.js";
 import { fill, h, notify, setText } from "./dom.js";
 import { clock, count, counted, gained, number, percent, settingText } from "./format.js";
 import { live, state } from "./live.js";
-import { isNumeric, measuresOf, reliabilityOf } from "./measures.js";
+import { decides, isNumeric, measuresOf, reliabilityOf } from "./measures.js";
 import { kindOf } from "./overview.js";
 
 const POLL_MS = 2000;
@@ -43,7 +43,7 @@ export function modelView(page, name) {
         fill(body, view.element);
       }
       setText(kind, kindOf(model));
-      label.hidden = Boolean(model.decisions);
+      label.hidden = decides(model);
       view.update(model, metrics);
     } catch (error) {
       if (error.status === 404) {
@@ -73,7 +73,7 @@ function figures(model) {
     ["honest", isNumeric(model) ? "Mean absolute error on random rows" : "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
     ["asked", "Asked for a label", "Predictions among the least certain ones"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
-  const decided = model.decisions ? decisionFigures(model.name) : null;
+  const decided = decides(model) ? decisionFigures(model.name) : null;
   const gain = h("p", { class: "muted" });
   const signs = h("div");
   const byTime = h("input", { type: "checkbox", id: "by-time" });
@@ -113,14 +113,14 @@ function figures(model) {
       chart.update([{ name: "all rows so far", class: "first", points: found.total },
         { name: `last ${counted(found.window, "row")}`, class: "second", points: found.recent }]);
     }
-    rate.element.hidden = !metrics.history.length;
+    rate.element.hidden = metrics.history.length < 2; // a point is no course
     rate.update([
       { name: "learned", class: "first", points: metrics.history.map((one) => [one.time, one.learned]) },
       { name: "predicted", class: "second", points: metrics.history.map((one) => [one.time, one.predicted]) },
     ]);
-    asked.element.hidden = !metrics.history.some((one) => one.asked !== null);
-    asked.update([{ name: "asked for", class: "first",
-      points: metrics.history.filter((one) => one.asked !== null).map((one) => [one.time, one.asked]) }]);
+    const shares = metrics.history.filter((one) => one.asked !== null);
+    asked.element.hidden = shares.length < 2;
+    asked.update([{ name: "asked for", class: "first", points: shares.map((one) => [one.time, one.asked]) }]);
     reliability.element.hidden = !metrics.reliability?.some((bin) => bin.rows > 0);
     if (metrics.reliability) reliability.update(metrics.reliability);
     const open = table.querySelector("details")?.open;
@@ -168,7 +168,7 @@ function facts(model) {
   const settings = Object.entries(model.settings).filter(([key]) => !["reading", "classes", "task", "multilabel"].includes(key));
   const reading = Object.entries(model.settings.reading ?? {});
   return [
-    ["Predicts", model.decisions ? "the reward of each action" : isNumeric(model) ? "a number per row" : model.multilabel ? "any number of classes per row" : "one class per row"],
+    ["Predicts", decides(model) ? "the reward of each action" : isNumeric(model) ? "a number per row" : model.multilabel ? "any number of classes per row" : "one class per row"],
     ...(isNumeric(model) ? [] : [
       [model.classes.length > CLASSES ? `${count(model.classes.length)} classes` : "Classes", classes(model.classes)],
       ["New classes", model.open ? "are added as they appear" : "are rejected"],
@@ -180,8 +180,14 @@ function facts(model) {
     ...(model.refused ? [["Set aside", asideLink(model)]] : []),
     ["Last event", `${count(model.seq)}, snapshot at ${count(model.snapshot)}`],
     ["Created", clock(model.created)],
-    ...[...settings, ...reading].map(([key, value]) => [key.replaceAll("_", " "), settingText(value)]),
+    ...[...settings, ...reading].map(([key, value]) => [settingName(key), settingText(value)]),
   ];
+}
+
+/** Return the name of a setting as a heading. */
+function settingName(key) {
+  const name = key === "text" ? "text columns" : key.replaceAll("_", " ");
+  return name[0].toUpperCase() + name.slice(1);
 }
 
 function classes(names) {

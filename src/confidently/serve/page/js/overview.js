@@ -6,7 +6,7 @@ import { acceptFile, FILES } from "./add.js";
 import { fill, h, setText } from "./dom.js";
 import { count, counted } from "./format.js";
 import { live, state } from "./live.js";
-import { isNumeric, measureOf } from "./measures.js";
+import { decides, isNumeric, measureOf } from "./measures.js";
 import { samples } from "./samples.js";
 
 const NAMED = 6; // classes, beyond which they are counted only
@@ -111,7 +111,7 @@ function signsOf(model) {
 export function kindOf(model) {
   const learner = model.settings.file ? "from a model file" : model.settings.auto ? "automatic"
     : [model.settings.rule ?? (isNumeric(model) ? "ridge" : "arow"), model.settings.covariance].filter(Boolean).join(", ");
-  if (model.decisions) return `${learner} · decides by ${model.settings.policy?.name ?? "lin_ts"}`;
+  if (decides(model)) return `${learner} · decides by ${model.settings.policy?.name ?? "lin_ts"}`;
   if (isNumeric(model)) return `${learner} · predicts numbers`;
   const names = model.classes.length <= NAMED ? `: ${model.classes.join(", ")}` : "";
   return `${learner} · ${model.classes.length ? `${counted(model.classes.length, "class", "classes")}${names}` : "no classes yet"}`;

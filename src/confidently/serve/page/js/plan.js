@@ -8,7 +8,7 @@ import { count, counted, labelText } from "./format.js";
 
 const MOST = 4 << 20; // characters of rows that are tried; of a larger file, the first ones
 const NAMED = 8; // classes and columns that are named
-const WIDE = 60; // characters of a name
+const WIDE = 40; // characters of a name
 const PROBLEMS = 5; // that are shown
 const MANY = 0.5; // different labels per row, beyond which a column is hardly one of labels
 const CHECKED = 20; // rows, before that is asked

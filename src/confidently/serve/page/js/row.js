@@ -6,6 +6,7 @@ import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
 import { NOBODY, personName } from "./labeller.js";
+import { decides } from "./measures.js";
 import { guessText, neighbours, rowPath, rowsPath, textColumns, verdict, wasGiven } from "./rows.js";
 
 const KINDS = {
@@ -80,7 +81,7 @@ class RowView {
   }
 
   labelCard(row, model) {
-    const decided = Boolean(model.decisions);
+    const decided = decides(model);
     const facts = [[decided ? "Reward" : "Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
     if (wasGiven(row)) facts.push(["Given as", labelText(row.logged)]);
     if (row.by !== null) facts.push(["Given by", row.by]);

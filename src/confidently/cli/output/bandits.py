@@ -1,0 +1,40 @@
+"""Text about decisions and values of policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .text import parameters_text, table
+
+ESTIMATORS = {"ipw": "IPS", "snipw": "SNIPS", "dr": "doubly robust", "switch_dr": "switch-DR"}
+
+
+def bandit_text(result: dict[str, Any]) -> str:
+    """Return a summary of training or evaluation on a log."""
+    kind = "one for all actions" if result["shared"] else "one per action"
+    parameters = parameters_text(result["parameters"])
+    lines = [
+        ["decisions", f"{result['decisions']:,}, {result['rewarded']:,} with a reward"],
+        ["actions", f"up to {result['actions']:,} per decision"],
+        ["model", f"{kind}, {result['features']:,} features of contexts"],
+        [
+            "policy",
+            result["policy"] + (f" ({parameters})" if (parameters := parameters_text(result["parameters"])) else ""),
+        ],
+        ["reward of the log", f"{result['logged']:.4f} per decision"],
+    ]
+    if result["restarts"]:
+        lines.append(["restarts", f"{result['restarts']:,}, where rewards changed"])
+    header = ["reward of the policy", "", "95 % interval", "effective decisions"]
+    values = [
+        [ESTIMATORS[one["estimator"]], f"{one['value']:.4f}", f"{one['low']:.4f} to {one['high']:.4f}",
+         f"{one['effective_rounds']:,.0f}"]
+        for one in result["values"]
+    ]  # fmt: skip
+    parts = [table(lines)]
+    parts.append(table([header, *values]) if values else "The policy never chooses what the log did: nothing is known.")
+    problems = list(dict.fromkeys(one["problem"] for one in result["values"] if one["problem"]))
+    parts += [f"Do not trust these intervals: {problem}." for problem in problems[:1]]
+    if "model_bytes" in result:
+        parts.append(table([["saved", f"{result['model']} ({result['model_bytes']:,} bytes)"]]))
+    return "\n\n".join(parts)

@@ -1,0 +1,92 @@
+"""Training and evaluation on logs of decisions by the command line."""
+
+import json
+import re
+
+import pytest
+
+from confidently.bandits import DecisionModel, read_decisions
+from tests.cli.test_snapshots import decisions
+from tests.command_line import here
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name, text in decisions().items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_the_model_is_that_of_python(folder):
+    found = here("train", "--bandit", "decisions.jsonl", "-o", "m", "--json", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    model = DecisionModel()
+    for one in read_decisions(folder / "decisions.jsonl"):
+        if one.reward is not None:
+            model.learn(one.context, one.actions[one.chosen], one.reward)
+    model.save(folder / "other")
+    assert (folder / "m").read_bytes() == (folder / "other").read_bytes()
+    assert json.loads(found.stdout)["rewarded"] == 285
+
+
+def test_training_in_two_parts_is_that_on_all(folder):
+    lines = (folder / "decisions.jsonl").read_text().splitlines(keepends=True)
+    for name, part in (("first", lines[:100]), ("second", lines[100:])):
+        (folder / name).write_text("".join(part))
+    for arguments in (
+        ["decisions.jsonl", "-o", "whole"], ["first", "second", "-o", "both"], ["first", "-o", "begun"],
+        ["second", "--init-model", "begun", "-o", "continued"],
+    ):  # fmt: skip
+        assert here("train", "--bandit", *arguments, cwd=folder).returncode == 0
+    assert len({(folder / name).read_bytes() for name in ("whole", "both", "continued")}) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "--bandit", "decisions.jsonl", "--rule", "arow"], "--rule: not supported with --bandit"),
+        (["train", "decisions.jsonl", "--policy", "greedy"], "--policy needs --bandit"),
+        (["train", "--bandit", "decisions.jsonl", "--policy", "x"], "--policy: unknown policy 'x'; expected one of"),
+        (["train", "--bandit", "empty"], "empty: no decisions"),
+        (["train", "--bandit", "waiting"], "no decision of the log has a reward"),
+        (
+            ["train", "--bandit", "decisions.jsonl", "--reward-range", "1", "1"],
+            "--reward-range: reward_range: expected",
+        ),
+        (
+            ["train", "--bandit", "decisions.jsonl", "--reward-range", "0", ".5"],
+            r"a reward is 1, outside of \[0, 0.5\]",
+        ),
+        (
+            ["train", "--bandit", "decisions.jsonl", "--min-propensity", ".5"],
+            "has the probability 0.3333; use it or less",
+        ),
+        (
+            ["train", "--bandit", "decisions.jsonl", "--init-model", "m", "--own"],
+            "--shared: the model to continue has it",
+        ),
+        (["evaluate", "m", "decisions.jsonl", "--by", "visitor"], "--by: not supported for the model of a bandit"),
+        (["evaluate", "m", "bad"], "bad, line 1: not a decision: it lacks 'chosen'"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(folder, arguments, message):
+    assert here("train", "--bandit", "decisions.jsonl", "-o", "m", cwd=folder).returncode == 0
+    (folder / "empty").write_text("\n")
+    (folder / "bad").write_text('{"actions": ["a"]}\n')
+    (folder / "waiting").write_text('{"actions": ["a"], "chosen": "a", "probability": 1}\n')
+    found = here(*arguments, cwd=folder)
+    assert found.returncode == 2 and found.stderr.count("\n") == 1
+    assert re.search(message, found.stderr), found.stderr
+
+
+def test_what_cannot_be_known_is_said(folder):
+    one = {"actions": ["a", "b"], "chosen": "a", "probability": 0.01, "reward": 1}
+    (folder / "rare").write_text("".join(json.dumps(one) + "\n" for _ in range(20)))
+    found = here("train", "--bandit", "rare", "--policy", "lin_ucb", "-o", "m", cwd=folder)
+    assert found.returncode == 0
+    assert "Do not trust these intervals: 20 rounds say as much" in found.stdout
+    (folder / "other").write_text(json.dumps(one | {"chosen": "b", "reward": 0}) + "\n")
+    never = here("evaluate", "m", "other", "--policy", "greedy", cwd=folder)
+    assert "The policy never chooses what the log did" in never.stdout
+    wrong = here("evaluate", "m.cw", "other", "--policy", "greedy", cwd=folder)
+    assert wrong.returncode == 2
