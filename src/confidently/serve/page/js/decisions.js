@@ -7,6 +7,8 @@ import { clock, count, counted, number, percent, settingText } from "./format.js
 import { rowsPath } from "./rows.js";
 
 const EVALUATE_MS = 60_000; // at least between two evaluations, which read the whole log
+const IDLE = 20; // times as long as the last one took
+const LONGEST_MS = 600_000; // for an evaluation
 const FIXED = 5; // of the most frequent actions, evaluated as if they were always chosen
 const PERIODS = 8;
 const RECENT = 1000; // rewards
@@ -24,20 +26,21 @@ export function decisionFigures(name) {
   const charts = h("section", { "aria-label": "Evaluation", hidden: true },
     h("div", { class: "charts" }, reward.element, shares.element), table, told);
   const element = h("div", {}, tiles, charts);
-  let asked = -Infinity, rewards = 0, busy = false;
+  let next = 0, rewards = 0, busy = false;
 
   async function evaluate(decisions) {
-    if (busy || !may("admin") || decisions.rewards === rewards || Date.now() - asked < EVALUATE_MS) return;
+    if (busy || !may("admin") || decisions.rewards === rewards || Date.now() < next) return;
     busy = true;
-    asked = Date.now();
+    const begun = Date.now();
     const fixed = Object.keys(decisions.shares).slice(0, FIXED).map((action) => ALWAYS + action);
     const query = new URLSearchParams([...["baseline", "uniform", ...fixed].map((one) => ["policy", one]), ["periods", String(PERIODS)]]);
     try {
-      show(await request("GET", modelPath(name, `/evaluate?${query}`)));
+      show(await request("GET", modelPath(name, `/evaluate?${query}`), undefined, AbortSignal.timeout(LONGEST_MS)));
       rewards = decisions.rewards;
     } catch (error) {
       setText(told, `The decisions could not be evaluated: ${error.message}.`);
     } finally {
+      next = Date.now() + Math.max(EVALUATE_MS, IDLE * (Date.now() - begun));
       busy = false;
     }
   }
