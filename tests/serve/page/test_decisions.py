@@ -86,8 +86,14 @@ def test_of_an_apprentice_little_is_known(server, visit):
     assert "only that can be evaluated" in line.locator(".tag").get_attribute("title")
 
 
-@pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"viewport": {"width": 390, "height": 844}}])
-def test_nothing_is_wider_than_the_screen(visit, shop, options):
-    page = visit(**options).open(f"/#/m/{shop}")
-    page.get_by_role("table", name="What policies would have earned per decision").wait_for()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
+def test_views_fit_and_axe_finds_nothing(server, visit, shop, theme, width):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit(viewport={"width": width, "height": 844}, color_scheme=theme).open()
+    for path, table in (("", "What policies would have earned"), ("/row/visit-50", "Actions, the most probable first")):
+        page.goto(f"{server.url}/#/m/{shop}{path}")
+        page.get_by_role("table", name=table).wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        found = Axe().run(page).response["violations"]
+        assert not [f"{one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}" for one in found], path
