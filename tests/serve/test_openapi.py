@@ -29,7 +29,7 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 ELSEWHERE = {
     "list_models", "events", "predict", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
     "get_followed", "get_snapshot", "get_learned", "get_prodigy", "post_prodigy", "post_label_studio",
-    "decide", "activate", "reward", "evaluate", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
+    "decide", "activate", "reward", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
     "personalizer_rank", "personalizer_rank_slots", "personalizer_reward", "personalizer_reward_slots",
     "personalizer_activate", "personalizer_activate_slots",
 }  # fmt: skip

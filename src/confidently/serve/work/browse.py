@@ -87,7 +87,9 @@ def _row(found: Found) -> dict[str, Any]:
 
 
 def _probability(told: dict[str, Any]) -> float | None:
-    """Return the probability of a predicted class."""
+    """Return the probability of a predicted class, or of the action that was chosen."""
+    if (decided := told.get("decision")) is not None:
+        return float(decided["probabilities"][decided["chosen"]])
     label = told.get("label")
     found: float | None = None if isinstance(label, list) else told.get("probability", {}).get(str(label))
     return found

@@ -15,7 +15,7 @@ from ..model.evaluating import BASELINE, LOGGED, Collected, policy_named
 from ..model.hosted import Hosted
 from .browse import viewed
 
-DECISIONS_PER_STEP = 256  # whose statement takes some milliseconds of the log thread
+DECISIONS_PER_STEP = 64  # whose statement takes some milliseconds of the log thread
 Read = list[tuple[int, int, bytes | None, str | None, str]]
 
 

@@ -17,7 +17,8 @@ export function ticks(low, high, n) {
 
 const line = (points) => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 
-/** A chart of lines. `update(series)` draws it: a series has a name, a class and points [x, y].
+/** A chart of lines. `update(series)` draws it: a series has a name, a class and points [x, y], and perhaps a band of
+ *  [x, low, high].
  *  @param options title, x and y (functions that format values), xName and yName (of the axes, with units; xName may
  *  be a function), top (the smallest upper end of y) */
 export function lineChart({ title, x: formatX, y: formatY, xName, yName, top = 0, height = 216, empty = "No rows yet." }) {
@@ -39,13 +40,14 @@ export function lineChart({ title, x: formatX, y: formatY, xName, yName, top = 0
       return;
     }
     const xs = points.map(([x]) => x), low = Math.min(...xs), high = Math.max(...xs), span = high - low || 1;
-    const ys = ticks(0, Math.max(top, ...points.map(([, y]) => y)) || 1, 4);
+    const values = [...points.map(([, y]) => y), ...series.flatMap((one) => (one.band ?? []).flatMap(([, ...ends]) => ends))];
+    const peak = Math.max(top, ...values) || 1, least = Math.min(0, ...values);
+    const ys = ticks(least, peak, 4);
     const step = ys.length > 1 ? ys[1] - ys[0] : 1;
-    const peak = Math.max(top, ...points.map(([, y]) => y)) || 1;
-    const ceiling = Math.ceil(peak / step - 1e-9) * step;
+    const ceiling = Math.ceil(peak / step - 1e-9) * step, floor = Math.floor(least / step + 1e-9) * step;
     const px = (x) => LEFT + ((x - low) / span) * (width - LEFT - RIGHT);
-    const py = (y) => height - BOTTOM - (y / ceiling) * (height - TOP - BOTTOM);
-    for (const y of ticks(0, ceiling, 4)) {
+    const py = (y) => height - BOTTOM - ((y - floor) / (ceiling - floor || 1)) * (height - TOP - BOTTOM);
+    for (const y of ticks(floor, ceiling, 4)) {
       svg.append(
         s("line", { x1: LEFT, x2: width - RIGHT, y1: py(y), y2: py(y), class: "grid" }),
         s("text", { x: LEFT - 8, y: py(y) + 4, class: "tick", "text-anchor": "end" }, formatY(y)),
@@ -60,6 +62,10 @@ export function lineChart({ title, x: formatX, y: formatY, xName, yName, top = 0
       const anchor = px(x) > width - 50 ? "end" : k === 0 && px(x) < LEFT + 20 ? "start" : "middle";
       svg.append(s("text", { x: px(x), y: height - BOTTOM + 18, class: "tick", "text-anchor": anchor }, formatX(x)));
     });
+    for (const { band, class: color } of series.filter((one) => one.band?.length > 1)) {
+      const edge = [...band.map(([x, , y]) => [px(x), py(y)]), ...[...band].reverse().map(([x, y]) => [px(x), py(y)])];
+      svg.append(s("path", { d: `${line(edge)}Z`, class: `area ${color}` }));
+    }
     for (const one of series) {
       if (one.points.length === 1) {
         const [[x, y]] = one.points;
@@ -75,12 +81,12 @@ export function lineChart({ title, x: formatX, y: formatY, xName, yName, top = 0
       at = x;
       svg.append(s("line", { x1: px(x), x2: px(x), y1: TOP, y2: height - BOTTOM, class: "cursor" }));
     }
-    const values = series.filter((one) => one.points.length).map((one) => [one, nearest(one.points, at)]);
+    const shown = series.filter((one) => one.points.length).map((one) => [one, nearest(one.points, at)]);
     legend.replaceChildren(
-      ...values.map(([one, [, y]]) => h("span", { class: `key ${one.class}` }, `${one.name} `, h("b", {}, formatY(y)))),
+      ...shown.map(([one, [, y]]) => h("span", { class: `key ${one.class}` }, `${one.name} `, h("b", {}, formatY(y)))),
       ...(hover === null ? [] : [h("span", {}, formatX(at))]),
     );
-    const told = values.map(([one, [, y]]) => `${one.name} ${formatY(y)}`).join(", ");
+    const told = shown.map(([one, [, y]]) => `${one.name} ${formatY(y)}`).join(", ");
     if (hover === null) svg.setAttribute("aria-label", `${title}, now: ${told}`);
   }
 
@@ -95,6 +101,51 @@ export function lineChart({ title, x: formatX, y: formatY, xName, yName, top = 0
 
 function nearest(points, x) {
   return points.reduce((best, one) => (Math.abs(one[0] - x) < Math.abs(best[0] - x) ? one : best), points[0]);
+}
+
+/** Columns of the shares of what was chosen, one per period; `update(periods)` draws them, with `actions` and `others`. */
+export function shareChart({ title, x: formatX, xName, yName, height = 216 }) {
+  const svg = s("svg", { class: "chart", role: "img", "aria-label": title });
+  const legend = h("p", { class: "legend" });
+  const element = h("figure", { class: "figure" }, h("figcaption", {}, h("h2", {}, title), legend), svg);
+  let periods = [];
+
+  function draw() {
+    const width = Math.max(svg.clientWidth, 200), room = (width - LEFT - RIGHT) / Math.max(periods.length, 1);
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg.style.height = `${height}px`;
+    svg.replaceChildren();
+    if (!periods.length) return;
+    const py = (share) => height - BOTTOM - share * (height - TOP - BOTTOM);
+    for (const share of [0, 0.5, 1]) {
+      svg.append(s("text", { x: LEFT - 8, y: py(share) + 4, class: "tick", "text-anchor": "end" }, `${100 * share}`));
+    }
+    const parts = (period) => [...Object.entries(period.actions), ...(period.others ? [["others", period.others]] : [])];
+    periods.forEach((period, k) => {
+      let below = 0;
+      parts(period).forEach(([name, n], rank) => {
+        const share = n / period.decisions, left = LEFT + k * room;
+        const color = rank < Object.keys(period.actions).length ? `share-${rank}` : "share-others";
+        const part = s("rect", { x: left + 1, width: Math.max(room - 2, 1), y: py(below + share), height: py(below) - py(below + share), class: color });
+        part.append(s("title", {}, `${name}: ${percentOf(share)} of ${period.decisions}, until ${formatX(period.until)}`));
+        svg.append(part);
+        below += share;
+      });
+    });
+    const at = (x, k, anchor) => s("text", { x, y: height - BOTTOM + 18, class: "tick", "text-anchor": anchor }, formatX(periods[k].until));
+    svg.append(
+      s("text", { x: 0, y: 11, class: "tick axis" }, yName),
+      s("text", { x: width - RIGHT, y: height - 6, class: "tick axis", "text-anchor": "end" }, xName),
+      at(LEFT, 0, "start"), ...(periods.length > 1 ? [at(width - RIGHT, periods.length - 1, "end")] : []),
+    );
+    const last = periods.at(-1), named = Object.keys(last.actions).length;
+    const told = parts(last).map(([name, n], rank) => [name, percentOf(n / last.decisions), rank < named ? `share-${rank}` : "share-others"]);
+    legend.replaceChildren(...told.map(([name, share, color]) => h("span", { class: `key ${color}`, dir: "auto" }, `${name} `, h("b", {}, share))));
+    svg.setAttribute("aria-label", `${title}, now: ${told.map(([name, share]) => `${name} ${share}`).join(", ")}`);
+  }
+
+  new ResizeObserver(draw).observe(svg);
+  return { element, update(found) { periods = found; draw(); } };
 }
 
 /** A diagram of how often statements are true, against how often they should be; the size of a dot shows its rows.

@@ -3,6 +3,7 @@
 import { may, modelPath, request } from "./api.js";
 import { course, lineChart, reliabilityChart } from "./chart.js";
 import { confirmed } from "./confirm.js";
+import { decisionFigures } from "./decisions.js";
 import { fill, h, notify, setText } from "./dom.js";
 import { clock, count, counted, gained, number, percent, settingText } from "./format.js";
 import { live, state } from "./live.js";
@@ -16,12 +17,12 @@ const CLASSES = 10; // that are shown at once
 export function modelView(page, name) {
   const path = `#/m/${encodeURIComponent(name)}`;
   const kind = h("p", { class: "lead" });
-  const body = h("div");
+  const body = h("div"), label = h("a", { class: "button", href: `${path}/label` }, "Label rows");
   fill(page,
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Models"), " / ", name),
     h("div", { class: "heading" }, h("h1", {}, name), kind,
       h("div", { class: "actions" },
-        may("label") ? h("a", { class: "button", href: `${path}/label` }, "Label rows") : null,
+        may("label") ? label : null,
         may("admin") ? h("a", { class: "button quiet", href: `${path}/rows` }, "Rows") : null,
         h("a", { class: "button quiet", href: `${path}/versions` }, "Versions"),
         h("a", { class: "button quiet", href: `${path}/explain` }, "Explain a row"))),
@@ -42,6 +43,7 @@ export function modelView(page, name) {
         fill(body, view.element);
       }
       setText(kind, kindOf(model));
+      label.hidden = decides(model);
       view.update(model, metrics);
     } catch (error) {
       if (error.status === 404) {
@@ -71,6 +73,7 @@ function figures(model) {
     ["honest", isNumeric(model) ? "Mean absolute error on random rows" : "Accuracy on random rows", "Labelled rows that were drawn at random, with the 95 % interval"],
     ["asked", "Asked for a label", "Predictions among the least certain ones"],
   ].map(([key, title, hint]) => [key, tile(title, hint)]));
+  const decided = decides(model) ? decisionFigures(model.name) : null;
   const gain = h("p", { class: "muted" });
   const signs = h("div");
   const byTime = h("input", { type: "checkbox", id: "by-time" });
@@ -83,7 +86,7 @@ function figures(model) {
   });
   const reliability = reliabilityChart(reliabilityOf(model));
   const table = h("dl", { class: "facts" });
-  const element = h("div", {}, signs,
+  const element = h("div", {}, signs, decided?.element,
     h("section", { "aria-label": "Figures", class: "tiles" }, Object.values(tiles).map((one) => one.element)),
     gain,
     h("section", { "aria-label": "Charts" },
@@ -102,6 +105,7 @@ function figures(model) {
     tiles.honest.set(random.answers ? (random.interval ? percent(random.accuracy, 0) : number(random.mae)) : null,
       random.interval ? `${percent(random.interval[0], 0)} to ${percent(random.interval[1], 0)}, n = ${count(random.answers)}` : `n = ${count(random.answers)}`);
     showSigns(signs, now);
+    decided?.update(now.decisions);
     const told = gained(metrics.labelling.gain);
     setText(gain, told ? `${told}, if the learning curve goes on as before.` : "");
     for (const { key, chart } of courses) {

@@ -111,7 +111,8 @@ function signsOf(model) {
 export function kindOf(model) {
   const learner = model.settings.file ? "from a model file" : model.settings.auto ? "automatic"
     : [model.settings.rule ?? (isNumeric(model) ? "ridge" : "arow"), model.settings.covariance].filter(Boolean).join(", ");
-  if (isNumeric(model)) return `${learner} · ${decides(model) ? "decides by predicted rewards" : "predicts numbers"}`;
+  if (decides(model)) return `${learner} · decides by ${model.settings.policy?.name ?? "lin_ts"}`;
+  if (isNumeric(model)) return `${learner} · predicts numbers`;
   const names = model.classes.length <= NAMED ? `: ${model.classes.join(", ")}` : "";
   return `${learner} · ${model.classes.length ? `${counted(model.classes.length, "class", "classes")}${names}` : "no classes yet"}`;
 }

@@ -1,10 +1,12 @@
 // One stored row: what it says, its label and how that came about, what the model thinks of it.
 
 import { may, modelPath, request } from "./api.js";
+import { decisionExplained } from "./decisions.js";
 import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
 import { NOBODY, personName } from "./labeller.js";
+import { decides } from "./measures.js";
 import { guessText, neighbours, rowPath, rowsPath, textColumns, verdict, wasGiven } from "./rows.js";
 
 const KINDS = {
@@ -65,7 +67,8 @@ class RowView {
     const why = h("section", { "aria-label": "Explanation", "aria-live": "polite" });
     fill(this.body, h("div", { class: "row-layout" },
       content(row, textColumns(this.name)),
-      h("div", { class: "row-side" }, this.labelCard(row, model), history(row), this.eraser(row)), why));
+      h("div", { class: "row-side" }, this.labelCard(row, model), history(row), this.eraser(row)),
+      row.prediction?.decision ? decisionExplained(row.prediction.decision) : null, why));
     if (row.features !== null) this.explain(row, why);
   }
 
@@ -78,15 +81,16 @@ class RowView {
   }
 
   labelCard(row, model) {
-    const facts = [["Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
+    const decided = decides(model);
+    const facts = [[decided ? "Reward" : "Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
     if (wasGiven(row)) facts.push(["Given as", labelText(row.logged)]);
     if (row.by !== null) facts.push(["Given by", row.by]);
-    if (row.predicted !== null) facts.push(["Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
+    if (row.predicted !== null) facts.push([decided ? "Expected when it came" : "Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
     if (row.weight !== 1) facts.push(["Weight", number(row.weight)]);
     if (row.reason !== null) facts.push(["Set aside", row.reason]);
-    return h("section", { class: "figure", "aria-label": "Label" },
+    return h("section", { class: "figure", "aria-label": decided ? "Reward" : "Label" },
       h("dl", { class: "facts" }, facts.map(([key, value]) => [h("dt", {}, key), h("dd", { dir: "auto" }, value)])),
-      row.features !== null && may("label") ? this.editor(row, model) : null);
+      row.features !== null && may("label") && !decided ? this.editor(row, model) : null);
   }
 
   editor(row, model) {

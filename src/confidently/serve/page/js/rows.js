@@ -4,6 +4,7 @@ import { may, modelPath, request } from "./api.js";
 import { fill, h, isTyping, setText } from "./dom.js";
 import { clock, count, counted, labelText, number, percent, shown } from "./format.js";
 import { live, state as server } from "./live.js";
+import { decides } from "./measures.js";
 
 const FILTERS = ["text", "label", "predicted", "outcome", "state", "by", "since", "until"];
 const NAMES = {
@@ -33,6 +34,9 @@ export function neighbours(name, id) {
 
 /** Return the columns of a model that are texts. */
 export const textColumns = (name) => server.models?.find((one) => one.name === name)?.settings.reading?.text ?? [];
+
+/** Return whether the rows of a model are decisions, whose labels are rewards. */
+const areDecisions = (name) => Boolean(server.models?.some((one) => one.name === name && decides(one)));
 
 /** Show the rows; return a function that ends it. */
 export function rowsView(page, name) {
@@ -162,7 +166,8 @@ class Rows {
 
   tableOf(rows) {
     const texts = textColumns(this.name), guessed = rows.some((row) => row.predicted !== null), named = rows.some((row) => row.by !== null);
-    const columns = ["Row", "Label", ...(guessed ? ["Predicted"] : []), ...(named ? ["By"] : []), "Time"];
+    const words = areDecisions(this.name) ? ["Decision", "Reward", "Expected, probability"] : ["Row", "Label", "Predicted"];
+    const columns = [...words.slice(0, guessed ? 3 : 2), ...(named ? ["By"] : []), "Time"];
     return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Rows" },
       h("table", { class: "table rows-table" }, h("caption", { class: "visually-hidden" }, "Rows, the newest first"),
         h("thead", {}, h("tr", {}, columns.map((text) => h("th", { scope: "col", class: text === "By" || text === "Time" ? "wide-only" : null }, text)))),
