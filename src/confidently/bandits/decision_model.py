@@ -265,8 +265,8 @@ class DecisionModel:
             self.model.scale(column, factor, of_actions=True)
         self._widen()
         self.n_learned += 1
-        error = self._learn(*row)
-        again = None if self.drift is None else self.drift.add(error, row)
+        expected = self._learn(*row)
+        again = None if self.drift is None else self.drift.add(expected, target, row)
         if again is not None:
             self.n_restarts += 1
             self._begin()
@@ -274,14 +274,13 @@ class DecisionModel:
                 self._learn(*one)
 
     def _learn(self, context: Mapping[str, float], id: str, features: dict[str, float], target: float) -> float:
-        """Train on a row whose features are known; return the error of what was expected."""
+        """Train on a row whose features are known; return what was expected before."""
         x, rows = self.names.row(context), self.actions.rows([id], [features])
         mean, variance = self.model.scores(x, rows)
-        error = target - float(mean[0])
-        self.squares += error * error * NOISE / (NOISE + float(variance[0]))
+        self.squares += (target - float(mean[0])) ** 2 * NOISE / (NOISE + float(variance[0]))
         self.n_squares += 1
         self.model.learn(x, rows, target)
-        return error
+        return float(mean[0])
 
     def _widen(self) -> None:
         """Make room in the model for all names."""
