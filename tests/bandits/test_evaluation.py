@@ -231,3 +231,31 @@ def test_the_gain_over_the_log_is_bounded():
     np.testing.assert_allclose(scaled, 4 * np.array(found))
     with pytest.raises(ValueError, match="pass their reward_range"):
         estimate_gain(**given | {"reward": 2 * given["reward"]})
+
+
+def test_the_gain_over_another_policy_is_covered():
+    random, other = np.random.default_rng(3), np.array([[0.6, 0.2, 0.2], [0.1, 0.8, 0.1]])
+    truth = VALUE - float((other * TRUTH).sum(axis=1).mean())
+    for _ in range(20):
+        given, x = logged(3000, 0.2, random)
+        found = estimate_gain(**given, other_dist=other[x])
+        assert 0 < found.low <= truth <= found.high
+        against = estimate_gain(**given | {"action_dist": other[x]}, other_dist=POLICY[x])
+        np.testing.assert_allclose(against, -np.array([found.value, found.high, found.low]))
+
+
+def test_limits_of_many_rows_are_those_of_all(monkeypatch):
+    """Rows that are nearly equal are taken together; by likelihood and by bets."""
+    given, x = logged(20_000, 0.05, np.random.default_rng(0))
+    noisy = {"reward": np.clip(given["reward"] + np.random.default_rng(1).normal(0, 0.1, 20_000), 0, 1)}
+    q = TRUTH[x] * 0.8
+    many = [evaluate_policy(**given | noisy, estimated_rewards_by_reg_model=q)[k] for k in (0, 2)]
+    gain = estimate_gain(**given | noisy)
+    monkeypatch.setattr("confidently.bandits.likelihood.EXACT", 20_000)
+    monkeypatch.setattr("confidently.bandits.betting.EXACT", 20_000)
+    exact = [evaluate_policy(**given | noisy, estimated_rewards_by_reg_model=q)[k] for k in (0, 2)]
+    for one, other in zip(many, exact, strict=True):
+        np.testing.assert_allclose([one.low, one.high], [other.low, other.high], atol=0.01 * (other.high - other.low))
+    all_rows = estimate_gain(**given | noisy)
+    width = all_rows.high - all_rows.low
+    assert all_rows.low - 0.01 * width <= gain.low <= all_rows.low and all_rows.high <= gain.high

@@ -125,6 +125,42 @@ class Sender(Talker):
         assert answer.status_code == 200, answer.text
 
 
+class Decider(Sender):
+    """A client that asks for decisions and rewards them, some twice; a decision that is asked for again is the same."""
+
+    def __init__(self, name, seed):
+        super().__init__(name, seed)
+        self.decided = {}
+
+    def act(self, client):
+        """Decide or reward something, or again what was not answered."""
+        if self.tried:
+            self.counts["retries"] += 1
+        elif self.decided and self.chance.random() < 0.6:
+            id = self.chance.choice(list(self.decided))
+            self.tried[id] = "rewards"
+        else:
+            id = f"{self.name}-{self.counts['made']}"
+            self.counts["made"] += 1
+            self.tried[id] = "decide"
+        self._send(client, *next(iter(self.tried.items())))
+
+    def _send(self, client, id, kind, row=None):
+        number = int(id.rpartition("-")[2])
+        context = {"kind": f"k{number % 5}", "size": number % 3 + 0.5}
+        if kind == "decide":
+            body = {"id": id, "context": context, "actions": ["a", "b", "c", "d"][: 2 + number % 3]}
+            answer = client.post(f"{MODEL}/decide", json=body)
+            assert answer.status_code == 200, answer.text
+            chosen = answer.json()["chosen"]
+            assert self.decided.setdefault(id, chosen) == chosen
+        else:
+            reward = float(number % 5 == ord(self.decided[id]) - ord("a"))
+            self._post(client, "rewards", {"id": id, "reward": reward})
+            self.learned[id] = ({"context": context, "arm": self.decided[id]}, reward)
+        del self.tried[id]
+
+
 class Operator(Talker):
     """Changes the model while clients use it: other settings, promotions, rollbacks, edits, erasures, backups.
 
@@ -141,7 +177,7 @@ class Operator(Talker):
     def __init__(self, seed, erasing):
         super().__init__("operator", seed)
         self.steps = [*STEPS, "erase"] if erasing else STEPS
-        self.rows, self.batches, self.step = {}, {}, None
+        self.rows, self.batches, self.step, self.edits = {}, {}, None, 0
 
     def act(self, client):
         """Take the next step, or the last one again, if it was not answered."""
@@ -181,10 +217,17 @@ class Operator(Talker):
             self.rows.pop(id)
 
     def _class(self, client, number):
-        answer = client.post(f"{MODEL}/edits", json={"from": "spm", "to": "spam"})
-        assert answer.status_code in (200, 422), answer.text  # 422: no such class, or no longer
-        if answer.status_code == 200:
+        was_made = self._n_edits(client) > self.edits  # and the answer was lost
+        if not was_made:
+            answer = client.post(f"{MODEL}/edits", json={"from": "spm", "to": "spam"})
+            assert answer.status_code in (200, 422), answer.text  # 422: no such class so far
+            was_made = answer.status_code == 200
+        if was_made:
+            self.edits = self._n_edits(client)
             self.rows = {id: (one, "spam" if label == "spm" else label) for id, (one, label) in self.rows.items()}
+
+    def _n_edits(self, client):
+        return len([one for one in client.get(f"{MODEL}/edits").json()["edits"] if one["from"] == "spm"])
 
     def _settings(self, client, number):
         answer = client.put(MODEL, json=SETTINGS[number % len(SETTINGS)])
@@ -220,8 +263,9 @@ class Torture:
         self.folder, self.options = folder, options
         self.chance, self.counts = random.Random(seed), Counter()
         self.settings = settings or {}
-        rows = numbered if self.settings.get("task") == "numbers" else made
-        self.senders = [Sender(f"c{k}", seed, rows) for k in range(CLIENTS)]
+        makers = {"numbers": lambda name: Sender(name, seed, numbered), "decisions": lambda name: Decider(name, seed)}
+        sender = makers.get(self.settings.get("task"), lambda name: Sender(name, seed))
+        self.senders = [sender(f"c{k}") for k in range(CLIENTS)]
         self.operator = Operator(seed, erasing) if changing else None
         for client in self.clients:
             client.start()
@@ -294,8 +338,7 @@ class Torture:
     def _complete(self, sender, client):
         assert sender.fault is None, sender.fault
         while sender.tried:
-            id, (kind, row) = next(iter(sender.tried.items()))
-            sender._send(client, id, kind, row)
+            sender.act(client)
 
     def _check_rows(self, rows):
         assert [row["seq"] for row in rows] == sorted({row["seq"] for row in rows})

@@ -61,10 +61,12 @@ def test_it_tells_who_taught_changed_and_deleted_what(audited):
 
 
 def test_every_route_that_may_change_something_is_told_of():
-    """Those that are not are read or predict; rows that are taught are counted where they are acknowledged."""
-    told = {route.name for route in ROUTES if route.changes} | {"learn", "label", "reward"}
+    """Those that are not are read, predict or decide; rows that are taught are counted where they are acknowledged."""
+    rewards = {"reward", "personalizer_reward", "personalizer_reward_slots"}
+    told = {route.name for route in ROUTES if route.changes} | {"learn", "label"} | rewards
     assert {route.name for route in ROUTES if route.method != "GET"} - told == {
-        "predict", "explain", "backend_predict", "backend_setup", "decide", "activate"
+        "predict", "explain", "backend_predict", "backend_setup", "decide", "activate",
+        "personalizer_rank", "personalizer_rank_slots", "personalizer_activate", "personalizer_activate_slots",
     }  # fmt: skip
 
 

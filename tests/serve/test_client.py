@@ -146,7 +146,7 @@ def test_patience_ends(refusing):
 
 
 # For Label Studio, for replicas, and for the page.
-OTHERS = {route.name for route in ROUTES if route.name.startswith("backend_")} | {
+OTHERS = {route.name for route in ROUTES if route.name.startswith(("backend_", "personalizer_"))} | {
     "get_followed", "get_snapshot", "get_learned", "post_sample",
 }  # fmt: skip
 
@@ -230,6 +230,8 @@ def decide_everything(shop):
     both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
     given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
     assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
+    found = shop.evaluate(["baseline", "lin_ucb:alpha=0.5"], periods=2)
+    assert [one["policy"] for one in found["policies"]] == ["baseline", "lin_ucb:alpha=0.5"]
 
 
 def test_the_client_does_all_that_the_server_does(tmp_path):

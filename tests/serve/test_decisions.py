@@ -336,3 +336,41 @@ def test_a_batch_of_rewards_is_taken_out(shop):
     answer = shop("DELETE", f"{SHOP}/batches/bad?wait=live")
     assert answer.status_code == 200, answer.text
     assert shop("GET", SHOP).json()["rows"] == 2
+
+
+# --- what is counted -------------------------------------------------------------------------------------------------
+
+
+def counts(one):
+    return one("GET", SHOP).json()["decisions"]
+
+
+def test_decisions_and_rewards_are_counted(shop, local, monkeypatch):
+    moved = deadline(shop, monkeypatch, 60, default_reward=-1.0)
+    for k in range(5):
+        decided(shop, f"d{k}", actions=["only"] if k else ["other"])
+    for k in (0, 1, 1):
+        rewarded(shop, f"d{k}", 1.0)
+    decided(shop, "d0", actions=["other"])
+    before = counts(shop)
+    assert (before["decisions"], before["rewards"], before["shares"]) == (5, 2, {"only": 0.8, "other": 0.2})
+    assert before["match_rate"] is None and before["default_rewards"] == 0
+    shop("POST", "/v1/snapshot")
+    moved[0] = 61_000
+    until(lambda: counts(shop)["default_rewards"] == 3)
+    found = counts(shop)
+    assert (found["rewards"], found["mean_reward"], found["recent_mean_reward"]) == (5, -0.2, -0.2)
+    assert shop("GET", f"{SHOP}/metrics").json()["decisions"] == found
+    told = shop("GET", "/metrics").text
+    assert 'confidently_decisions_total{model="shop"} 5.0' in told
+    assert 'confidently_default_rewards_total{model="shop"} 3.0' in told
+    shop.stop()
+    assert counts(local()) == found
+
+
+def test_an_apprentice_is_compared_with_the_baseline(local):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions", "policy": {"apprentice": True}})
+    would = [decided(one, f"d{k}", baseline="sport")["would"] for k in range(30)]
+    assert counts(one)["match_rate"] == pytest.approx(would.count("sport") / 30)
+    assert 0 < would.count("sport") < 30

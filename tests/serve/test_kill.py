@@ -5,11 +5,18 @@ import pytest
 from tests.serve.kills import Torture
 
 NUMBERS = ({"task": "numbers"}, ("--regression", "--rule", "ridge"))
+PAIRS = ("context,arm", "context,action", "slot,arm", "slot,action")  # of a model of decisions
+DECISIONS = (
+    {"task": "decisions"},
+    ("--regression", "--rule=ridge", "--covariance=diag", "--view=standard", *(f"--pairs={pair}" for pair in PAIRS)),
+)
 BLOCKS = ({"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none"))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("settings", "options"), [({}, ()), BLOCKS, NUMBERS], ids=["rows", "blocks", "numbers"])
+@pytest.mark.parametrize(
+    ("settings", "options"), [({}, ()), BLOCKS, NUMBERS, DECISIONS], ids=["rows", "blocks", "numbers", "decisions"]
+)
 def test_nothing_acknowledged_is_lost_or_learned_twice(tmp_path, settings, options):
     torture = Torture(tmp_path, seed=1, settings=settings, options=options)
     for _ in range(10):

@@ -29,7 +29,9 @@ REQUEST = re.compile(r'(?:request\("([A-Z]+)", |href(?: =|:) )(?:`\$\{)?modelPat
 ELSEWHERE = {
     "list_models", "events", "predict", "post_sample", "rebuild", "snapshot", "backup", "get_audit",
     "get_followed", "get_snapshot", "get_learned", "get_prodigy", "post_prodigy", "post_label_studio",
-    "decide", "activate", "reward", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
+    "decide", "activate", "reward", "evaluate", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
+    "personalizer_rank", "personalizer_rank_slots", "personalizer_reward", "personalizer_reward_slots",
+    "personalizer_activate", "personalizer_activate_slots",
 }  # fmt: skip
 
 
@@ -45,7 +47,7 @@ def test_every_parameter_that_a_handler_reads_is_described(route):
     """The handler, or one of the functions of its module that it calls, reads each by its name."""
     below = [route.handler.__globals__.get(name) for name in route.handler.__code__.co_names if name.startswith("_")]
     source = "".join(map(inspect.getsource, [route.handler, *filter(inspect.isfunction, below)]))
-    read = re.findall(r'call\.(?:number|fraction|choice|text|query\.get|query\.getlist)\("(\w+)"', source)
+    read = re.findall(r'call\.(?:number|fraction|choice|text|query\.get|query\.getlist)\("([\w-]+)"', source)
     assert sorted(read) == sorted(name for name, _ in route.query)
 
 
@@ -108,7 +110,7 @@ def api(tmp_path_factory):
 ROW = {"id": "row-1", "features": {"a": 1.5}}
 MADE = {  # so that answers have contents: settings, and a label
     "m": ({"classes": ["ham", "spam"]}, "ham"), "numbers": ({"task": "numbers"}, 2.5),
-    "sets": ({"multilabel": True}, ["ham", "short"]),
+    "sets": ({"multilabel": True}, ["ham", "short"]), "decisions": ({"task": "decisions"}, 1.0),
 }  # fmt: skip
 ASKED = [route for route in ROUTES if route.name not in ("events", "get_learned")]  # which never end
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 LARGEST_STAKE = 0.99  # of the fractions that are bet
 STEPS = 60  # of the bisection, which ends when no number lies between
-EXACT = 1 << 16  # terms; of more, those that are nearly equal are counted together
-KEPT_BITS = np.int64(-1) << np.int64(40)  # of each of many terms, which are thereby at most 1 part in 4,096 smaller
+EXACT = 1 << 13  # terms; of more, those that are nearly equal are counted together
+CELLS = 4096  # per mean, and per factor e of larger terms; of many terms, each is thereby smaller by less than one
+STEPS_OF_MANY = 24
 
 
 def lower_bound(terms: Floats, alpha: float) -> float:
@@ -49,7 +50,7 @@ def lower_bound(terms: Floats, alpha: float) -> float:
     if won(1.0):
         return 1.0
     low, high = 0.0, 1.0  # the bound is between
-    for _ in range(STEPS):
+    for _ in range(STEPS if len(terms) <= EXACT else STEPS_OF_MANY):
         middle = 0.5 * (low + high)
         if not low < middle < high:
             break
@@ -59,7 +60,8 @@ def lower_bound(terms: Floats, alpha: float) -> float:
 
 def _counted(terms: Floats) -> tuple[Floats, Floats]:
     """Return different terms and how many there are of each; of many, terms are rounded down."""
-    if len(terms) > EXACT:
-        terms = (terms.view(np.int64) & KEPT_BITS).view(np.float64)
+    if len(terms) > EXACT and (mean := float(terms.mean())):
+        cells, count = np.unique(np.floor(CELLS * np.arcsinh(terms / mean)), return_counts=True)
+        return mean * np.sinh(cells / CELLS), count.astype(np.float64)
     value, count = np.unique(terms, return_counts=True)
     return value, count.astype(np.float64)

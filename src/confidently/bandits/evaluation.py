@@ -158,10 +158,10 @@ def _value_of(
 
 
 def estimate_gain(
-    reward: Any, action: Any, action_dist: Any, pscore: Any, *, reward_range: tuple[float, float] = (0.0, 1.0),
-    alpha: float = 0.05,
+    reward: Any, action: Any, action_dist: Any, pscore: Any, *, other_dist: Any = None,
+    reward_range: tuple[float, float] = (0.0, 1.0), alpha: float = 0.05,
 ) -> Interval:  # fmt: skip
-    """Return by how much a policy would have earned more per decision than the one that made the log.
+    """Return by how much a policy would have earned more per decision than another one, by default the log's.
 
     The limits are by bets (:func:`confidently.bandits.betting.lower_bound`). They hold for every number of decisions at
     once, with whatever propensities: a policy may be promoted at the first decision after which the lower one is above
@@ -171,6 +171,8 @@ def estimate_gain(
     ----------
     reward, action, action_dist, pscore
         As for :meth:`OffPolicyEstimator.estimate_policy_value`.
+    other_dist : array of shape (n, n_actions), optional
+        Probabilities of the other policy; by default it is the one that made the log.
     reward_range : pair of float
         The least and the largest reward that are possible.
     alpha : float
@@ -194,10 +196,12 @@ def estimate_gain(
         raise ValueError(f"reward: expected numbers in {reward_range!r}; pass their reward_range")
     estimator = InverseProbabilityWeighting()
     check_number("estimate_gain", "alpha", alpha, LEVEL)
-    value = estimator.estimate_policy_value(scaled, action, action_dist, pscore) - float(scaled.mean())
     w = estimator.weights(scaled, action, action_dist, pscore)
-    # With v and v0 the values of both, w r + (1 - r) >= 0 has the expectation 1 + v - v0, and w (1 - r) + r 1 - v + v0.
+    w0 = np.ones(len(w)) if other_dist is None else estimator.weights(scaled, action, other_dist, pscore)
+    value = float(((w - w0) * scaled).mean())
+    # With the values v and v0, w r + w0 (1 - r) >= 0 has the expectation 1 + v - v0, and w (1 - r) + w0 r 1 - v + v0.
     more, less = (
-        lower_bound(0.5 * terms, alpha / 2.0) for terms in (w * scaled + 1.0 - scaled, w - w * scaled + scaled)
+        lower_bound(0.5 * terms, alpha / 2.0)
+        for terms in (w * scaled + w0 * (1.0 - scaled), w * (1.0 - scaled) + w0 * scaled)
     )
     return Interval(width * value, width * (2.0 * more - 1.0), width * (1.0 - 2.0 * less))

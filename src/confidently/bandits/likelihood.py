@@ -14,6 +14,8 @@ STEPS = 40  # of the bisection
 NEWTON_STEPS = 60
 BARRIER = 1e-6  # observations at each corner
 ENOUGH = 1e-9  # of the expected gain of a Newton step
+EXACT = 1 << 9  # observations; of more, those that are nearly equal are taken together
+CELLS = 16  # per mean size of w and of x, and per factor e of what is larger
 
 
 def likelihood_limits(
@@ -41,14 +43,14 @@ def likelihood_limits(
     ----------
     Owen, Biometrika 75, 1988; Karampatziakis, Langford & Mineiro, ICML 2020.
     """
-    points, count = np.unique(np.column_stack([w, x]), axis=0, return_counts=True)
+    points, count = _counted(np.column_stack([w, x]))
     center = float(x.sum() / w.sum()) if w.any() else 0.5
     center = min(max(center, 0.0), 1.0)
     allowed = float(stdtrit(max(len(w) - 1, 1), 1.0 - alpha / 2.0)) ** 2 / 2.0
 
     def loss(v: float, both: bool = True) -> float:
         """Return F(v); with ``both`` false, for c = 0, which is its minimum over v."""
-        return _largest_gain(points - [1.0, v], count.astype(np.float64), np.asarray(corners) - [1.0, v], both)
+        return _largest_gain(points - [1.0, v], count, np.asarray(corners) - [1.0, v], both)
 
     least = loss(center, both=False)
     limits = []
@@ -62,6 +64,20 @@ def likelihood_limits(
             inside, outside = (middle, outside) if loss(middle) - least <= allowed else (inside, middle)
         limits.append(outside)
     return limits[0], limits[1]
+
+
+def _counted(rows: Floats) -> tuple[Floats, Floats]:
+    """Return the different rows and how often they occur; of many rows the means of cells, which keep the mean of all.
+
+    Within a cell the standard deviation is about 1/55 of the size, by whose square, 1/3000, the variance is too small.
+    """
+    if len(rows) <= EXACT:
+        points, count = np.unique(rows, axis=0, return_counts=True)
+        return points, count.astype(np.float64)
+    size = np.abs(rows).mean(axis=0)
+    cells = np.rint(CELLS * np.arcsinh(rows / np.where(size > 0, size, 1.0))).astype(np.int64)
+    _, cell, count = np.unique(cells[:, 0] * (1 << 32) + cells[:, 1], return_inverse=True, return_counts=True)
+    return np.column_stack([np.bincount(cell, column) / count for column in rows.T]), count.astype(np.float64)
 
 
 def _largest_gain(rows: Floats, count: Floats, corners: Floats, both: bool) -> float:

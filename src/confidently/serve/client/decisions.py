@@ -55,6 +55,20 @@ class DecisionRequests(ModelRequests):
         """Send rewards such as ``{"id": "visit-17", "reward": 1.0}``; return a receipt or a problem for each."""
         return self._lines("/rewards", plain_rows(rewards, None), self._teaching(wait), wait)
 
+    def evaluate(self, policies: Sequence[str] = ("baseline",), *, periods: int | str | None = None) -> dict[str, Any]:
+        """Return what policies would have earned on the logged decisions that have a reward.
+
+        Parameters
+        ----------
+        policies : sequence of str
+            At most 10: ``baseline``, ``uniform``, ``always:ID``, or the name of a policy, perhaps with parameters, as
+            in ``lin_ucb:alpha=0.5``.
+        periods : int or "day", optional
+            The number of parts with equally many decisions, or days, for which values are returned too.
+        """
+        query: dict[str, Any] = {"policy": list(policies)} | ({} if periods is None else {"periods": str(periods)})
+        return self._ask("GET", "/evaluate", query=query)
+
 
 def _plain_part(part: Any) -> Any:
     if not isinstance(part, Mapping):

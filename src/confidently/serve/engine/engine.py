@@ -129,6 +129,7 @@ class Engine:
             replay(self.log, hosted.live, self.say)
             hosted.restore_labelling(self.log)
             hosted.restore_asking(self.log)
+            hosted.restore_decisions(self.log)
         except apsw.Error:
             raise
         except Exception as error:

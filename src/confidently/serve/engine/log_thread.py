@@ -267,6 +267,8 @@ class LogThread(QueueThread):
                 seq = log.add(hosted.number, Event.LABEL, example=example, label=label, note=note_of(DEADLINE))
                 line = labelled_line(hosted.label_key, label, features)
                 learned.examples.append((hosted, Example(line, 1.0, seq, label)))
+                counted = partial(hosted.metrics.decisions.rewarded, seq, policy.default_reward, by_default=True)
+                learned.committed.append(counted)
             learned.committed.append(partial(hosted.rewarded, until))
 
 

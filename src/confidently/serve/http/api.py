@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Literal, NamedTuple
 
 from ..exchange import label_studio as ls
+from ..exchange import personalizer as pz
 from ..exchange import prodigy
 from ..log.audit import AuditEntry
 from ..log.browse import OUTCOMES, STATES
@@ -19,10 +20,12 @@ from .handlers import (
     browse,
     decisions,
     directory,
+    evaluate,
     exchange,
     explain,
     labelling,
     models,
+    personalizer,
     replication,
     rows,
     samples,
@@ -33,6 +36,7 @@ from .replies import Sendable
 
 Scope = Literal["predict", "learn", "label", "admin"]
 MODEL = "/v1/models/{m}"
+PERSONALIZER = f"{MODEL}/personalizer"  # of Azure Personalizer; one_address() says which other addresses lead here
 BACKEND = "/label-studio/{m}"  # of Label Studio, whose protocol this is
 
 
@@ -79,7 +83,11 @@ class Route(NamedTuple):
     @property
     def changes(self) -> bool:
         """Whether an answer without a problem means that something was changed, other than rows that were taught."""
-        return self.method != "GET" and self.scope != "predict" and self.lines != "both"
+        return (
+            self.method != "GET"
+            and self.scope != "predict"
+            and not (self.lines == "both" or self.path.startswith(PERSONALIZER))
+        )
 
 
 WAIT = ("wait", {"enum": ["durable", "learned"], "default": "durable"})
@@ -108,6 +116,7 @@ FILTERS = (
 BEFORE = ("before", {"type": "integer", "minimum": 1, "maximum": 2**53})
 ROWS = ("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50})
 HOLD = ("hold", {"type": "array", "items": {"type": "string"}, "maxItems": 100})
+API_VERSION = ("api-version", {"enum": [*personalizer.API_VERSIONS]})
 OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
 VERSION, BEGUN = (
     (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
@@ -116,6 +125,8 @@ REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "met
 NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
 COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
+POLICY = ("policy", {"type": "array", "items": NAME, "maxItems": 10})
+PERIODS = ("periods", {"type": "string", "pattern": "^(day|[1-9][0-9]?)$"})
 WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
@@ -142,6 +153,31 @@ ROUTES = (
         "POST", f"{MODEL}/rewards", decisions.reward, "label", decisions.RewardBody, m.Receipt, (WAIT, BATCH),
         lines="both",
     ),
+    Route(
+        "POST", f"{PERSONALIZER}/rank", personalizer.personalizer_rank, "predict", pz.RankRequest, pz.RankResponse,
+        (API_VERSION,), statuses=(201,),
+    ),
+    Route(
+        "POST", f"{PERSONALIZER}/multislot/rank", personalizer.personalizer_rank_slots, "predict", pz.RankSlotsRequest,
+        pz.RankSlotsResponse, (API_VERSION,), statuses=(201,),
+    ),
+    Route(
+        "POST", f"{PERSONALIZER}/events/{{id}}/reward", personalizer.personalizer_reward, "label", pz.RankReward, None,
+        (API_VERSION,), statuses=(204,),
+    ),
+    Route(
+        "POST", f"{PERSONALIZER}/multislot/events/{{id}}/reward", personalizer.personalizer_reward_slots, "label",
+        pz.SlotRewards, None, (API_VERSION,), statuses=(204,),
+    ),
+    Route(
+        "POST", f"{PERSONALIZER}/events/{{id}}/activate", personalizer.personalizer_activate, "predict", None, None,
+        (API_VERSION,), statuses=(204,),
+    ),
+    Route(
+        "POST", f"{PERSONALIZER}/multislot/events/{{id}}/activate", personalizer.personalizer_activate_slots, "predict",
+        None, None, (API_VERSION,), statuses=(204,),
+    ),
+    Route("GET", f"{MODEL}/evaluate", evaluate.evaluate, "admin", None, evaluate.Evaluation, (POLICY, PERIODS)),
     Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, models.ModelFacts, statuses=(200, 201, 202)),

@@ -20,11 +20,13 @@ from starlette.routing import Route as Address
 from starlette.types import ASGIApp
 
 from ..engine.engine import Engine
+from ..exchange.personalizer import ADDRESS, OPERATIONS
+from ..model.decision_counts import DecisionCounts
 from ..model.hosted import Hosted
 from ..problems import Problem
 from .calls import Call, decoded
 from .entrance import AccessLog, Entrance
-from .gate import Gate, Gates, refused_fault
+from .gate import Gate, Gates, refused_at, refused_fault
 from .health import watch_health
 from .openapi import document
 from .replies import JSON, Reply, Sendable, answered, encoder, refused
@@ -174,10 +176,12 @@ async def _problem(request: HTTPRequest, error: Exception) -> Any:
 
 async def _http_error(request: HTTPRequest, error: Exception) -> Any:
     assert isinstance(error, HTTPException)
-    kinds = {404: ("not-found", f"there is nothing at {request.url.path[:200]}; /docs lists the addresses")}
+    path = request.url.path
+    hint = f"of Azure Personalizer there are {OPERATIONS}; " if ADDRESS.match(path) else ""
+    kinds = {404: ("not-found", f"there is nothing at {path[:200]}; {hint}/docs lists the addresses")}
     kinds[405] = ("method", f"{request.method} is not allowed here")
     kind, detail = kinds.get(error.status_code, ("internal", str(error.detail)))
-    return refused(Problem(kind, detail), dict(error.headers or {}))
+    return refused_at(path, Problem(kind, detail), dict(error.headers or {}))
 
 
 async def _fault(request: HTTPRequest, error: Exception) -> Any:
@@ -190,6 +194,15 @@ SUMS = {
     "absolute_errors": "Sum of absolute errors of numbers predicted before they were learned",
     "squared_errors": "Sum of squared errors of numbers predicted before they were learned",
 }  # of what is measured, for the models of which it is
+DECISION_SUMS: dict[str, tuple[str, Callable[[DecisionCounts], float]]] = {
+    "decisions": ("Decisions", lambda counts: counts.decisions),
+    "rewards": ("Rewards of decisions", lambda counts: counts.rewards),
+    "default_rewards": ("Rewards of decisions that got none in time", lambda counts: counts.default_rewards),
+    "apprentice_matches": (
+        "Decisions of an apprentice that would have been the baseline",
+        lambda counts: counts.matches,
+    ),
+}
 
 
 class EngineMetrics(Collector):
@@ -227,6 +240,12 @@ class EngineMetrics(Collector):
             for one in hosted:
                 if name in one.metrics.measures.sums:
                     metric.add_metric([one.name], one.metrics.sums[one.metrics.measures.sums.index(name)])
+            yield metric
+        for name, (text, count) in DECISION_SUMS.items():
+            metric = CounterMetricFamily(f"confidently_{name}", text, labels=["model"])
+            for one in hosted:
+                if one.model.setup.decides:
+                    metric.add_metric([one.name], count(one.metrics.decisions))
             yield metric
         for name, (family, text, value) in families.items():
             metric = family(f"confidently_{name}", text, labels=["model"])

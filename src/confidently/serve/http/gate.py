@@ -10,12 +10,13 @@ from prometheus_client import CollectorRegistry, Histogram
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..engine.engine import Engine
+from ..exchange import personalizer
 from ..problems import Problem
 from ..work.models import check_name
 from .api import MODEL, REPLICATED, ROUTES, Route
 from .calls import Call
 from .connections import admit
-from .replies import Sendable, refused
+from .replies import Reply, Sendable, refused
 from .request_ids import request_id
 from .tokens import Guard, Token
 
@@ -49,7 +50,7 @@ class Gate:
             if self.route.changes or call.changes:
                 self._changed(call)
         except Problem as problem:
-            reply = refused(problem)
+            reply = refused_at(self.route.path, problem)
         observed = self._by_status.get(reply.status_code)
         if observed is None:
             observed = self._by_status[reply.status_code] = self._seconds.labels(self.route.name, reply.status_code)
@@ -114,6 +115,8 @@ class Gates:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         found = DIRECT.fullmatch(scope["path"]) if scope["type"] == "http" and scope["method"] == "POST" else None
         if found is None:
+            if "personalizer" in scope.get("path", ""):
+                scope["path"] = personalizer.one_address(scope["path"])
             await self.behind(scope, receive, send)
             return
         try:
@@ -122,6 +125,14 @@ class Gates:
             await refused_fault(error)(scope, receive, send)
             raise
         await reply(scope, receive, send)
+
+
+def refused_at(path: str, problem: Problem, headers: dict[str, str] | None = None) -> Reply:
+    """Return a problem; at the addresses of Azure Personalizer, it has the error that clients read, too."""
+    if personalizer.ADDRESS.match(path) is None:
+        return refused(problem, headers)
+    problem = personalizer.renamed(problem)
+    return refused(problem, headers, {"error": personalizer.error_of(problem)})
 
 
 def refused_fault(error: Exception) -> Sendable:

@@ -10,6 +10,7 @@ from ... import __version__
 from ..problems import KINDS
 from .api import ROUTES, Route
 from .replies import JSON, NDJSON, PROBLEM
+from .tokens import KEY
 
 FILE = "application/octet-stream"
 COMMON = ("400", "401", "403", "404", "405", "408", "409", "410", "413", "422", "431", "503", "507")
@@ -53,9 +54,11 @@ def document(url: str | None = None) -> dict[str, Any]:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"}, "key": {"type": "apiKey", "in": "header", "name": KEY},
+            },
         },
-        "security": [{"token": []}, {}],
+        "security": [{"token": []}, {"key": []}, {}],
     }  # fmt: skip
 
 

@@ -85,10 +85,10 @@ def answered(value: Any, status: int = 200) -> Reply:
     return Reply(encoder.encode(value), status)
 
 
-def refused(problem: Problem, headers: dict[str, str] | None = None) -> Reply:
-    """Return a problem, with the id of the request that it is about."""
+def refused(problem: Problem, headers: dict[str, str] | None = None, more: dict[str, Any] | None = None) -> Reply:
+    """Return a problem, perhaps with more members, and with the id of the request that it is about."""
     given = dict(headers or {})
-    told = problem.as_json()
+    told = problem.as_json() | (more or {})
     if request := request_id.get():
         told["request"] = request
     if problem.status == 503:

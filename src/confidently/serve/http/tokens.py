@@ -23,6 +23,7 @@ from ..problems import Problem
 SCOPES = ("predict", "learn", "label", "admin")
 COOKIE = "confidently_session"
 CSRF = "x-csrf-token"
+KEY = "Ocp-Apim-Subscription-Key"  # in which clients of Azure Personalizer send a token
 SESSION_SECONDS = 12 * 3600.0
 LINE = re.compile(r"(\S+)\s+([a-z,]+)\s+(?:(\S+)\s+)?([0-9a-fA-F]{64})")
 MODELS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\*?")
@@ -236,7 +237,8 @@ class Guard:
         return key, session
 
     def _bearer(self, headers: Mapping[str, str]) -> Token | None:
-        kind, _, text = headers.get("authorization", "").partition(" ")
+        key = headers.get(KEY.lower())
+        kind, _, text = headers.get("authorization", "" if key is None else f"Bearer {key}").partition(" ")
         if not kind:
             return None
         if kind.lower() not in ("bearer", "basic"):

@@ -19,7 +19,7 @@ from .events import LABELS, Event
 
 STEP_SECONDS = 0.005  # of one query, about
 FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events of the model that a query looks at
-MAX_BYTES = 1 << 20  # of features, in one answer
+MAX_BYTES = 1 << 20  # of features or notes, in one answer
 STATES = ("labelled", "unlabelled", "set-aside", "taken-out", "erased", "expired")
 GONE = STATES[4:]  # without features; shown only to who asks for them
 OUTCOMES = ("right", "wrong")
@@ -251,6 +251,21 @@ class RowLog:
                 if given is not None and guessed is not None:
                     counts["outcome"]["right" if sorted(given) == sorted(guessed) else "wrong"] += n
             yield Facets(rows, low if low > 1 else None, counts)
+
+    def decided(self, of: Viewed, after: int, limit: int) -> list[tuple[int, int, bytes | None, str | None, str]]:
+        """Return the next predictions in order: event, time, note, label and state; decisions are in their notes."""
+        terms, found, size = Terms(of), list[tuple[int, int, bytes | None, str | None, str]](), 0
+        rows = self._db.execute(
+            f"SELECT e.seq, e.time, e.note, {terms.given}, {terms.state} FROM events e INDEXED BY of_models "
+            f"WHERE e.model = :model AND e.seq > :after AND e.kind = {Event.PREDICTION} ORDER BY e.seq LIMIT :limit",
+            of.values | {"after": after, "limit": limit},
+        )
+        for row in rows:
+            found.append(row)
+            size += len(row[2] or b"")
+            if size >= MAX_BYTES:
+                break
+        return found
 
     def row(self, of: Viewed, id: str) -> Found | None:
         """Return the row that has an id."""

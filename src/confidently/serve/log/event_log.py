@@ -232,6 +232,14 @@ class EventLog:
         ).fetchone()
         return row
 
+    def ids_below(self, model: int, id: str) -> Iterator[str]:
+        """Yield what follows an id and a slash in the ids of a model."""
+        for (found,) in self._db.execute(
+            "SELECT id FROM events WHERE model = ? AND id > ? AND id < ? ORDER BY id",
+            (model, f"{id}/", f"{id}0"),  # which follows the slash
+        ):
+            yield found[len(id) + 1 :]
+
     def overdue(self, model: int, since: int, until: int) -> list[tuple[int, bytes]]:
         """Return event and features of the decisions without a reward that began to count between two times."""
         rows = self._db.execute(
@@ -244,6 +252,13 @@ class EventLog:
             (model, since, until),
         )
         return list(rows)
+
+    def decisions_after(self, model: int, after: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+        """Yield event, note and label of predictions, which have no label, and of labels after an event, in order."""
+        yield from self._db.execute(
+            f"SELECT seq, note, label FROM events WHERE model = ? AND seq > ? AND (kind = {Event.PREDICTION} "
+            f"OR kind = {Event.LABEL} AND label IS NOT NULL) ORDER BY seq", (model, after),
+        )  # fmt: skip
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from ...bandits.policies import make_policy
+from ...bandits.policies import Policy, make_policy
 from ..problems import Problem
 from .answering import AnsweringModel
 from .settings import ACTION, ARM, CONTEXT, SLOT, Deciding
@@ -172,15 +172,20 @@ def decide(model: AnsweringModel, version: int, seq: int, situation: Situation) 
 def shares(policy: Deciding, mean: np.ndarray, variance: np.ndarray, actions: Sequence[Action]) -> np.ndarray:
     """Return the probability of each action: that of the policy, after each has got its least share."""
     costs = np.array([action.cost for action in actions])
-    probabilities = make_policy(policy.name, **policy.parameters).propensities(mean - costs, variance)
     least = np.maximum([action.least for action in actions], policy.least_share / len(actions))
     if (total := float(least.sum())) > 1.0:
         raise Problem(
             "invalid-body", f"the least shares of the actions add up to {total:g}; at most 1 is possible", "/actions"
         )
-    mixed: np.ndarray = least + (1.0 - total) * probabilities
-    mixed /= mixed.sum()
-    return mixed
+    return mixed(make_policy(policy.name, **policy.parameters), mean - costs, variance, least)
+
+
+def mixed(policy: Policy, mean: np.ndarray, variance: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Return the probabilities of a policy after each action has got its least share; arrays of one shape."""
+    left = 1.0 - least.sum(axis=-1, keepdims=True)
+    found: np.ndarray = least + left * policy.propensities(mean, variance)
+    found /= found.sum(axis=-1, keepdims=True)
+    return found
 
 
 def draw(probabilities: np.ndarray, id: str) -> int:

@@ -132,6 +132,12 @@ class Hosted:
         for seq, asked in log.predictions(self.number, self.model.asking.seq):
             self.model.asking.predicted(seq, asked)
 
+    def restore_decisions(self, log: EventLog) -> None:
+        """Count the decisions and rewards that were stored after those that the last snapshot knows."""
+        if self.model.setup.decides:
+            for event in log.decisions_after(self.number, self.metrics.decisions.seq):
+                self.metrics.decisions.restore(*event)
+
     def rewarded(self, until: int) -> None:
         """Note up to when decisions have a reward, in the log thread; the clock may have been set back."""
         self.rewarded_until = until

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .alarms import Alarms
+from .decision_counts import DecisionCounts
 from .gain import expected_gain
 from .history import History
 from .measures import CLASSES, Measures, ratio
@@ -97,7 +98,7 @@ class Metrics:
         self.curve = Curve(found.get("curve", ()), found.get("rows_per_point", 1))
         self.bins = [list(one) for one in found.get("bins", [[0, 0.0, 0]] * BINS)]  # rows, sum of p, hits
         self.predicted, self.asked = found.get("predicted", 0), found.get("asked", 0)
-        self.history = History(found.get("history", ()))
+        self.history, self.decisions = History(found.get("history", ())), DecisionCounts(found.get("decisions"))
         self.alarms = Alarms(found.get("alarms"), measures.alarms)
         self.learn_rate, self.predict_rate = Rate(), Rate()
         self._recent: deque[tuple[float, ...]] = deque()
@@ -131,6 +132,7 @@ class Metrics:
         """Continue the counts of what is asked of a model, after another version of it answered before."""
         self.predicted, self.asked, self.history = before.predicted, before.asked, before.history
         self.learn_rate, self.predict_rate = before.learn_rate, before.predict_rate
+        self.decisions = before.decisions
 
     def judged(self, probability: float, hit: bool) -> None:
         """Count a stated probability, of a predicted class or an interval, and whether what it is of was true."""
@@ -150,6 +152,7 @@ class Metrics:
             "curve": self.curve.points, "rows_per_point": self.curve.rows_per_point, "bins": self.bins,
             "predicted": self.predicted, "asked": self.asked, "history": self.history.as_list(),
             "alarms": self.alarms.as_dict(),
+            **({"decisions": self.decisions.as_dict()} if self.decisions.seq else {}),
         }  # fmt: skip
 
     def gain(self) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ MOST_VALUES = 200  # of which the counts are told
 def page(hosted: Hosted, filters: Filters, before: int, limit: int) -> Request:
     """Return a request for a page of rows, the newest first, answered with what is shown of it."""
     return _in_steps(
-        hosted, lambda log: map(_page, log.rows.page(_viewed(log, hosted), filters, before, limit, MAX_LOOK))
+        hosted, lambda log: map(_page, log.rows.page(viewed(log, hosted), filters, before, limit, MAX_LOOK))
     )
 
 
@@ -31,7 +31,7 @@ def facets(hosted: Hosted, filters: Filters) -> Request:
     """Return a request for the number of rows with each value, answered with what is shown of it."""
 
     def steps(log: EventLog) -> Iterator[dict[str, Any]]:
-        return map(_facets, log.rows.facets(_viewed(log, hosted), filters, MAX_COUNT))
+        return map(_facets, log.rows.facets(viewed(log, hosted), filters, MAX_COUNT))
 
     return _in_steps(hosted, steps)
 
@@ -41,7 +41,7 @@ def row(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> dict[str, Any]:
         hosted.check_living()
-        found = log.rows.row(_viewed(log, hosted), id)
+        found = log.rows.row(viewed(log, hosted), id)
         if found is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
         history = [_moment(one, found) for one in log.rows.history(found.seq)]
@@ -50,7 +50,7 @@ def row(hosted: Hosted, id: str) -> Request:
     return Request(work)
 
 
-def _viewed(log: EventLog, hosted: Hosted) -> Viewed:
+def viewed(log: EventLog, hosted: Hosted) -> Viewed:
     """Return the model as the version that answers sees it."""
     live = hosted.live.stored
     return Viewed(hosted.number, live.number, log.edits.basis(live).edits, not hosted.model.task.regression)

@@ -64,7 +64,7 @@ def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
         hosted.check_working()
         before = [_stored(hosted, log, situation) for situation, _ in made]
         return [
-            found or _store(hosted, log, situation, decided)
+            found or _store(hosted, log, request, situation, decided)
             for found, (situation, decided) in zip(before, made, strict=True)
         ]
 
@@ -82,11 +82,12 @@ def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | No
     return before
 
 
-def _store(hosted: Hosted, log: EventLog, situation: Situation, decided: Decided) -> Decided:
+def _store(hosted: Hosted, log: EventLog, request: Request, situation: Situation, decided: Decided) -> Decided:
     row = situation.rows(hosted.model.settings.arms == "own")[decided.chosen]
     mean = decided.mean[decided.chosen]
     note = msgspec.json.encode(DecisionNote(decided, label=mean, variance=decided.variance[decided.chosen]))
-    log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
+    seq = log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
+    request.committed.append(lambda: hosted.metrics.decisions.decided(seq, decided))
     return decided
 
 
@@ -95,13 +96,41 @@ def activate(hosted: Hosted, id: str) -> Request:
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_working()
-        stored, decided = _decision(hosted, log, id)
-        if not decided.deferred:
-            return stored.seq
-        before = log.activation_of(stored.seq)
-        return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
+        return _activate(hosted, log, *_decision(hosted, log, id))
 
     return Request(work)
+
+
+def activate_slots(hosted: Hosted, id: str) -> Request:
+    """Return a request to let the decisions for all slots of a deferred request count, by the id of the request."""
+
+    def work(log: EventLog, request: Request) -> None:
+        hosted.check_working()
+        found = [_decision(hosted, log, f"{id}/{slot}") for slot in _slots(hosted, log, id)]
+        for stored, decided in found:
+            _activate(hosted, log, stored, decided)
+
+    return Request(work)
+
+
+def _activate(hosted: Hosted, log: EventLog, stored: Stored, decided: Decided) -> int:
+    """Let a decision count; return the event of that."""
+    if not decided.deferred:
+        return stored.seq
+    before = log.activation_of(stored.seq)
+    return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
+
+
+def _slots(hosted: Hosted, log: EventLog, id: str) -> list[str]:
+    """Return the slots of a request by its id, which the log keeps of each of them."""
+    for below in log.ids_below(hosted.number, id):
+        stored = log.find(hosted.number, f"{id}/{below}")
+        decided = None if stored is None else decided_in(stored.note)
+        asked = {} if decided is None else msgspec.json.decode(decided.asked)
+        slots = [str(slot["id"]) for slot in asked.get("slots", [])]
+        if below in slots:
+            return slots
+    raise Problem("unknown-id", f"no decisions for slots have the id {id!r}; decide first", "/id")
 
 
 def _decision(hosted: Hosted, log: EventLog, id: str) -> tuple[Stored, Decided]:
@@ -148,7 +177,9 @@ def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, giv
     if before is not None and not same_label(before[1], msgspec.json.encode(given.reward)):
         told = before[1].decode()
         raise Problem("other-label", f"the decision {given.id!r} has the reward {told}, which counts once", "/reward")
-    return label_row(engine, hosted, log, request, LabelOf(given.id, given.reward), correct=False, park=False)
+    found = label_row(engine, hosted, log, request, LabelOf(given.id, given.reward), correct=False, park=False)
+    request.committed.append(lambda: hosted.metrics.decisions.rewarded(found.seq, given.reward, by_default=False))
+    return found
 
 
 def _begun(log: EventLog, stored: Stored, decided: Decided) -> int | None:

@@ -113,7 +113,7 @@ async def decide(call: Call) -> Sendable:
         raise call.engine.replica.refusal()
     body = await call.message(DecideBody)
     id = body.id or call.key or call.engine.new_id()
-    situations = _situations(hosted, id, body)
+    situations = situations_of(hosted, id, body)
     made = await call.ask(decisions.decide_slots(hosted, situations))
     stored = await call.log(decisions.store(hosted, made))
     shown = [_shown(situation.id, one) for situation, one in zip(situations, stored, strict=True)]
@@ -127,7 +127,7 @@ def _shown(id: str, one: Decided) -> Decision:
     return Decision(id, one.actions[chosen], one.probabilities[chosen], one.mean[chosen], probabilities, would)
 
 
-def _situations(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
+def situations_of(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
     """Return what is to be decided, a situation for each slot.
 
     Raises

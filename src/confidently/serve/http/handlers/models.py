@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import FileResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
@@ -33,6 +33,22 @@ class AlarmOut(Struct):
     kind: str
     since: float
     detail: str
+
+
+class DecisionFacts(Struct):
+    """Decisions of a model and their rewards, of which some were given by default.
+
+    ``recent_mean_reward`` is that of the last 1,000 rewards, and ``shares`` are those of the actions that were chosen
+    most often. ``match_rate``: how often an apprentice would have chosen the baseline.
+    """
+
+    decisions: int
+    rewards: int
+    default_rewards: int
+    mean_reward: float | None
+    recent_mean_reward: float | None
+    shares: dict[str, float]
+    match_rate: float | None
 
 
 class ModelFacts(m.ProgressiveMeans):
@@ -69,6 +85,7 @@ class ModelFacts(m.ProgressiveMeans):
     recent: dict[str, float | None]
     to_label: int
     behind: int
+    decisions: DecisionFacts | UnsetType = UNSET
 
 
 class Models(Struct):
@@ -106,9 +123,10 @@ class Download(FileResponse):
 
 def facts_of(hosted: Hosted) -> dict[str, Any]:
     shown = hosted.metrics.shown()
+    decided = {"decisions": hosted.metrics.decisions.shown()} if hosted.model.setup.decides else {}
     means = {name: shown[name] for name in hosted.metrics.measures.names}
     more = {"recent": shown["recent"], "to_label": len(hosted.labelling), "behind": hosted.behind}
-    return models.facts(hosted) | means | more
+    return models.facts(hosted) | means | more | decided
 
 
 async def list_models(call: Call) -> Sendable:
@@ -172,6 +190,8 @@ async def metrics(call: Call) -> Sendable:
     hosted, learned = call.hosted, call.hosted.model.conformal
     order = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
     more = {"order": order, "guards": hosted.model.guards.shown(), "labelling": labelling_of(hosted)}
+    if hosted.model.setup.decides:
+        more["decisions"] = hosted.metrics.decisions.shown()
     return answered(hosted.metrics.shown() | more)
 
 

@@ -1,0 +1,65 @@
+"""What policies would have earned on the decisions of the log, which is read some decisions at a time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import msgspec
+
+from ..engine.engine import Engine
+from ..engine.requests import Request
+from ..log.event_log import EventLog
+from ..model.deciding import Decided, decided_in
+from ..model.evaluating import BASELINE, LOGGED, Collected, policy_named
+from ..model.hosted import Hosted
+from .browse import viewed
+
+DECISIONS_PER_STEP = 256  # whose statement takes some milliseconds of the log thread
+Read = list[tuple[int, int, bytes | None, str | None, str]]
+
+
+def evaluate(engine: Engine, hosted: Hosted, names: list[str], periods: int | None, by_day: bool) -> dict[str, Any]:
+    """Return what policies would have earned; called in a thread that may wait.
+
+    Raises
+    ------
+    Problem
+        If there is no such policy, or the model or the server ends meanwhile.
+    """
+    collected = Collected({name: policy_named(name) for name in dict.fromkeys((LOGGED, BASELINE, *names))})
+    after = 0
+    while read := engine.submit(_decided(hosted, after).blocking()).answer():
+        collected.add(list(_rewarded(read, collected)))
+        after = read[-1][0]
+    found = collected.result(periods, by_day)
+    found["policies"] = [one for one in found["policies"] if one["policy"] in names]
+    return found
+
+
+def _decided(hosted: Hosted, after: int) -> Request:
+    def work(log: EventLog, request: Request) -> Read:
+        hosted.check_living()
+        return log.rows.decided(viewed(log, hosted), after, DECISIONS_PER_STEP)
+
+    return Request(work)
+
+
+def _rewarded(read: Read, collected: Collected) -> list[tuple[int, float, Decided]]:
+    """Return time, reward and decision of those that have a reward; count the others."""
+    found = list[tuple[int, float, Decided]]()
+    for _, time, note, reward, state in read:
+        if state in ("erased", "expired"):
+            collected.left_out[state] += 1
+            continue
+        try:
+            if (decided := decided_in(note)) is None:
+                continue
+        except msgspec.ValidationError:  # a number of it is not finite
+            collected.left_out["unreadable"] += 1
+            continue
+        if state == "labelled" and reward is not None and math.isfinite(number := float(reward)):
+            found.append((time, number, decided))
+        else:
+            collected.left_out["waiting" if state == "unlabelled" else state] += 1
+    return found
