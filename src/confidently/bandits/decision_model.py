@@ -183,7 +183,7 @@ class DecisionModel:
         if len(slots) > eligible.sum():
             raise ValueError(f"slots: {len(slots)} for {eligible.sum()} actions; pass an action for each slot")
         for k, slot in enumerate(slots):
-            probabilities = self._probabilities(flat(in_slot(context, slot)), actions, eligible, self.policy)
+            probabilities = self._probabilities(in_slot(context, slot), actions, eligible, self.policy)
             baseline = None if baselines is None else baselines[k]
             choices.append(_choice(probabilities, uniform(self.seed, f"{id}/{k}"), baseline))
             eligible[choices[-1].chosen] = False
@@ -353,9 +353,15 @@ class DecisionModel:
             return model
 
 
-def in_slot(context: Any, slot: Any) -> dict[str, Any]:
-    """Return the context of a choice for a slot, from the features of both."""
-    return {"context": context, "slot": slot}
+def in_slot(context: Any, slot: Any) -> dict[str, float]:
+    """Return the context of a choice for a slot: features of the context, and below "slot" those of the slot.
+
+    Examples
+    --------
+    >>> in_slot({"age": 30}, {"place": "top"})
+    {'age': 30.0, 'slot.place=top': 1.0}
+    """
+    return flat(context) | flat({"slot": slot})
 
 
 def uniform(seed: int, id: str) -> float:
