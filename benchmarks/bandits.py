@@ -227,6 +227,32 @@ def speed() -> dict[str, float]:
             for row in rows:
                 ask(row)
             found[f"{policy}: {what}"] = (time.process_time() - begun) / N_TIMED * 1e3
+    return found | speed_of_decisions(random)
+
+
+def speed_of_decisions(random: np.random.Generator) -> dict[str, float]:
+    """Return milliseconds of a DecisionModel with as many actions, of which 3,000 rewards are known."""
+    found = {}
+    actions = [Action(str(k), {f"topic{k % 20}": 1.0, "price": random.random()}) for k in range(N_ARMS)]
+    numbers = random.integers(N_ARMS, size=3000).tolist()
+
+    def context() -> dict[str, Any]:
+        return {"city": f"c{random.integers(10)}", "device": f"d{random.integers(3)}", "hour": random.random()}
+
+    for shared in (False, True):
+        name, model = "shared" if shared else "own", DecisionModel(shared=shared)
+        rows = [(context(), actions[k], float(random.random() < 0.3)) for k in numbers]
+        begun = time.process_time()
+        for row in rows:
+            model.learn(*row)
+        found[f"DecisionModel, {name}: learn"] = (time.process_time() - begun) / len(rows) * 1e3
+        for n in (10, N_ARMS):
+            some, questions = Actions(actions[:n]), [context() for _ in range(N_TIMED)]
+            model.decide(questions[0], some, "")
+            begun = time.process_time()
+            for i, question in enumerate(questions):
+                model.decide(question, some, str(i))
+            found[f"DecisionModel, {name}: {n:,} actions"] = (time.process_time() - begun) / N_TIMED * 1e3
     return found
 
 

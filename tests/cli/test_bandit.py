@@ -7,7 +7,7 @@ import pytest
 
 from confidently.bandits import DecisionModel, read_decisions
 from tests.cli.test_snapshots import decisions
-from tests.command_line import here
+from tests.command_line import here, process
 
 
 @pytest.fixture
@@ -88,5 +88,14 @@ def test_what_cannot_be_known_is_said(folder):
     (folder / "other").write_text(json.dumps(one | {"chosen": "b", "reward": 0}) + "\n")
     never = here("evaluate", "m", "other", "--policy", "greedy", cwd=folder)
     assert "The policy never chooses what the log did" in never.stdout
+    (folder / "m.cw").write_text("no archive")
     wrong = here("evaluate", "m.cw", "other", "--policy", "greedy", cwd=folder)
-    assert wrong.returncode == 2
+    assert wrong.returncode == 2 and "--policy and --min-propensity are for a model of train --bandit" in wrong.stderr
+
+
+def test_standard_input(folder):
+    for name, message in (("decisions.jsonl", ""), ("decisions.vw", "is read from files only; save it as one")):
+        found = process("train", "--bandit", "-", "-o", "from-input", input=(folder / name).read_text(), cwd=folder)
+        assert found.returncode == (2 if message else 0) and message in found.stderr
+    assert here("train", "--bandit", "decisions.jsonl", "-o", "from-file", cwd=folder).returncode == 0
+    assert (folder / "from-input").read_bytes() == (folder / "from-file").read_bytes()

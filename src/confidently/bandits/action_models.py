@@ -91,8 +91,13 @@ class FullModel(ActionModel):
         row = _dense(x, self.n_contexts)
         if not self.shared:
             assert actions.arms is not None
-            known = self.arms.scores(row[None])
-            return _of_arms(*known, x, actions.arms)
+            known = actions.arms >= 0
+            arms = actions.arms[known]
+            if len(arms) < self.arms.used:
+                mean, variance = self.arms.scores_of(row, arms)
+            else:  # without copies of their matrices
+                mean, variance = (part[0, arms] for part in self.arms.scores(row[None]))
+            return _of_arms(mean, variance, x, known)
         assert actions.rows is not None
         state, shape = self.arms.state, (self.n_contexts, self.n_actions)
         n_known = actions.rows.shape[1]
@@ -185,7 +190,8 @@ class DiagonalModel(ActionModel):
         mean, variance = self.arms.score(x.columns, x.values)
         if not self.shared:
             assert actions.arms is not None
-            return _of_arms(mean[None], variance[None], x, actions.arms)
+            known = actions.arms >= 0
+            return _of_arms(mean[actions.arms[known]], variance[actions.arms[known]], x, known)
         assert actions.rows is not None
         n_known = actions.rows.shape[1]
         found = np.square(actions.rows) @ variance[:n_known] + _beyond(x, actions)
@@ -217,12 +223,11 @@ class DiagonalModel(ActionModel):
         self.arms.restore(arrays, {})
 
 
-def _of_arms(mean: Floats, variance: Floats, x: NamedRow, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return the scores of some arms, given those of all as matrices of one row, which leave out unknown features."""
-    known, prior = arms >= 0, PRIOR_VARIANCE * x.square
-    found_mean, found_variance = np.zeros(len(arms)), np.full(len(arms), prior)
-    found_mean[known] = mean[0, arms[known]]
-    found_variance[known] = variance[0, arms[known]] + PRIOR_VARIANCE * x.unknown
+def _of_arms(mean: Floats, variance: Floats, x: NamedRow, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return the scores of all actions, given those of known ones, which leave out unknown features of the context."""
+    found_mean, found_variance = np.zeros(len(known)), np.full(len(known), PRIOR_VARIANCE * x.square)
+    found_mean[known] = mean
+    found_variance[known] = variance + PRIOR_VARIANCE * x.unknown
     return found_mean, found_variance
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..data.batch import DataError
 from ..data.formats.lines import pieces
-from ..data.sources.source import display_name, read_chunks
+from ..data.sources.source import display_name, is_stored, read_chunks
 from .actions import Action, Actions
 from .adf import read_cb_adf
 from .decision_model import DecisionModel
@@ -67,6 +67,8 @@ def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
             if not line.strip():
                 continue
             if first and not line.lstrip().startswith(b"{"):
+                if not is_stored(path):
+                    raise DataError(f"{name}: Vowpal Wabbit's text is read from files only; save it as one")
                 yield from map(_of_text, read_cb_adf(path))
                 return
             first = False

@@ -183,7 +183,7 @@ class DecisionModel:
         if len(slots) > eligible.sum():
             raise ValueError(f"slots: {len(slots)} for {eligible.sum()} actions; pass an action for each slot")
         for k, slot in enumerate(slots):
-            probabilities = self._probabilities(flat(in_slot(context, slot)), actions, eligible, self.policy)
+            probabilities = self._probabilities(in_slot(context, slot), actions, eligible, self.policy)
             baseline = None if baselines is None else baselines[k]
             choices.append(_choice(probabilities, uniform(self.seed, f"{id}/{k}"), baseline))
             eligible[choices[-1].chosen] = False
@@ -265,8 +265,8 @@ class DecisionModel:
             self.model.scale(column, factor, of_actions=True)
         self._widen()
         self.n_learned += 1
-        error = self._learn(*row)
-        again = None if self.drift is None else self.drift.add(error, row)
+        expected = self._learn(*row)
+        again = None if self.drift is None else self.drift.add(expected, target, row)
         if again is not None:
             self.n_restarts += 1
             self._begin()
@@ -274,14 +274,13 @@ class DecisionModel:
                 self._learn(*one)
 
     def _learn(self, context: Mapping[str, float], id: str, features: dict[str, float], target: float) -> float:
-        """Train on a row whose features are known; return the error of what was expected."""
+        """Train on a row whose features are known; return what was expected before."""
         x, rows = self.names.row(context), self.actions.rows([id], [features])
         mean, variance = self.model.scores(x, rows)
-        error = target - float(mean[0])
-        self.squares += error * error * NOISE / (NOISE + float(variance[0]))
+        self.squares += (target - float(mean[0])) ** 2 * NOISE / (NOISE + float(variance[0]))
         self.n_squares += 1
         self.model.learn(x, rows, target)
-        return error
+        return float(mean[0])
 
     def _widen(self) -> None:
         """Make room in the model for all names."""
@@ -354,9 +353,15 @@ class DecisionModel:
             return model
 
 
-def in_slot(context: Any, slot: Any) -> dict[str, Any]:
-    """Return the context of a choice for a slot, from the features of both."""
-    return {"context": context, "slot": slot}
+def in_slot(context: Any, slot: Any) -> dict[str, float]:
+    """Return the context of a choice for a slot: features of the context, and below "slot" those of the slot.
+
+    Examples
+    --------
+    >>> in_slot({"age": 30}, {"place": "top"})
+    {'age': 30.0, 'slot.place=top': 1.0}
+    """
+    return flat(context) | flat({"slot": slot})
 
 
 def uniform(seed: int, id: str) -> float:

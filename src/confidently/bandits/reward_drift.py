@@ -15,11 +15,12 @@ MAX_KEPT = 1000  # latest rewards
 class RewardDrift:
     """Bets that predictions are worse than before, and remembers the latest rewards.
 
-    Of every error e = r - m of an expected reward m, in ranges of rewards, two numbers x in [-1, 1] should not grow:
-    the square, and -e, by which the reward was lower than expected. With the mean b of x so far, a gambler who stakes
-    f owns::
+    Of every reward r that was expected to be m, in ranges of rewards, and with e = r - m, two numbers x in [-1, 1]
+    should not grow: e^2 - k m (1 - m), and -e, by which the reward was lower than expected. The variance of rewards 0
+    and 1 is m (1 - m); k is the sum of e^2 so far over that of m (1 - m), at most 1. With the mean of x so far, or
+    b = 0 if that is negative, a gambler who stakes f owns::
 
-        M_t = max(M_(t-1), 1) (1 + f (x_t - b)/(1 + |b|))
+        M_t = max(M_(t-1), 1) (1 + f (x_t - b)/(1 + b))
 
     While the expectation of x is at most b, the mean of M over both numbers and several f reaches 1/a at a rate of at
     most a per reward (an e-detector; Shin, Ramdas & Rinaldo 2023). With a = 1/(50 n) after n rewards, a fifth of a
@@ -34,7 +35,8 @@ class RewardDrift:
     def begin(self) -> None:
         """Forget the errors."""
         self.logs = [0.0] * (2 * len(STAKES))  # of the fortunes
-        self.totals, self.count = [0.0, 0.0], 0
+        self.squares = self.variances = self.shortfall = 0.0  # sums of e^2, m (1 - m) and -e
+        self.count = 0
 
     def record(self) -> dict[str, Any]:
         """Return the state as JSON has it."""
@@ -44,34 +46,40 @@ class RewardDrift:
         """Continue with a record."""
         vars(self).update(record, latest=deque(record["latest"], maxlen=MAX_KEPT))
 
-    def add(self, error: float, row: Any) -> list[Any] | None:
-        """Add the error of a prediction and what was learned; return what to learn from scratch, if it is time."""
-        self.latest.append((error, row))
-        found = _signs(error)
+    def add(self, expected: float, reward: float, row: Any) -> list[Any] | None:
+        """Add a prediction, its reward and what was learned; return what to learn from scratch, if it is time."""
+        self.latest.append((expected, reward, row))
         for number in range(len(self.logs)) if self.count >= MIN_BEFORE else ():
-            self.logs[number] = max(self.logs[number] + self._growth(number, found), 0.0)
+            self.logs[number] = max(self.logs[number] + self._growth(number, expected, reward), 0.0)
         best = max(range(len(self.logs)), key=self.logs.__getitem__)
         if self.count < MIN_BEFORE or self.logs[best] < math.log(len(self.logs) * ALARMS * self.count):
-            self.totals = [total + x for total, x in zip(self.totals, found, strict=True)]
+            m, error = _clipped(expected, reward)
+            self.squares += error * error
+            self.variances += m * (1.0 - m)
+            self.shortfall -= error
             self.count += 1
             return None
         grown, again = 0.0, list[Any]()
         while self.latest and grown < 0.5 * self.logs[best]:
-            error, row = self.latest.pop()
-            grown += self._growth(best, _signs(error))
+            expected, reward, row = self.latest.pop()
+            grown += self._growth(best, expected, reward)
             again.append(row)
         self.latest.clear()
         self.begin()
         return again[::-1]
 
-    def _growth(self, number: int, found: tuple[float, float]) -> float:
+    def _growth(self, number: int, expected: float, reward: float) -> float:
         """Return by how much the logarithm of a fortune grows."""
-        which, stake = divmod(number, len(STAKES))
-        mean = self.totals[which] / self.count
-        return math.log1p(STAKES[stake] * (found[which] - mean) / (1.0 + abs(mean)))
+        m, error = _clipped(expected, reward)
+        if number < len(STAKES):
+            factor = min(self.squares / self.variances, 1.0) if self.variances else 0.0
+            x, mean = error * error - factor * m * (1.0 - m), (self.squares - factor * self.variances) / self.count
+        else:
+            x, mean = -error, self.shortfall / self.count
+        mean = max(mean, 0.0)
+        return math.log1p(STAKES[number % len(STAKES)] * (x - mean) / (1.0 + mean))
 
 
-def _signs(error: float) -> tuple[float, float]:
-    """Return what should not grow."""
-    clipped = min(max(error, -1.0), 1.0)
-    return clipped * clipped, -clipped
+def _clipped(expected: float, reward: float) -> tuple[float, float]:
+    """Return the expected reward in [0, 1], and the error in [-1, 1]."""
+    return min(max(expected, 0.0), 1.0), min(max(reward - expected, -1.0), 1.0)
