@@ -39,7 +39,7 @@ def test_the_result_is_that_of_one_process(client, logs):
 def test_what_cannot_be_trained(client, logs, tmp_path):
     with pytest.raises(ValueError, match="use forget=False"):
         fit_decisions(DecisionModel(), logs, client=client)
-    with pytest.raises(ValueError, match="expected 1 to 4 rounds for 4 logs, got 5"):
+    with pytest.raises(ValueError, match="expected 1 to 4, the number of logs, got 5"):
         fit_decisions(DecisionModel(forget=False), logs, client=client, rounds=5)
     (tmp_path / "bad").write_text("{}\n")
     with pytest.raises(DataError, match="bad, line 1: not a decision"):

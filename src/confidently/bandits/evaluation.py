@@ -163,7 +163,7 @@ def estimate_gain(
 ) -> Interval:  # fmt: skip
     """Return by how much a policy would have earned more per decision than another one, by default the log's.
 
-    The limits are by bets (:func:`confidently.bandits.betting.lower_bound`). They hold for every number of decisions at
+    The limits are by bets (``confidently.bandits.betting``). They hold for every number of decisions at
     once, with whatever propensities: a policy may be promoted at the first decision after which the lower one is above
     0, and is then no better with a probability of at most alpha/2.
 

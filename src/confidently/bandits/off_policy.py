@@ -402,8 +402,8 @@ class DoublyRobust(InverseProbabilityWeighting):
 class SwitchDoublyRobust(DoublyRobust):
     """Switch-DR: doubly robust where weights are at most ``lambda_``, and by the model where they are larger.
 
-    The mean of sum_a pi_i(a) q_i(a) + w_i [w_i <= lambda_] (r_i - q_i(a_i)). Large weights then add no variance, but
-    the errors of the model there remain.
+    The mean of ``sum_a pi_i(a) q_i(a) + w_i [w_i <= lambda_] (r_i - q_i(a_i))``. Large weights then add no variance,
+    but the errors of the model there remain.
 
     References
     ----------

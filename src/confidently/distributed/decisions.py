@@ -44,7 +44,7 @@ def fit_decisions(
     if model.drift is not None:
         raise ValueError("fit_decisions: parts of a log cannot be forgotten one by one; use forget=False")
     if not 1 <= rounds <= len(paths):
-        raise ValueError(f"fit_decisions: expected 1 to {len(paths)} rounds for {len(paths)} logs, got {rounds}")
+        raise ValueError(f"fit_decisions: rounds: expected 1 to {len(paths)}, the number of logs, got {rounds}")
     with connected(client, workers) as used:
         for k in range(rounds):
             base: Any = used.scatter(model, broadcast=True, hash=False)
