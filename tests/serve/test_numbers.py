@@ -505,7 +505,7 @@ def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
 
 
 def test_people_are_asked_for_numbers(local, monkeypatch):
-    monkeypatch.setattr(labelling, "REFRESH_SECONDS", math.inf)  # guesses stay those that are shown
+    monkeypatch.setattr(labelling.Labelling, "begin_refresh", lambda self, state: [])  # guesses stay those shown
     server = local()
     learned(server, numbered(200, "mixed"))
     for k, (features, _) in enumerate(numbered(60, "mixed", seed=7)):
