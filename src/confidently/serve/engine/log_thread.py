@@ -263,7 +263,7 @@ class LogThread(QueueThread):
             if policy.deadline is None or hosted.failed is not None:
                 continue
             until, label = now() - int(policy.deadline * 1000), msgspec.json.encode(policy.default_reward)
-            for example, features in log.overdue(hosted.number, since, until):
+            for example, features in log.decisions.overdue(hosted.number, since, until):
                 seq = log.add(hosted.number, Event.LABEL, example=example, label=label, note=note_of(DEADLINE))
                 line = labelled_line(hosted.label_key, label, features)
                 learned.examples.append((hosted, Example(line, 1.0, seq, label)))

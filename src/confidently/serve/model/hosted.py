@@ -135,7 +135,7 @@ class Hosted:
     def restore_decisions(self, log: EventLog) -> None:
         """Count the decisions and rewards that were stored after those that the last snapshot knows."""
         if self.model.setup.decides:
-            for event in log.decisions_after(self.number, self.metrics.decisions.seq):
+            for event in log.decisions.after(self.number, self.metrics.decisions.seq):
                 self.metrics.decisions.restore(*event)
 
     def rewarded(self, until: int) -> None:

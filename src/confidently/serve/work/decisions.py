@@ -117,13 +117,13 @@ def _activate(hosted: Hosted, log: EventLog, stored: Stored, decided: Decided) -
     """Let a decision count; return the event of that."""
     if not decided.deferred:
         return stored.seq
-    before = log.activation_of(stored.seq)
+    before = log.decisions.activation_of(stored.seq)
     return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
 
 
 def _slots(hosted: Hosted, log: EventLog, id: str) -> list[str]:
     """Return the slots of a request by its id, which the log keeps of each of them."""
-    for below in log.ids_below(hosted.number, id):
+    for below in log.decisions.ids_below(hosted.number, id):
         stored = log.find(hosted.number, f"{id}/{below}")
         decided = None if stored is None else decided_in(stored.note)
         asked = {} if decided is None else msgspec.json.decode(decided.asked)
@@ -186,5 +186,5 @@ def _begun(log: EventLog, stored: Stored, decided: Decided) -> int | None:
     """Return since when a decision counts, in milliseconds since 1970; None: not yet."""
     if not decided.deferred:
         return stored.time
-    activation = log.activation_of(stored.seq)
+    activation = log.decisions.activation_of(stored.seq)
     return None if activation is None else activation[1]

@@ -109,8 +109,6 @@ async def decide(call: Call) -> Sendable:
     """Choose an action for a context; answered when the decision is durable."""
     hosted = call.hosted
     decisions.check_decides(hosted)
-    if call.engine.replica is not None:
-        raise call.engine.replica.refusal()
     body = await call.message(DecideBody)
     id = body.id or call.key or call.engine.new_id()
     situations = situations_of(hosted, id, body)

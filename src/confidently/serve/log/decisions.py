@@ -1,0 +1,60 @@
+"""Decisions as the log has them: what was activated, what is overdue, what was decided and rewarded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from .events import RARE, Event
+
+UNREWARDED = (
+    f"NOT EXISTS (SELECT 1 FROM events b WHERE b.example = e.seq AND b.kind IN ({Event.LABEL}, {Event.ERASURE}))"
+)
+
+
+class DecisionLog:
+    """The events of decisions; of the thread that has the connection.
+
+    Parameters
+    ----------
+    db : apsw.Connection
+    """
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def activation_of(self, example: int) -> tuple[int, int] | None:
+        """Return event and time of the activation of a deferred decision, if there was one."""
+        row: tuple[int, int] | None = self._db.execute(
+            f"SELECT seq, time FROM events WHERE example = ? AND kind = {Event.ACTIVATED}", (example,)
+        ).fetchone()
+        return row
+
+    def ids_below(self, model: int, id: str) -> Iterator[str]:
+        """Yield what follows an id and a slash in the ids of a model."""
+        for (found,) in self._db.execute(
+            "SELECT id FROM events WHERE model = ? AND id > ? AND id < ? ORDER BY id",
+            (model, f"{id}/", f"{id}0"),  # which follows the slash
+        ):
+            yield found[len(id) + 1 :]
+
+    def overdue(self, model: int, since: int, until: int) -> list[tuple[int, bytes]]:
+        """Return event and features of the decisions without a reward that began to count between two times."""
+        rows = self._db.execute(
+            f"SELECT e.seq, e.features FROM events e WHERE e.model = ?1 AND e.kind = {Event.PREDICTION} "
+            "AND e.features IS NOT NULL AND e.time >= ?2 AND e.time < ?3 AND e.note ->> '$.decision' IS NOT NULL "
+            f"AND NOT coalesce(e.note ->> '$.decision.deferred', 0) AND {UNREWARDED} "
+            "UNION ALL SELECT e.seq, e.features FROM events a JOIN events e ON e.seq = a.example "
+            f"WHERE a.model = ?1 AND a.{RARE} AND a.kind = {Event.ACTIVATED} AND a.time >= ?2 AND a.time < ?3 "
+            f"AND e.features IS NOT NULL AND {UNREWARDED} ORDER BY 1",
+            (model, since, until),
+        )
+        return list(rows)
+
+    def after(self, model: int, after: int) -> Iterator[tuple[int, bytes | None, bytes | None]]:
+        """Yield event, note and label of predictions, which have no label, and of labels after an event, in order."""
+        yield from self._db.execute(
+            f"SELECT seq, note, label FROM events WHERE model = ? AND seq > ? AND (kind = {Event.PREDICTION} "
+            f"OR kind = {Event.LABEL} AND label IS NOT NULL) ORDER BY seq", (model, after),
+        )  # fmt: skip
