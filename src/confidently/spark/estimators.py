@@ -56,7 +56,7 @@ class Shared(HasLabelCol, HasPredictionCol, HasProbabilityCol, Readable, Writabl
 declare(Shared, COLUMNS)
 
 
-class OnlineEstimator(Shared, Estimator):  # type: ignore[type-arg]
+class OnlineEstimator(Shared, Estimator):
     """Base of the estimators."""
 
     model: ClassVar[type]

@@ -24,7 +24,7 @@ class Writable(MLWritable):
         return Writer(self)
 
 
-class Readable(MLReadable):  # type: ignore[type-arg]
+class Readable(MLReadable):
     """What can be loaded."""
 
     @classmethod

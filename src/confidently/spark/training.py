@@ -9,9 +9,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from ..data import DataWarning, ReaderOptions
+from ..data.formats.inference import infer_columns
 from ..data.formats.table import TYPED
 from ..data.reading import DEFAULT_LABEL
-from ..estimators.streams import check_values_kept
+from ..estimators.streams import OF_SCALING, check_values_kept
 from ..models.model import Model
 from ..rounds.preparation import AnyEstimator, check_estimator, initial_model, seed_of, shuffling_of, skipping
 from ..rounds.rounds import Round, Rounds
@@ -82,10 +83,13 @@ class Training:
             multilabel = False if regression else self.multilabel
             if base is None:
                 head = units.head(HEAD_ROWS)
-                how: dict[str, Any] = {**self.how, "label": self.label, "weight": self.weight, "format": TYPED}
-                on_error, seen = skipping(self.on_error), estimator._is_seen_by_default
-                how |= {"targets": True} if regression else {}
-                found = first_rows(head, None, how, multilabel, on_error, seen)
+                reading = ReaderOptions(format=TYPED, label=self.label, weight=self.weight, **self.how)
+                reading = infer_columns([head], reading)
+                if OF_SCALING.isdisjoint(self.how):
+                    reading = estimator._scaled([head], reading)
+                how = {"targets": True} if regression else {}
+                seen = estimator._is_seen_by_default
+                found = first_rows(head, reading, how, multilabel, skipping(self.on_error), seen)
                 for text in found.warnings:
                     warnings.warn(text, DataWarning, stacklevel=2)
                 model, multilabel, reading = (
