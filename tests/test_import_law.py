@@ -22,7 +22,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("serve",),
     ("plots",),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
-    ("distributed", "spark"),
+    ("distributed", "mlflow", "spark"),
     ("bandits", "evaluation", "rounds"),
     ("estimators",),
     ("topics",),
