@@ -108,7 +108,8 @@ def log_model(estimator: Any, name: str, *, registered_model_name: str | None = 
         In the registry, to which it is added as a new version.
     """
     return Model.log(
-        artifact_path=None, name=name, flavor=sys.modules[__name__], estimator=estimator, registered_model_name=registered_model_name,
+        artifact_path=None, name=name, flavor=sys.modules[__name__], estimator=estimator,
+        registered_model_name=registered_model_name,
         **options,
     )  # fmt: skip
 

@@ -19,7 +19,6 @@ from .units import quoted, table_of, vectors_of
 
 NUMBERS = ArrayType(DoubleType(), containsNull=False)
 INTERVAL = StructType([StructField("lower", DoubleType()), StructField("upper", DoubleType())])
-LIST = "__confidently_list_{}"  # of a vector's numbers, for the reader
 
 
 class Columns(NamedTuple):
@@ -58,12 +57,16 @@ def predicted(estimator: Any, sent: Any, frame: DataFrame, columns: Columns) -> 
     if taken := [one.name for one in added if one.name in frame.columns]:
         raise ValueError(f"the data frame has a column {taken[0]!r} already; set another name, or drop it")
     read = columns_of(estimator.as_model(), frame)
-    vectors = [name for name in read if name in vectors_of(frame.schema)]
-    lists = [vector_to_array(frame[quoted(name)]).alias(LIST.format(name)) for name in vectors]
-    given = frame.select("*", *lists)
-    schema = StructType([*frame.schema.fields, *(StructField(one.name, one.kind) for one in added)])
-    task = partial(predict_batches, sent, read, vectors, added, columns.coverage)
-    found = given.mapInArrow(task, schema)
+    names, vectors = frame.columns, vectors_of(frame.schema)
+    lists = [vector_to_array(frame[quoted(name)]) for name in read if name in vectors]
+    position = {name: k for k, name in enumerate(names)}
+    position |= {name: len(names) + k for k, name in enumerate(name for name in read if name in vectors)}
+    # called by their position, since mapInArrow takes no names with dots
+    given = frame.select("*", *lists).toDF(*map(str, range(len(names) + len(lists))))
+    kinds = [*(field.dataType for field in frame.schema), *(one.kind for one in added)]
+    schema = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
+    task = partial(predict_batches, sent, {name: position[name] for name in read}, len(names), added, columns.coverage)
+    found = given.mapInArrow(task, schema).toDF(*names, *(one.name for one in added))
     for one in added:
         if one.method == "predict_proba":
             found = found.withColumn(one.name, array_to_vector(found[quoted(one.name)]))
@@ -96,23 +99,24 @@ def are_numbers(estimator: Any) -> bool:
 
 
 def predict_batches(
-    sent: Any, read: list[str], vectors: list[str], added: list[Added], coverage: float,
+    sent: Any, read: dict[str, int], n_kept: int, added: list[Added], coverage: float,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
-    """Yield batches with columns of predictions, and without lists of vectors."""
-    estimator, hidden = sent.value, [LIST.format(name) for name in vectors]
+    """Yield the first columns of batches with columns of predictions.
+
+    ``read`` are the names and positions of the columns that the estimator reads.
+    """
+    estimator = sent.value
     for batch in batches:
-        rows = [batch.column(LIST.format(name) if name in vectors else name) for name in read]
-        kept = [k for k, name in enumerate(batch.schema.names) if name not in hidden]
-        arrays = [batch.column(k) for k in kept]
+        rows = [batch.column(k) for k in read.values()]
+        arrays = batch.columns[:n_kept]
         if batch.num_rows:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # of which executors could only fill their logs
-                arrays += answers(estimator, pa.RecordBatch.from_arrays(rows, read), added, coverage)
+                arrays += answers(estimator, pa.RecordBatch.from_arrays(rows, list(read)), added, coverage)
         else:
             arrays += [pa.nulls(0, arrow_type(one.kind)) for one in added]
-        names = [batch.schema.names[k] for k in kept] + [one.name for one in added]
-        yield pa.RecordBatch.from_arrays(arrays, names)
+        yield pa.RecordBatch.from_arrays(arrays, [str(k) for k in range(len(arrays))])
 
 
 def answers(estimator: Any, rows: pa.RecordBatch, added: list[Added], coverage: float) -> list[pa.Array]:

@@ -20,7 +20,7 @@ from ..rounds.survey import first_rows
 from ..rounds.tasks import Failure, Job, choose_by_files
 from .engine import SparkEngine
 from .reading import check_columns, columns_of
-from .units import readable, units_of
+from .units import units_of
 
 HEAD_ROWS = 1000  # from which is inferred how rows are read
 
@@ -76,14 +76,15 @@ class Training:
         needed = [self.label] if self.weight is None else [self.label, self.weight]
         check_columns(frame, needed)
         if base is None:
-            columns = [name for name in frame.columns if name not in (self.how.get("drop") or ())]
+            columns = [name for name in frame.columns if name not in self.how.get("drop", ())]
         else:
             columns = list(dict.fromkeys([*columns_of(base, frame), *needed]))
-        with units_of(readable(frame, columns)) as units:
+        with units_of(frame, columns) as units:
             multilabel = False if regression else self.multilabel
             if base is None:
                 head = units.head(HEAD_ROWS)
-                reading = ReaderOptions(format=TYPED, label=self.label, weight=self.weight, **self.how)
+                dropped = {"drop": [name for name in self.how.get("drop", ()) if name not in frame.columns]}
+                reading = ReaderOptions(format=TYPED, label=self.label, weight=self.weight, **self.how | dropped)
                 reading = infer_columns([head], reading)
                 if OF_SCALING.isdisjoint(self.how):
                     reading = estimator._scaled([head], reading)

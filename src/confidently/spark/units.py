@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -76,15 +77,16 @@ class Units(NamedTuple):
 
 
 @contextmanager
-def units_of(frame: DataFrame) -> Iterator[Units]:
-    """Have Spark keep the rows of a data frame as units as long as they are needed.
+def units_of(frame: DataFrame, columns: Sequence[str]) -> Iterator[Units]:
+    """Have Spark keep some columns of a data frame as units as long as they are needed.
 
     Raises
     ------
     DataError
         If there are no rows.
     """
-    kept = frame.mapInArrow(cut_into_units, SCHEMA).persist(StorageLevel.MEMORY_AND_DISK)
+    task = partial(cut_into_units, list(columns))
+    kept = readable(frame, columns).mapInArrow(task, SCHEMA).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         known = sorted(Unit(*row) for row in kept.select(*Unit._fields).collect())
         if not known:
@@ -95,11 +97,14 @@ def units_of(frame: DataFrame) -> Iterator[Units]:
 
 
 def readable(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Return some columns of a data frame in types that the reader knows: vectors become lists of numbers."""
-    vectors = vectors_of(frame.schema)
-    chosen = [
-        vector_to_array(frame[quoted(name)]).alias(name) if name in vectors else frame[quoted(name)] for name in columns
-    ]
+    """Return some columns of a data frame in types that the reader knows: vectors become lists of numbers.
+
+    They are called by their position, since ``mapInArrow`` takes no names with dots.
+    """
+    vectors, chosen = vectors_of(frame.schema), []
+    for k, name in enumerate(columns):
+        column = frame[quoted(name)]
+        chosen.append((vector_to_array(column) if name in vectors else column).alias(str(k)))
     return frame.select(chosen)
 
 
@@ -113,15 +118,15 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def cut_into_units(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the units of a partition."""
+def cut_into_units(columns: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the units of a partition, whose columns have these names."""
     context = TaskContext.get()
     assert context is not None  # in a task
     part, number = context.partitionId(), 0
     for batch in batches:
         size = max(batch.num_rows * MAX_UNIT_BYTES // max(batch.nbytes, MAX_UNIT_BYTES), 1)
         for first in range(0, batch.num_rows, size):
-            rows = batch.slice(first, size)
+            rows = batch.slice(first, size).rename_columns(columns)
             content = bytes_of(rows)
             unit = [part], [number], [rows.num_rows], [crc32(content)], [content]
             yield pa.RecordBatch.from_arrays(
