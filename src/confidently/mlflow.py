@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import warnings
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,7 +17,7 @@ from .extras import install
 if find_spec("mlflow") is None:
     raise ImportError(f"confidently.mlflow needs MLflow; run {install('mlflow')}")
 
-import mlflow
+import mlflow.pyfunc
 import numpy as np
 from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
@@ -85,7 +86,8 @@ def save_model(
     model.add_flavor(FLAVOR_NAME, data=f"data/{FILE}", version=__version__, model_class=type(estimator).__name__)
     if pip_requirements is None and "conda_env" not in options:
         pip_requirements = get_default_pip_requirements()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*input example was not provided")  # the signature is that of training
         file = os.path.join(folder, FILE)
         estimator.save(file)
         mlflow.pyfunc.save_model(

@@ -2,6 +2,11 @@
 
 import os
 import signal
+import subprocess
+import sys
+import textwrap
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -148,6 +153,47 @@ def test_a_round_whose_process_is_killed_runs_again(rows, tmp_path, monkeypatch)
     killed = on_spark.OnlineClassifier(rounds=2).fit(rows)
     assert os.path.exists(marker)
     assert bytes_of(killed.estimator.as_model()) == bytes_of(expected.estimator.as_model())
+
+
+CLUSTER = """
+    import os, sys
+    from confidently.spark import OnlineClassifier, engine
+    from tests.spark.conftest import session
+    from tests.spark.data import people
+    from tests.spark.test_training import killing_the_executor
+
+    path, marker = sys.argv[1:]
+    spark = session("local-cluster[2,1,1024]")
+    rows = spark.createDataFrame(people(1500).drop(columns="price")).repartition(5, "visits").persist()
+    learn = engine.learn_units
+    if marker:
+        engine.learn_units = lambda *given: learn(*given[:-1], killing_the_executor(marker, given[-1]))
+    OnlineClassifier(rounds=3).fit(rows).estimator.save(path)
+    spark.stop()
+"""
+
+
+def killing_the_executor(marker, batches):
+    """Kill the process in which the task runs and that which started it, in the second round."""
+    for batch in batches:
+        with suppress(FileExistsError):
+            open(marker, "x").close()
+            processes = Path(f"/proc/{os.getppid()}/stat").read_text().split()
+            os.kill(int(processes[3]), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield batch
+
+
+@pytest.mark.long
+def test_an_executor_that_is_killed_changes_nothing(tmp_path):
+    """Its rows are computed again by the other, or by one that takes its place."""
+    found = []
+    for name, marker in (("whole", ""), ("killed", str(tmp_path / "marker"))):
+        command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(CLUSTER), str(tmp_path / name), marker]
+        subprocess.run(command, check=True)
+        found.append((tmp_path / name).read_bytes())
+    assert (tmp_path / "marker").exists()
+    assert found[0] == found[1]
 
 
 def test_rows_that_change_when_they_are_computed_again_are_an_error(rows, monkeypatch):
