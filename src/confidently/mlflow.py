@@ -17,8 +17,11 @@ from .extras import install
 if find_spec("mlflow") is None:
     raise ImportError(f"confidently.mlflow needs MLflow; run {install('mlflow')}")
 
-import mlflow.pyfunc
 import numpy as np
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # MLflow warns of its own types
+    import mlflow.pyfunc
 from mlflow.models import Model, ModelSignature
 from mlflow.types import ColSpec, ParamSchema, ParamSpec, Schema, TensorSpec
 from mlflow.types.schema import AnyType

@@ -67,10 +67,10 @@ def test_the_model_is_that_of_dask(spark, tmp_path):
         )
     paths = [str(tmp_path / f"{k}.parquet") for k in range(8)]
     assert len({os.path.getsize(path) for path in paths}) == 1
-    options = {"normalize": "none", "zeros": True}
+    options = {"normalize": "none", "zeros": True}  # which Dask does not infer
     with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
         by_dask = distributed.fit(
-            confidently.OnlineClassifier(), paths, client=client, partitions=2, rounds=4, **options
+            confidently.OnlineClassifier(), paths, client=client, partitions=2, rounds=4, label="label", **options
         )
     rows = spark.createDataFrame(data).persist()
     assert [len(table) for table in partitions_of(rows)] == [800, 800]
