@@ -20,7 +20,7 @@ from confidently.bandits import (
     flat,
     in_slot,
 )
-from confidently.bandits.decision_model import uniform, with_shares
+from confidently.bandits.draws import uniform, with_shares
 from confidently.bandits.named_features import FeatureNames
 
 ACTIONS = [Action("a", {"size": 0.5}), Action("b", {"color": "red"}), Action("c", {"color": "blue", "size": -1.0})]
@@ -396,7 +396,7 @@ def test_features_are_named_as_json_has_them():
     assert flat([{"a": 1}, {"a": 2}]) == {"a": 3.0}
 
 
-# --- weights -----------------------------------------------------------------------------------------------------------
+# --- weights ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -16,14 +15,14 @@ from ..rules.ranges import check_number
 from . import files
 from .action_models import NOISE, ActionModel, DiagonalModel, FullModel
 from .actions import Action, ActionNames, Actions
-from .named_features import FeatureNames, Floats, NamedRow, flat
-from .policies import SHARE, LinTS, Policy, make_policy
+from .draws import drawn, uniform, with_shares
+from .named_features import FeatureNames, Floats, NamedRow, flat, in_slot
+from .policies import DEFAULT_POLICY, SHARE, Policy, make_policy
 from .reward_drift import RewardDrift
 
 FIRST_NOISE = 20.0  # rewards that the assumed variance of their noise counts for
 MAX_REWARD = 1e6  # ranges
 MAX_WEIGHT = 1e9
-DEFAULT_POLICY = LinTS(alpha=0.5)  # in the benchmark, draws with all of the deviation explore more than pays
 KIND = "decisions"  # of the file
 
 
@@ -374,44 +373,13 @@ class DecisionModel:
         return model
 
 
-def in_slot(context: Any, slot: Any) -> dict[str, float]:
-    """Return the context of a choice for a slot: features of the context, and below "slot" those of the slot.
-
-    Examples
-    --------
-    >>> in_slot({"age": 30}, {"place": "top"})
-    {'age': 30.0, 'slot.place=top': 1.0}
-    """
-    return flat(context) | flat({"slot": slot})
-
-
-def uniform(seed: int, id: str) -> float:
-    """Return a number in [0, 1) that a seed and the id of a decision determine, on every machine."""
-    digest = hashlib.blake2b(f"{seed}:{id}".encode(errors="surrogatepass"), digest_size=8).digest()
-    return (int.from_bytes(digest) >> 11) * 2.0**-53
-
-
-def with_shares(probabilities: Floats, shares: Floats) -> Floats:
-    """Return s + (1 - sum of s) p for probabilities p and the least shares s, which are scaled if their sum is above 1.
-
-    Examples
-    --------
-    >>> with_shares(np.array([1.0, 0.0]), np.array([0.1, 0.1]))
-    array([0.9, 0.1])
-    """
-    shares = shares / max(1.0, float(shares.sum()))
-    found: Floats = shares + (1.0 - shares.sum()) * probabilities
-    return found
-
-
 def _read(actions: Actions | Sequence[Action]) -> Actions:
     return actions if isinstance(actions, Actions) else Actions(actions)
 
 
 def _choice(probabilities: Floats, u: float, baseline: int | None) -> Choice:
     """Return the action at u in the cumulated probabilities, or the baseline."""
-    cumulated = probabilities.cumsum()
-    preferred = int(np.searchsorted(cumulated, u * cumulated[-1], side="right"))
+    preferred = drawn(probabilities, u)
     if baseline is None:
         return Choice(preferred, float(probabilities[preferred]), probabilities, preferred)
     only = np.zeros(len(probabilities))
