@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -103,7 +104,7 @@ def damage_reported(path: object) -> Iterator[None]:
         yield
     except ModelFileError as error:
         raise error if str(error).startswith(str(path)) else ModelFileError(f"{path}: {error}") from error
-    except (LookupError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         shown = f"{type(error).__name__}: {error}"[:300]
         raise ModelFileError(f"{path}: damaged file of a bandit ({shown})") from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
@@ -16,6 +16,9 @@ from ..model.hosted import Hosted
 from ..model.rows import same_label
 from ..problems import Problem, tried
 from .teaching import LabelOf, Receipt, label_row
+
+if TYPE_CHECKING:
+    from ..model.choosing import DecidingModel
 
 
 class Reward(NamedTuple):
@@ -43,11 +46,11 @@ def decide_slots(hosted: Hosted, situations: Sequence[Situation]) -> Request:
 
     def work(log: EventLog, request: Request) -> list[tuple[Situation, Decided]]:
         hosted.check_working()
-        found, taken = list[tuple[Situation, Decided]](), set[str]()
+        model, found, taken = cast("DecidingModel", hosted.model), list[tuple[Situation, Decided]](), list[int]()
         for situation in situations:
             left = situation.without(taken)
-            decided = decide(hosted.model, hosted.live.number, hosted.model.seq, left)
-            taken.add(str(left.actions[decided.chosen].id))
+            decided = decide(model, hosted.live.number, model.seq, left)
+            taken.append(int(left.left[decided.chosen]))
             found.append((left, decided))
         return found
 
@@ -83,8 +86,7 @@ def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | No
 
 
 def _store(hosted: Hosted, log: EventLog, request: Request, situation: Situation, decided: Decided) -> Decided:
-    row = situation.rows(hosted.model.settings.arms == "own")[decided.chosen]
-    mean = decided.mean[decided.chosen]
+    row, mean = situation.row(int(situation.left[decided.chosen])), decided.mean[decided.chosen]
     note = msgspec.json.encode(DecisionNote(decided, label=mean, variance=decided.variance[decided.chosen]))
     seq = log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
     request.committed.append(lambda: hosted.metrics.decisions.decided(seq, decided))

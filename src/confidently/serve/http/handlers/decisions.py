@@ -7,9 +7,14 @@ from functools import partial
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
+from numpy.typing import NDArray
 
-from ...model.deciding import NO_FEATURES, Action, Decided, Situation
+from ....bandits.actions import Action
+from ....bandits.named_features import in_slot
+from ...model.deciding import Decided, Offered, Situation
+from ...model.decision_rows import NO_FEATURES, features_of
 from ...model.hosted import Hosted
 from ...model.rows import one_line
 from ...problems import Problem
@@ -111,7 +116,7 @@ async def decide(call: Call) -> Sendable:
     decisions.check_decides(hosted)
     body = await call.message(DecideBody)
     id = body.id or call.key or call.engine.new_id()
-    situations = situations_of(hosted, id, body)
+    situations = situations_of(id, body)
     made = await call.ask(decisions.decide_slots(hosted, situations))
     stored = await call.log(decisions.store(hosted, made))
     shown = [_shown(situation.id, one) for situation, one in zip(situations, stored, strict=True)]
@@ -125,7 +130,7 @@ def _shown(id: str, one: Decided) -> Decision:
     return Decision(id, one.actions[chosen], one.probabilities[chosen], one.mean[chosen], probabilities, would)
 
 
-def situations_of(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
+def situations_of(id: str, body: DecideBody) -> list[Situation]:
     """Return what is to be decided, a situation for each slot.
 
     Raises
@@ -133,59 +138,67 @@ def situations_of(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
     Problem
         If a row cannot be read, an action is there twice, or there is none to choose from.
     """
-    actions = [
-        Action(one.id, _line(one.features), one.cost, one.least) if isinstance(one, ActionBody) else Action(one)
-        for one in body.actions
-    ]
-    numbers = dict[str, int]()
-    for k, action in enumerate(actions):
-        if numbers.setdefault(str(action.id), k) != k:
-            raise Problem("invalid-body", f"the action {str(action.id)!r} is there twice", f"/actions/{k}")
+    offered = offered_in(body.actions)
     context, has_slots = _line(body.context), not isinstance(body.slots, UnsetType)
     slots = [SlotBody("")] if isinstance(body.slots, UnsetType) else body.slots
     if len({slot.id for slot in slots}) < len(slots):
         raise Problem("invalid-body", "two slots have the same id", "/slots")
-    _check(hosted, context, slots, actions)
+    of_context = features_of(context, "/context")
     asked = msgspec.json.encode(msgspec.structs.replace(body, id=None))
     found = list[Situation]()
     for k, slot in enumerate(slots):
         pointer = f"/slots/{k}" if has_slots else ""
-        excluded = {_number(numbers, one, f"{pointer}/excluded") for one in slot.excluded}
-        excluded |= {_number(numbers, one, "/excluded") for one in body.excluded}
-        left = [action for number, action in enumerate(actions) if number not in excluded]
-        if not left:
+        left = _left(offered, [(slot.excluded, f"{pointer}/excluded"), (body.excluded, "/excluded")])
+        if not len(left):
             raise Problem("invalid-body", "all actions are excluded; leave one to choose", f"{pointer}/excluded")
         baseline = body.baseline if slot.baseline is None else slot.baseline
-        taken = left[0] if baseline is None else actions[_number(numbers, baseline, f"{pointer}/baseline")]
+        taken = int(left[0]) if baseline is None else _number(offered, baseline, f"{pointer}/baseline")
         if taken not in left:
-            raise Problem("invalid-body", f"the baseline {str(taken.id)!r} is excluded", f"{pointer}/baseline")
-        own = f"{id}/{slot.id}" if has_slots else id
-        found.append(Situation(own, context, _line(slot.features), left, left.index(taken), body.deferred, asked))
+            told = f"the baseline {offered.actions.ids[taken]!r} is excluded"
+            raise Problem("invalid-body", told, f"{pointer}/baseline")
+        line, own = _line(slot.features), f"{id}/{slot.id}" if has_slots else id
+        features = in_slot(of_context, features_of(line, f"{pointer}/features"))
+        found.append(Situation(own, context, line, features, offered, left, taken, body.deferred, asked))
     return found
 
 
-def _number(numbers: dict[str, int], id: int | str, pointer: str) -> int:
-    if (found := numbers.get(str(id))) is None:
+def offered_in(bodies: Sequence[int | str | ActionBody]) -> Offered:
+    """Return actions as models see them.
+
+    Raises
+    ------
+    Problem
+        If an action is there twice, or its features cannot be read.
+    """
+    several = [one if isinstance(one, ActionBody) else ActionBody(one) for one in bodies]
+    numbers = dict[str, int]()
+    for k, body in enumerate(several):
+        if numbers.setdefault(str(body.id), k) != k:
+            raise Problem("invalid-body", f"the action {str(body.id)!r} is there twice", f"/actions/{k}")
+    lines = [_line(body.features) for body in several]
+    actions = [
+        Action(id, features_of(line, f"/actions/{k}/features"), body.cost, body.least)
+        for k, (id, line, body) in enumerate(zip(numbers, lines, several, strict=True))
+    ]
+    return Offered([body.id for body in several], lines, actions)
+
+
+def _left(offered: Offered, excluded: Sequence[tuple[Sequence[int | str], str]]) -> NDArray[np.intp]:
+    """Return the numbers of the actions that are not excluded."""
+    left = np.ones(len(offered), np.bool_)
+    for ids, pointer in excluded:
+        left[[_number(offered, id, pointer) for id in ids]] = False
+    return np.flatnonzero(left)
+
+
+def _number(offered: Offered, id: int | str, pointer: str) -> int:
+    if (found := offered.numbers.get(str(id))) is None:
         raise Problem("invalid-body", f"there is no action {str(id)!r}", pointer)
     return found
 
 
 def _line(features: msgspec.Raw | UnsetType) -> bytes:
     return NO_FEATURES if isinstance(features, UnsetType) else one_line(bytes(features))
-
-
-def _check(hosted: Hosted, context: bytes, slots: Sequence[SlotBody], actions: Sequence[Action]) -> None:
-    """Raise a ``Problem`` if some features cannot be read."""
-    parts = [(context, "/context")]
-    parts += [(_line(slot.features), f"/slots/{k}/features") for k, slot in enumerate(slots)]
-    parts += [(action.features, f"/actions/{k}/features") for k, action in enumerate(actions)]
-    parts = [(line, pointer) for line, pointer in parts if line != NO_FEATURES]
-    if parts and not hosted.check.are_features([line for line, _ in parts]):
-        for line, pointer in parts:
-            try:
-                hosted.check.features(line)
-            except Problem as problem:
-                raise Problem(problem.kind, problem.detail, pointer) from None
 
 
 async def activate(call: Call) -> Sendable:

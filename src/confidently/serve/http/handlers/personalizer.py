@@ -105,7 +105,7 @@ def _features(objects: pz.Objects) -> Any:
 
 
 async def _decided(call: Call, id: str, asked: DecideBody) -> list[Decided]:
-    made = await call.ask(decisions.decide_slots(call.hosted, situations_of(call.hosted, id, asked)))
+    made = await call.ask(decisions.decide_slots(call.hosted, situations_of(id, asked)))
     stored: list[Decided] = await call.log(decisions.store(call.hosted, made))
     return stored
 

@@ -115,7 +115,7 @@ export function decisionExplained(decision) {
     inner.style.width = `${100 * share}%`;
     return h("span", { class: "bar-track", "aria-hidden": "true" }, inner);
   };
-  const { name = "lin_ts", ...policy } = decision.policy;
+  const { name, ...policy } = decision.policy.name ? decision.policy : { name: "lin_ts", parameters: { alpha: 0.5 }, ...decision.policy };
   return h("section", { "aria-label": "Decision" }, h("h2", {}, "The decision"),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Actions" },
       h("table", { class: "table bars" }, h("caption", { class: "visually-hidden" }, "Actions, the most probable first"),

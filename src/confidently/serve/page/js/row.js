@@ -6,7 +6,7 @@ import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
 import { NOBODY, personName } from "./labeller.js";
-import { decides } from "./measures.js";
+import { decides, isNumeric } from "./measures.js";
 import { guessText, neighbours, rowPath, rowsPath, textColumns, verdict, wasGiven } from "./rows.js";
 
 const KINDS = {
@@ -94,7 +94,7 @@ class RowView {
   }
 
   editor(row, model) {
-    const numeric = model.task === "numbers", several = model.multilabel;
+    const numeric = isNumeric(model), several = model.multilabel;
     const input = h("input", {
       id: "label", required: !several, autocomplete: "off", dir: "auto", list: numeric || several ? null : "known", type: numeric ? "number" : "text", step: numeric ? "any" : null,
       maxlength: several || numeric ? null : 256, value: row.label === null ? "" : several ? row.label.join(", ") : labelText(row.label),
