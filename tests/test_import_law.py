@@ -30,7 +30,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("stack",),
     ("learner",),
     ("data", "covariances", "views"),
-    ("tasks",),
+    ("tasks", "encoders"),
     ("rules", "samples", "arrays", "exclusive", "extras", "lazy", "memory", "printable", "spreadsheets", "wording"),
     ("_core",),
 )
