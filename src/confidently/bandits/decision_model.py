@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..covariances.threads import one_blas_thread
 from ..rules.ranges import check_number
 from . import files
 from .action_models import NOISE, ActionModel, DiagonalModel, FullModel
@@ -228,7 +229,9 @@ class DecisionModel:
         return probabilities
 
     def _scores(self, context: Mapping[str, float], actions: Actions) -> tuple[Floats, Floats]:
-        mean, variance = self.model.scores(self.names.row(context), actions.rows(self.actions))
+        row, rows = self.names.row(context), actions.rows(self.actions)
+        with one_blas_thread():  # several would wait for each other longer than one needs
+            mean, variance = self.model.scores(row, rows)
         return self.low + self.width * mean, (self.width**2 * self.noise / NOISE) * variance
 
     @property
@@ -270,13 +273,14 @@ class DecisionModel:
             self.model.scale(column, factor, of_actions=True)
         self._widen()
         self.n_learned += 1
-        expected = self._learn(*row)
-        again = None if self.drift is None else self.drift.add(expected, target, row)
-        if again is not None:
-            self.n_restarts += 1
-            self._begin()
-            for one in again:
-                self._learn(*one)
+        with one_blas_thread():
+            expected = self._learn(*row)
+            again = None if self.drift is None else self.drift.add(expected, target, row)
+            if again is not None:
+                self.n_restarts += 1
+                self._begin()
+                for one in again:
+                    self._learn(*one)
         return self.low + self.width * expected
 
     def _learn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
 import msgspec
@@ -20,13 +20,14 @@ from ...model.rows import one_line
 from ...problems import Problem
 from ...work import decisions
 from .. import messages as m
-from ..calls import Call, decoded_lines
+from ..calls import Call, decoded, decoded_lines
 from ..lines import by_lines
 from ..replies import Sendable, answered
 from .rows import counted_receipts, filled, good, receipt
 
 Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
 Excluded = Annotated[list[Name], Meta(max_length=100_000)]
+MANY, KEPT = 1024, 8  # bytes of a list of actions that is kept, and how many are
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -41,6 +42,17 @@ class ActionBody(Struct, forbid_unknown_fields=True):
     features: m.Features | UnsetType = UNSET
     cost: Annotated[float, Meta(ge=-1e9, le=1e9)] = 0.0
     least: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+
+
+ActionBodies = Annotated[list[Name | ActionBody], Meta(min_length=1, max_length=100_000)]
+
+
+def _inlined_schema() -> dict[str, Any]:
+    """Return the schema of actions, without references."""
+    (found,), components = msgspec.json.schema_components([ActionBodies], ref_template="{name}")
+    text = msgspec.json.encode(found).replace(b'{"$ref":"ActionBody"}', msgspec.json.encode(components["ActionBody"]))
+    schema: dict[str, Any] = msgspec.json.decode(text)
+    return schema
 
 
 class SlotBody(Struct, forbid_unknown_fields=True):
@@ -60,7 +72,7 @@ class DecideBody(Struct, forbid_unknown_fields=True):
     slot's.
     """
 
-    actions: Annotated[list[Name | ActionBody], Meta(min_length=1, max_length=100_000)]
+    actions: Annotated[msgspec.Raw, Meta(extra_json_schema=_inlined_schema())]
     context: m.Features | UnsetType = UNSET
     excluded: Excluded = []
     baseline: Name | None = None
@@ -138,7 +150,7 @@ def situations_of(id: str, body: DecideBody) -> list[Situation]:
     Problem
         If a row cannot be read, an action is there twice, or there is none to choose from.
     """
-    offered = offered_in(body.actions)
+    offered = offered_in(bytes(body.actions))
     context, has_slots = _line(body.context), not isinstance(body.slots, UnsetType)
     slots = [SlotBody("")] if isinstance(body.slots, UnsetType) else body.slots
     if len({slot.id for slot in slots}) < len(slots):
@@ -162,25 +174,36 @@ def situations_of(id: str, body: DecideBody) -> list[Situation]:
     return found
 
 
-def offered_in(bodies: Sequence[int | str | ActionBody]) -> Offered:
-    """Return actions as models see them.
+def offered_in(actions: bytes) -> Offered:
+    """Return the actions in a list, as JSON; a long one is read once while the same is sent again and again.
 
     Raises
     ------
     Problem
-        If an action is there twice, or its features cannot be read.
+        If it is no list of actions, an action is there twice, or its features cannot be read.
     """
+    return (_read_again if len(actions) > MANY else _read)(actions)
+
+
+def _read(actions: bytes) -> Offered:
+    try:
+        bodies = decoded(actions, ActionBodies)
+    except Problem as problem:
+        raise Problem(problem.kind, problem.detail, f"/actions{problem.pointer or ''}") from None
     several = [one if isinstance(one, ActionBody) else ActionBody(one) for one in bodies]
     numbers = dict[str, int]()
     for k, body in enumerate(several):
         if numbers.setdefault(str(body.id), k) != k:
             raise Problem("invalid-body", f"the action {str(body.id)!r} is there twice", f"/actions/{k}")
     lines = [_line(body.features) for body in several]
-    actions = [
+    read = [
         Action(id, features_of(line, f"/actions/{k}/features"), body.cost, body.least)
         for k, (id, line, body) in enumerate(zip(numbers, lines, several, strict=True))
     ]
-    return Offered([body.id for body in several], lines, actions)
+    return Offered([body.id for body in several], lines, read)
+
+
+_read_again = lru_cache(KEPT)(_read)
 
 
 def _left(offered: Offered, excluded: Sequence[tuple[Sequence[int | str], str]]) -> NDArray[np.intp]:

@@ -92,8 +92,8 @@ def _check(call: Call) -> None:
     decisions.check_decides(call.hosted)
 
 
-def _actions(actions: Sequence[pz.RankAction]) -> list[Any]:
-    return [ActionBody(action.id, _features(action.features)) for action in actions]
+def _actions(actions: Sequence[pz.RankAction]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode([ActionBody(one.id, _features(one.features)) for one in actions]))
 
 
 def _features(objects: pz.Objects) -> Any:
