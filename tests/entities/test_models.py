@@ -279,6 +279,6 @@ def test_too_many_entities_are_refused_before_they_take_memory(monkeypatch: pyte
     n = 2**16
     X, y = np.ones((n, 3)), np.arange(n) % 2
     model = EntityModels(shared=OnlineClassifier(view=None))
-    with pytest.raises(MemoryError, match=r"65,536 entities with 3 features each needs .* max_entities"):
+    with pytest.raises(MemoryError, match=r"65,536 entities with 3 features each needs .*max_entities"):
         model.fit(X, y, key=np.arange(n))
     EntityModels(shared=OnlineClassifier(view=None), max_entities=1000).fit(X, y, key=np.arange(n))

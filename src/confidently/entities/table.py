@@ -104,10 +104,9 @@ class EntityTable:
         if self.max_entities is not None:
             new = min(new, max(self.max_entities - len(self.slots), 0))
         each = ENTITY_BYTES + (features + 1) * (4 + 8 * len(self.priors) * self.outputs)
-        require_memory(
-            self.core.bytes + int(new * each), f"a model of {len(self.slots) + new:,} entities with {features:.0f} features each",
-            "forget some (max_entities, max_age), use fewer features, or fewer variances",
-        )  # fmt: skip
+        what = f"a model of {len(self.slots) + new:,} entities with {features:.0f} features each"
+        remedy = "forget some (max_entities, max_age), use fewer features, or fewer variances"
+        require_memory(self.core.bytes + int(new * each), what, remedy)
 
     def learn(
         self, keys: Sequence[Key], matrix: _core.Matrix, offsets: Floats, labels: NDArray[np.int32] | None,
