@@ -392,3 +392,13 @@ def test_an_apprentice_is_compared_with_the_baseline(local):
     would = [decided(one, f"d{k}", baseline="sport")["would"] for k in range(30)]
     assert counts(one)["match_rate"] == pytest.approx(would.count("sport") / 30)
     assert 0 < would.count("sport") < 30
+
+
+def test_rewards_that_come_as_labels_count_at_once(shop, local):
+    for k, label in enumerate((0.5, "2.5", True)):
+        decided(shop, f"d{k}")
+        assert shop("POST", f"{SHOP}/labels?wait=learned", {"id": f"d{k}", "label": label}).status_code == 200
+    found = counts(shop)
+    assert (found["rewards"], found["mean_reward"]) == (3, pytest.approx(4.0 / 3.0))
+    shop.stop()
+    assert counts(local()) == found

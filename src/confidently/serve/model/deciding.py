@@ -7,7 +7,7 @@ hash of the id, so a decision follows from the model, its settings and the reque
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import msgspec
 import numpy as np
@@ -142,9 +142,28 @@ class DecisionNote(msgspec.Struct):
     ask: bool = False
 
 
+class _Deferred(msgspec.Struct):
+    deferred: bool = False
+
+
+class _DeferredNote(msgspec.Struct):
+    decision: _Deferred
+
+
+def deferred_in(note: bytes | None) -> bool | None:
+    """Return whether the decision that a note keeps was deferred, if it keeps one; of many actions nothing is read."""
+    if not _is_decision(note):
+        return None
+    return msgspec.json.decode(note, type=_DeferredNote).decision.deferred
+
+
+def _is_decision(note: bytes | None) -> TypeGuard[bytes]:
+    return note is not None and note.startswith(b'{"decision":')
+
+
 def decided_in(note: bytes | None) -> Decided | None:
     """Return the decision that a note of a prediction keeps, if it is one."""
-    if note is None or not note.startswith(b'{"decision":'):
+    if not _is_decision(note):
         return None
     return msgspec.json.decode(note, type=DecisionNote).decision
 

@@ -85,7 +85,9 @@ class RowView {
     const facts = [[decided ? "Reward" : "Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
     if (wasGiven(row)) facts.push(["Given as", labelText(row.logged)]);
     if (row.by !== null) facts.push(["Given by", row.by]);
-    if (row.predicted !== null) facts.push([decided ? "Expected when it came" : "Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
+    if (row.predicted !== null) facts.push(decided ? ["Expected when it came", guessText(row)]
+      : ["Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
+    if (decided && row.probability !== null) facts.push(["Probability", percent(row.probability)]);
     if (row.weight !== 1) facts.push(["Weight", number(row.weight)]);
     if (row.reason !== null) facts.push(["Set aside", row.reason]);
     return h("section", { class: "figure", "aria-label": decided ? "Reward" : "Label" },
