@@ -14,6 +14,8 @@ namespace confidently::python {
 
 namespace {
 
+constexpr double kAny = -std::numeric_limits<double>::max();
+
 void require_slots(const Entities& all, const Matrix& matrix, Input<std::int32_t, 1> slots, std::int32_t least) {
     require(std::int64_t(slots.size()) == matrix.rows->n_rows, "there must be a slot for each row");
     for (std::size_t i = 0; i < slots.size(); ++i)
@@ -30,16 +32,15 @@ void learn(Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, In
            Optional<std::int32_t> labels, Optional<double> targets, Optional<double> weight, std::int64_t now) {
     require_slots(all, matrix, slots, 0);
     const std::size_t n = slots.size();
-    constexpr double any = -std::numeric_limits<double>::max();
     require(offsets.shape(0) == n && offsets.shape(1) == all.outputs, "offsets must have a column per output");
     require(labels.has_value() != all.regression && targets.has_value() == all.regression,
             "labels are for classes, and targets for numbers");
     require(labels ? labels->size() == n : targets->size() == n, "labels or targets do not match the rows");
     require(!weight || weight->size() == n, "weights do not match the rows");
     require(now >= 0, "rows are counted from 0");
-    check_numbers(offsets.data(), n * all.outputs, any, "offsets must be finite");
+    check_numbers(offsets.data(), n * all.outputs, kAny, "offsets must be finite");
     if (weight) check_numbers(weight->data(), n, 0.0, "weights must be finite, and not negative");
-    if (targets) check_numbers(targets->data(), n, any, "targets must be finite");
+    if (targets) check_numbers(targets->data(), n, kAny, "targets must be finite");
     if (labels)
         require_below(labels->data(), std::int64_t(n), std::int64_t(std::max<std::size_t>(all.outputs, 2)),
                       "labels out of range");
@@ -74,6 +75,7 @@ Dict levels(const Entities& all) {
     nb::dict found;
     found["evidence"] = array_of(std::vector<double>(all.evidence));
     found["noise"] = array_of(std::vector<double>(all.noise));
+    found["losses"] = array_of(std::vector<double>(all.losses));
     return Dict(found);
 }
 
@@ -102,11 +104,14 @@ void restore(Entities& all, const Dict& state) {
     const auto last = entry<std::int64_t, 1>(state, "last"), rows = entry<std::int64_t, 1>(state, "rows");
     const auto weights = entry<float, 1>(state, "weights");
     const auto evidence = entry<double, 1>(state, "evidence"), noise = entry<double, 1>(state, "noise");
+    const auto losses = entry<double, 1>(state, "losses");
     const std::size_t n = size.size(), cells = 2 * all.cells();
     require(last.size() == n && rows.size() == n, "size, last and rows must have one length");
     require(weights.size() == features.size() * cells, "weights do not match the features");
-    require(evidence.size() == all.evidence.size() && noise.size() == all.noise.size(),
-            "evidence and noise do not match the prior variances");
+    require(evidence.size() == all.evidence.size() && noise.size() == all.noise.size() && losses.size() == 3,
+            "evidence and noise do not match the prior variances, or losses are not three");
+    for (const auto& sums : {evidence, noise, losses})
+        check_numbers(sums.data(), sums.size(), kAny, "evidence, noise and losses must be finite");
     std::vector<Entity> entities(n);
     std::size_t from = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -128,6 +133,7 @@ void restore(Entities& all, const Dict& state) {
     all.entities = std::move(entities);
     all.evidence.assign(evidence.data(), evidence.data() + evidence.size());
     all.noise.assign(noise.data(), noise.data() + noise.size());
+    all.losses.assign(losses.data(), losses.data() + losses.size());
 }
 
 using OneEntity = nb::typed<nb::tuple, Vector<std::int32_t>, Vector<float>, std::int64_t, std::int64_t>;

@@ -68,9 +68,12 @@ struct Entities {
     // Of no deviation at all, and then of every prior variance: the log-likelihood of what it predicted, and of numbers
     // the squares of its errors in units of what the noise alone would be, and their weight. The past decays.
     std::vector<double> evidence{}, noise{};
+    // Of the rows so far, each predicted before it was learned: how many, and the sums of their losses, which are
+    // log-loss and mistakes, or of numbers the squares and absolute values of the errors.
+    std::vector<double> losses = std::vector<double>(3);
     EntityRow row{};
     RowBuffer buffer{};
-    std::vector<double> mean{}, variance{}, shown{};  // of the cells of one row; of the levels and outputs
+    std::vector<double> mean{}, variance{}, shown{}, shares{}, mixed{};  // of one row
 
     std::size_t levels() const { return priors.size(); }
     std::size_t cells() const { return outputs * levels(); }
@@ -124,9 +127,25 @@ struct Entities {
         evidence[level] = decay(w) * evidence[level] + w * log_likelihood;
     }
 
+    // The weights of the levels in predictions.
+    void share(std::vector<double>& shares) const {
+        const double top = *std::max_element(evidence.begin(), evidence.end());
+        double total = 0.0;
+        shares.resize(evidence.size());
+        for (std::size_t g = 0; g < shares.size(); ++g) total += shares[g] = std::exp(evidence[g] - top);
+        for (double& one : shares) one /= total;
+    }
+
     void learn_class(Entity& entity, const double* offset, std::int32_t label, double w) {
         shown.resize((levels() + 1) * outputs);
         probabilities(offset, mean.data(), variance.data(), shown.data());
+        share(shares);
+        mixed.assign(outputs, 0.0);
+        for (std::size_t g = 0; g <= levels(); ++g)
+            for (std::size_t k = 0; k < outputs; ++k) mixed[k] += shares[g] * shown[g * outputs + k];
+        const double truth = outputs > 1 ? mixed[std::size_t(label)] : label == 1 ? mixed[0] : 1.0 - mixed[0];
+        const double top = *std::max_element(mixed.begin(), mixed.end());
+        losses[0] += 1.0, losses[1] += log_loss(truth), losses[2] += outputs > 1 ? truth < top : truth < 0.5;
         for (std::size_t g = 0; g <= levels(); ++g) {
             const double* p = shown.data() + g * outputs;
             count(g, w, -log_loss(outputs > 1 ? p[label] : label == 1 ? p[0] : 1.0 - p[0]));
@@ -143,6 +162,11 @@ struct Entities {
     }
 
     void learn_number(Entity& entity, double offset, double target, double w) {
+        share(shares);
+        double predicted = offset;
+        for (std::size_t g = 0; g < levels(); ++g) predicted += shares[g + 1] * mean[g];
+        const double wrong = target - predicted;
+        losses[0] += 1.0, losses[1] += wrong * wrong, losses[2] += std::fabs(wrong);
         for (std::size_t g = 0; g <= levels(); ++g) {
             const double error = target - offset - (g == 0 ? 0.0 : mean[g - 1]);
             const double unit = 1.0 + (g == 0 ? 0.0 : variance[g - 1]);  // variances are in units of the noise

@@ -89,7 +89,11 @@ def test_all_inputs_teach_the_same() -> None:
     frame = pd.DataFrame(rows)
     expected = model.predict_proba(rows)
     apart = frame.drop(columns="user")
-    for X, options in ((frame, {}), (frame.assign(said=y), {"y": "said"}), (apart, {"key": frame["user"]})):
+    for X, options in (
+        (frame, {"y": np.array(y)}),
+        (frame.assign(said=y), {"y": "said"}),
+        (apart, {"key": frame["user"]}),
+    ):
         other = EntityModels("user").fit(X, **({"y": y} | options))
         np.testing.assert_allclose(other.predict_proba(frame), expected, rtol=1e-6)
         assert other.keys_ == model.keys_

@@ -49,6 +49,16 @@ def as_dict(row: np.ndarray) -> dict[int, float]:
     return {0: 1.0, **{j + 1: float(value) for j, value in enumerate(row) if value}}
 
 
+def loss(twin: Entities, key: str, x: dict[int, float], offsets: list[float], y: float) -> tuple[float, ...]:
+    """One row, and both of its losses before it is learned."""
+    if twin.regression:
+        error = y - twin.number(key, x, offsets[0])[0]
+        return 1, error**2, abs(error)
+    p = twin.probability(key, x, offsets)
+    truth = p[int(y)] if len(p) > 1 else p[0] if y == 1 else 1 - p[0]
+    return 1, -np.log(truth), truth < (max(p) if len(p) > 1 else 0.5)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_core_learns_as_its_reference_does(kind: str, weighted: bool) -> None:
@@ -58,10 +68,13 @@ def test_the_core_learns_as_its_reference_does(kind: str, weighted: bool) -> Non
     weight = np.random.default_rng(5).choice([0.0, 0.5, 1.0, 3.0], n) if weighted else None
     table, twin = new_table(kind, outputs), Entities(PRIORS, outputs, kind == "numbers")
     learn(table, X, keys, offsets, y, weight=weight)
+    losses = np.zeros(3)
     for i in range(n):
         if weight is None or weight[i]:
+            losses += loss(twin, keys[i], as_dict(X[i]), offsets[i].tolist(), y[i])
             twin.learn(keys[i], as_dict(X[i]), offsets[i].tolist(), y[i], 1.0 if weight is None else weight[i])
     assert table.weights == pytest.approx(twin.shares(), rel=1e-4, abs=1e-12)
+    np.testing.assert_allclose(table.state()["losses"], losses, rtol=1e-4)
     for key, own in twin.weights.items():
         found = table.one(key)
         assert found.features.tolist() == sorted(own)

@@ -41,7 +41,7 @@ def without_key(X: Any, column: str | None, key: Any, y: Any = None) -> tuple[An
         return X, checked_keys(key, _n_rows(X))
     if column is None:
         raise ValueError("there are no keys; name their column, as in EntityModels(key='user'), or pass key=")
-    if column == y:
+    if isinstance(y, str) and column == y:
         raise ValueError(f"key={column!r} is the column of labels; name another one")
     if is_frame(X):
         table = arrow_table(X)

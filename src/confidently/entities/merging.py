@@ -18,7 +18,7 @@ from .models import EntityModels
 from .table import EntityTable
 
 Floats = NDArray[np.float64]
-LEVELS = "evidence", "noise"
+SUMS = "evidence", "noise", "losses"
 
 
 class _Weights(NamedTuple):
@@ -147,16 +147,19 @@ class _Union:
     def _counts(self, n_bases: int) -> dict[str, Any]:
         """Return the rows of each entity, when it was last seen, and what is known about the prior variances."""
         rows, last = np.zeros(len(self.keys), np.int64), np.full(len(self.keys), -1, np.int64)
-        levels = [np.zeros_like(self.models[0]._table.state()[name]) for name in LEVELS]
+        sums = [np.zeros_like(self.models[0]._table.state()[name]) for name in SUMS]
         newest = self.rows(n_bases) - 1
         for factor, model in self._counted(n_bases):
             state = model._table.state()
             at = np.array([self.keys[key] for key in model.keys_], dtype=np.intp)
             rows[at] += factor * state["rows"]
             last[at] = np.maximum(last[at], newest - (model.n_seen_ - 1 - state["last"]))
-            levels = [total + factor * state[name] for total, name in zip(levels, LEVELS, strict=True)]
-        evidence, noise = levels
-        return {"rows": rows, "last": np.maximum(last, 0), "evidence": evidence, "noise": np.maximum(noise, 0.0)}
+            sums = [total + factor * state[name] for total, name in zip(sums, SUMS, strict=True)]
+        evidence, noise, losses = sums
+        return {
+            "rows": rows, "last": np.maximum(last, 0), "evidence": evidence, "noise": np.maximum(noise, 0.0),
+            "losses": losses,
+        }  # fmt: skip
 
     def _counted(self, n_bases: int) -> list[tuple[int, EntityModels]]:
         """Return the models, each with what its counts are multiplied by so that those of the base count once."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import pi
+from math import pi, sqrt
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -34,6 +34,7 @@ from .shared import Block, blocks_of_array, blocks_of_stream, offsets_of, predic
 from .table import EntityTable
 
 Floats = NDArray[np.float64]
+Scores = tuple[Floats, Floats, Floats, Floats, Floats]
 VARIANCES = (1 / 64, 1 / 16, 1 / 4, 1.0)
 MIN_VARIANCE, MAX_VARIANCE = 1e-9, 1e9  # of the prior
 MULTILABEL = "rows have several labels; EntityModels needs one class per row"
@@ -110,6 +111,10 @@ class EntityModels(BaseEstimator):
         The keys of all entities, in the order in which they were first seen.
     n_seen_ : int
         Rows so far.
+    log_loss_, error_ : float
+        Progressive, of classes: mean log-loss, and fraction of mistakes, of rows before they were trained on.
+    rmse_, mae_ : float
+        The same of numbers.
     variance_weights_ : dict
         The weight of each prior variance in predictions; that of 0 is the weight of the shared model alone.
     n_features_in_, feature_names_in_
@@ -237,7 +242,7 @@ class EntityModels(BaseEstimator):
         self._check_parameters()
         if self.key is None:
             raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
-        drop = options.pop("drop", ())
+        drop = options.pop("drop", options["reading"].drop if "reading" in options else ())
         shared = clone(self._template)
         shared._check_parameters(partial=False)
         stream = open_to_learn(
@@ -343,7 +348,9 @@ class EntityModels(BaseEstimator):
     def predict_proba(self, X: Any, key: Any = None) -> Floats:
         """Return the probabilities of ``classes_``, shape (n, n_classes); parameters as in :meth:`predict`."""
         check_is_fitted(self)
-        scores = self._scored(X, key)
+        return self._probabilities(self._scored(X, key))
+
+    def _probabilities(self, scores: Scores) -> Floats:
         p = np.einsum("ngk,g->nk", self._level_probabilities(*scores), self._table.weights)
         by_number = np.column_stack([1.0 - p, p]) if self._table.outputs == 1 else p
         found: Floats = self.shared_._class_order.columns(by_number)
@@ -395,14 +402,47 @@ class EntityModels(BaseEstimator):
         measure = r2_score if self._regression else accuracy_score
         return float(measure(y, self.predict(X, key), sample_weight=sample_weight))
 
-    def _scored(self, X: Any, key: Any) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def predict_stream(self, paths: Any, **options: Any) -> Iterator[Any]:
+        """Predict the rows of files batch by batch, in memory that does not grow with the files.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known; with the column
+            of keys.
+
+        Yields
+        ------
+        array
+            The probabilities of ``classes_``, shape (n, n_classes); or the mean and the standard deviation of numbers,
+            shape (n, 2).
+        """
+        check_is_fitted(self)
+        if self.key is None:
+            raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
+        shared = self.shared_
+        keep = tuple(dict.fromkeys((*options.pop("keep", ()), self.key)))
+        with shared._open(paths, ignore_labels=True, freeze=True, keep=keep, **options) as stream:
+            for batch in stream:
+                scores = self._scores_of(shared._known(batch), list(batch.kept[self.key]))
+                if self._regression:
+                    mean, variance = self._numbers(*scores)
+                    yield np.column_stack([mean, np.sqrt(variance)])
+                else:
+                    yield self._probabilities(scores)
+
+    def _scored(self, X: Any, key: Any) -> Scores:
         """Return offsets; mean and variance of deviations; |x|^2; and the variance of the shared model's scores."""
-        shared, table = self.shared_, self._table
+        shared = self.shared_
         X, keys = without_key(X, self.key, key)
         rows = _in_memory(X)
         matrix = shared._matrix(X) if rows is None else shared._matrix_of_rows(rows)
         if matrix.shape[0] != len(keys):
             raise ValueError(f"X has {matrix.shape[0]:,} rows, key has {len(keys):,}; they must have as many")
+        return self._scores_of(matrix, keys)
+
+    def _scores_of(self, matrix: _core.Matrix, keys: Sequence[Key]) -> Scores:
+        shared, table = self.shared_, self._table
         table.check_kind(keys)
         learner = shared._learner_for(matrix)
         predicted = predictions(learner, matrix, shared.calibration)
@@ -458,6 +498,29 @@ class EntityModels(BaseEstimator):
     def variance_weights_(self) -> dict[float, float]:
         check_is_fitted(self)
         return dict(zip((0.0, *self._table.priors), self._table.weights.tolist(), strict=True))
+
+    @property
+    def log_loss_(self) -> float:
+        return self._mean_loss(1, of_numbers=False)
+
+    @property
+    def error_(self) -> float:
+        return self._mean_loss(2, of_numbers=False)
+
+    @property
+    def rmse_(self) -> float:
+        return sqrt(self._mean_loss(1, of_numbers=True))
+
+    @property
+    def mae_(self) -> float:
+        return self._mean_loss(2, of_numbers=True)
+
+    def _mean_loss(self, which: int, of_numbers: bool) -> float:
+        check_is_fitted(self)
+        if self._table.regression is not of_numbers:
+            raise AttributeError(f"the model predicts {'classes' if of_numbers else 'numbers'}")
+        losses = self._table.core.state_of_levels()["losses"]
+        return float(losses[which] / max(losses[0], 1.0))
 
     @property
     def keys_(self) -> list[Key]:
