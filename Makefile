@@ -156,7 +156,9 @@ $(VENV)/docs: $(VENV)/spark
 $(LOWEST)/installed: $(SOURCES) $(shell find src -name "*.py") | $(VENV)/installed
 	$(BIN)/python -m pip install --quiet uv
 	test -x $(LOWEST)/bin/python || $(BIN)/python -m venv --without-pip $(LOWEST)
-	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --requirements pyproject.toml --extra test
+	printf '%s\n' 'wordllama>=0; sys_platform == "none"' > $(LOWEST)/overrides.txt # since it needs NumPy 2
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --requirements pyproject.toml --extra test \
+	  --overrides $(LOWEST)/overrides.txt
 	rm -rf build/lowest
 	$(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir build/lowest .
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --reinstall build/lowest/*.whl
