@@ -21,6 +21,7 @@ from ..views.ranks import Ranks
 from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
+from .class_means import ClassMeans
 from .label_stack import LabelStack
 from .naive_bayes import NaiveBayes
 from .plan import Plan, plan
@@ -41,6 +42,10 @@ OF_ANY_LENGTH = "without unit norm"
 FIRST = First(n=MAX_FULL)  # a stream may bring more columns, of which a covariance would have the square
 COSINES = 400
 FEW_COSINES = 100  # of a member with all covariances that forgets, which costs as much as inverting its matrix
+MIN_EMBEDDED, MAX_EMBEDDED = 32, 1536  # columns of embeddings, of which members learn all covariances
+UNIT = 1e-3  # difference of the norms of embeddings from 1
+ONE_SCALE = 1 / 3  # deviation that all but a twentieth of their columns have, relative to the median
+ROWS_TO_COMPARE = 10  # rows from which on columns have a deviation
 # Twice the expected exponent of the kernel between two rows of independent columns.
 WIDE, MEDIUM, NARROW = 1.0, 3.0, 10.0
 
@@ -58,12 +63,15 @@ class Seen(NamedTuple):
         Values per row in other columns.
     filled : float
         Fraction of the numbers that are not 0.
+    embedded : bool
+        Whether rows are a table of unit norm whose columns have one scale, as embeddings have.
     """
 
     columns: int
     numbers: int
     plain: float
     filled: float
+    embedded: bool
 
     @property
     def width(self) -> float:
@@ -93,7 +101,22 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     of_numbers = np.isin(used, present[numeric])
     numbers, plain = np.count_nonzero(numeric), np.count_nonzero(~of_numbers) / max(n, 1)
     filled = np.count_nonzero(of_numbers) / max(n * int(numbers), 1)
-    return Seen(d, int(numbers), float(plain), float(filled))
+    embedded = numbers == d and MIN_EMBEDDED <= d <= MAX_EMBEDDED and _have_one_scale(values, used, row, n)
+    return Seen(d, int(numbers), float(plain), float(filled), embedded)
+
+
+def _have_one_scale(values: np.ndarray, used: np.ndarray, row: np.ndarray, n: int) -> bool:
+    """Return whether n rows of nonzero values have unit norm, both signs, and columns of about the same size."""
+    lengths = np.sqrt(np.bincount(row, values**2, n))
+    if n == 0 or np.abs(lengths - 1.0).max() > UNIT or values.min(initial=0.0) >= 0.0:
+        return False
+    if n < ROWS_TO_COMPARE:
+        return True
+    rows = np.maximum(np.bincount(used), 1)
+    means, squares = (np.bincount(used, values**power) / n for power in (1, 2))
+    deviations = np.sqrt(np.maximum(squares - means**2, 0.0))[rows > 0]
+    low, middle = np.quantile(deviations, (0.05, 0.5))
+    return bool(low >= ONE_SCALE * middle)
 
 
 def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Plan]:
@@ -110,6 +133,8 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
+    if seen.embedded:
+        return _of_embeddings(dtype)
     base = "standard" if numbers else "unit"
     words = d - numbers > MANY
     few = X.shape[0] < ROWS_TO_CHOOSE  # for quantiles
@@ -230,6 +255,24 @@ def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
         made(AROW(), less, name=f"{FEW_COSINES} cosines", correlated=True, forget=0.003),
         made(AROW(), _kernel(NARROW, width), name="narrow cosines", correlated=True),
     ]
+    return found
+
+
+def _of_embeddings(dtype: str) -> list[Plan]:
+    """Return the members for rows of unit norm whose columns have one scale."""
+    import os
+    made = partial(_gaussian, dtype=dtype)
+    found = [Plan(ClassMeans.name, lambda n_classes, n_features, columns: ClassMeans(n_classes, n_features))]
+    w = os.environ.get("HEADS", "1,10,100").split(",")
+    for pv in w:
+        if pv == "c": found.append(made(Logistic(), "unit,cosines", 10.0, correlated=True, name="cosines"))
+        elif pv == "c4": found.append(made(Logistic(), [Cosines(n=400,scale=1.0)], 10.0, correlated=True, name="400 cosines"))
+        elif pv == "c1": found.append(made(Logistic(), [Cosines(n=1000,scale=1.0)], 10.0, correlated=True, name="1000 cosines"))
+        elif pv == "d": found.append(made(Logistic(), "standard", 3.0))
+        elif pv == "u": found.append(made(Logistic(), "unit", 10.0))
+        elif pv == "a": found.append(made(AROW(r=1.0), "unit", 1.0, correlated=True))
+        elif pv == "n": found.pop(0)
+        else: found.append(made(Logistic(), "unit", float(pv), correlated=True, name=f"unit norm, prior variance {pv}"))
     return found
 
 

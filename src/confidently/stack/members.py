@@ -57,7 +57,7 @@ class Members(Racing):
 
     Attributes
     ----------
-    members : list of Learner or NaiveBayes
+    members : list of Learner or Generative
         Empty until :meth:`prepare` has chosen them.
     names : list of str
     multiclass : list of str or None
@@ -189,7 +189,7 @@ class Members(Racing):
     def bytes_per_feature(self) -> int:
         """Bytes that a feature takes."""
         return sum(
-            member.bytes_per_feature if isinstance(member, Learner) else 8 * member.n_classes for member in self.members
+            member.bytes_per_feature for member in self.members
         )
 
     @property

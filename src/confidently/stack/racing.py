@@ -20,7 +20,7 @@ class Racing:
 
     Attributes
     ----------
-    members : list of Learner or NaiveBayes
+    members : list of Learner or Generative
     names : list of str
     multiclass : list of str or None
     state : dict of arrays

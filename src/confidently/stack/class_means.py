@@ -1,0 +1,138 @@
+"""Linear discriminant analysis, row by row, a member of stacks for rows of unit norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import _core
+from ..covariances.examples import Examples, Progressive
+from ..covariances.state import REAL, Shapes, State, check_within, within
+from ..learner.backup import Statistics
+from ..tasks import novelty
+from ..tasks.novelty import VARIANCES
+from ..views.columns import Columns
+from ..views.view import COUNTED
+from .generative import CALIBRATION, Generative, Restoring
+
+MEANS, MEAN_WEIGHTS, SQUARES, ROWS, PRECISION = "means", "weights", "squares", "rows", "precision"
+MAX_MEAN, MAX_PRECISION = 1.0 + 1e-9, 1e12
+
+
+class ClassMeans(Generative):
+    """Gaussians of the classes with one covariance: linear discriminant analysis, row by row.
+
+    Rows x are scaled to unit norm. With n_k rows of class k and their mean m_k, the mean g of all n rows, and the
+    scatter S = (5/2) I + sum_i (x_i - m_i)(x_i - m_i)' within the classes, whose prior counts as 5 d rows::
+
+        r_k = n_k/(n_k + 3)
+        f_k = (n + 5 d) (r_k (x - g)' S^-1 (m_k - g) - r_k^2/2 (m_k - g)' S^-1 (m_k - g)) + log((n_k + 1)/(n + K))
+
+    which is the logarithm of a density relative to that around g, where the mean of a class with few rows is drawn
+    towards g as if it had 3 rows there, and of the class's frequency. A row costs d^2 + 4 d K steps. How large the
+    largest score was before a row was learned is counted, since rows of no class have small ones.
+
+    The parameters are those of :class:`confidently.stack.generative.Generative`.
+
+    References
+    ----------
+    Fisher (Annals of Eugenics 7, 1936). Hayes & Kanan (CVPR workshop on continual learning, 2020). Ren, Fort, Liu,
+    Roy, Padhy & Lakshminarayanan (ICML workshop on uncertainty, 2021): distances relative to that of all rows.
+    """
+
+    kind = "class_means"
+    name = "class means"
+
+    def _new_state(self) -> State:
+        d, groups = self.n_features, self.n_classes + 1
+        return {
+            MEANS: np.zeros((d, groups)), MEAN_WEIGHTS: np.zeros((d, groups)), SQUARES: np.zeros(groups),
+            ROWS: np.zeros(groups), PRECISION: np.eye(d) * (2.0 / _core.prior_rows),
+            VARIANCES: novelty.untrained(), CALIBRATION: self._new_calibration(),
+        }  # fmt: skip
+
+    @property
+    def bytes_per_feature(self) -> int:
+        return 16 * (self.n_classes + 1) + 16 * self.n_features
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        """Make room for more features or classes; smaller numbers change nothing."""
+        d, k = max(n_features, self.n_features), max(n_classes, self.n_classes)
+        if (d, k) == (self.n_features, self.n_classes):
+            return
+        old, calibration = self.state, self._grown_calibration(k)
+        features, groups = slice(self.n_features), slice(self.n_classes + 1)
+        self.n_features, self.n_classes = d, k
+        state = self._new_state()
+        for name in (MEANS, MEAN_WEIGHTS):
+            state[name][features, groups] = old[name]
+        for name in (SQUARES, ROWS):
+            state[name][groups] = old[name]
+        state[PRECISION][features, features] = old[PRECISION]
+        self.state = state | {VARIANCES: old[VARIANCES], CALIBRATION: calibration}
+
+    def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Restoring:
+        return Restoring(self, Statistics(self.state))
+
+    def train(
+        self, examples: Examples, transaction: Restoring, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        rows = examples.compiled(0, len(examples), calibrate, progressive)
+        _core.class_means_learn(self.state, examples.X, rows)
+
+    def _scores(self, X: _core.Matrix) -> np.ndarray:
+        scores = np.empty((X.shape[0], self.columns))
+        _core.class_means_scores(self.state, X, scores)
+        return scores
+
+    def rarity_of(self, X: _core.Matrix) -> np.ndarray:
+        """Return the part of the rows before that were as far from every class, of checked rows, shape (n,)."""
+        found = np.empty(X.shape[0])
+        _core.class_means_p_values(self.state, X, found)
+        return found
+
+    def _shrunk(self) -> np.ndarray:
+        rows = self.state[ROWS]
+        part: np.ndarray = rows[1:] / (rows[1:] + _core.rows_at_center)
+        return part
+
+    @property
+    def _factor(self) -> float:
+        return float(self.state[ROWS][0]) + _core.prior_rows * self.n_features
+
+    def class_weights(self, columns: np.ndarray | slice) -> np.ndarray:
+        weights = self.state[MEAN_WEIGHTS][columns]
+        found: np.ndarray = self._factor * self._shrunk() * (weights[:, 1:] - weights[:, :1])
+        return found
+
+    def by_class(self) -> np.ndarray:
+        state, part = self.state, self._shrunk()
+        g, squares, rows = state[MEANS][:, 0] @ state[MEAN_WEIGHTS][:, 1:], state[SQUARES], state[ROWS]
+        linear, square = squares[0] - g, squares[1:] - 2.0 * g + squares[0]
+        frequency = np.log((rows[1:] + 1.0) / (rows[0] + self.n_classes))
+        found: np.ndarray = self._factor * (part * linear - 0.5 * part**2 * square) + frequency
+        return found
+
+    # --- as plain data -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def shapes(cls, n_features: int, n_classes: int) -> Shapes:
+        k = max(n_classes, 2)
+        return {
+            MEANS: ((n_features, k + 1), REAL), MEAN_WEIGHTS: ((n_features, k + 1), REAL), SQUARES: ((k + 1,), REAL),
+            ROWS: ((k + 1,), REAL), PRECISION: ((n_features, n_features), REAL),
+            VARIANCES: ((novelty.SIZE,), REAL), CALIBRATION: ((cls.calibration_size(k),), REAL),
+        }  # fmt: skip
+
+    def check_values(self) -> None:
+        super().check_values()
+        check_within(ROWS, self.state[ROWS], COUNTED)
+        check_within(MEANS, self.state[MEANS], within(MAX_MEAN))
+        for name in (MEAN_WEIGHTS, SQUARES, PRECISION):
+            check_within(name, self.state[name], within(MAX_PRECISION))
+        for name, numbers, allowed in novelty.values(self.state[VARIANCES]):
+            check_within(name, numbers, allowed)
