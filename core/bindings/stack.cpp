@@ -358,7 +358,10 @@ void bind_stack(nb::module_& m) {
     m.def("class_means_scores", &class_means_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
     m.def("class_means_learn", &class_means_learn, "state"_a, "matrix"_a, "rows"_a);
     m.def("class_means_p_values", &class_means_p_values, "state"_a, "matrix"_a, "out"_a.noconvert());
-    m.attr("rows_at_center") = kRowsAtCenter;
+    m.attr("frequency_factor") = kFrequency;
+    m.attr("first_distance") = kFirstDistance;
+    m.attr("rows_of_distance") = kRowsOfDistance;
+    m.attr("most_at_center") = kMostAtCenter;
     m.attr("prior_rows") = kPriorRows;
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),

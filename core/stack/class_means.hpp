@@ -13,13 +13,20 @@ namespace confidently {
 
 // Rows that the prior of the covariance counts as, per feature, each with a variance of half of a unit vector's share.
 inline constexpr double kPriorRows = 5.0;
-// Rows at the mean of all that the mean of a class begins with.
-inline constexpr double kRowsAtCenter = 3.0;
+// The mean squared distance of the means of classes from that of all rows begins as that of so many rows, d/5.
+inline constexpr double kRowsOfDistance = 10.0, kFirstDistance = 0.2;
+// Rows at the mean of all with which the mean of a class begins, at most.
+inline constexpr double kMostAtCenter = 100.0;
+
+// Factor of the logarithm of the classes' frequencies.
+inline constexpr double kFrequency = 0.1;
 
 // Rows x have unit norm. Group 0 are all rows, group k + 1 those of class k: n_k rows with the mean m_k. Within
 // classes, S = sum_i (x_i - m_i)(x_i - m_i)' + c/2 I is their scatter, and w_k = S^-1 m_k. With the mean g of all rows
-// and the means of classes drawn towards it, g + r_k (m_k - g), r_k = n_k/(n_k + 3), the score of a class is the
-// logarithm of its density under the covariance S/(n + c d) over that at g, and of its frequency.
+// and the means of classes drawn towards it, g + r_k (m_k - g), r_k = n_k/(n_k + a), the score of a class is the
+// logarithm of its density under the covariance S/(n + c d) over that at g, and .1 that of its frequency. A class
+// without rows has the least score of those that have some. a is d over the mean squared distance of the means from g:
+// by how much the observed one exceeds d/n_k, which the noise of n_k rows is expected to add.
 struct ClassMeans {
     double* mean;       // features x groups
     double* weights;    // features x groups: precision * mean
@@ -34,12 +41,28 @@ struct ClassMeans {
     void score(const Row& row, const double* at_center, double* scratch, double* f) const {
         product(row, scratch);
         const double all = rows[0] + classes(), rows_in_all = rows[0] + kPriorRows * features;
+        const double drawn = rows_at_center(at_center);
+        double least = 0.0;
         for (int k = 0; k < classes(); ++k) {
-            const double n = rows[k + 1], r = n / (n + kRowsAtCenter), g = at_center[k + 1];
+            const double n = rows[k + 1], r = n / (n + drawn), g = at_center[k + 1];
             const double linear = scratch[k + 1] - scratch[0] - g + square_of[0];
             const double square = square_of[k + 1] - 2.0 * g + square_of[0];
-            f[k] = rows_in_all * (r * linear - 0.5 * r * r * square) + std::log((n + 1.0) / all);
+            if (!(n > 0.0)) continue;
+            f[k] = rows_in_all * (r * linear - 0.5 * r * r * square) + kFrequency * std::log((n + 1.0) / all);
+            least = std::min(least, f[k]);
         }
+        for (int k = 0; k < classes(); ++k)
+            if (!(rows[k + 1] > 0.0)) f[k] = least;
+    }
+
+    // The rows at the mean of all that the mean of a class is drawn by.
+    double rows_at_center(const double* at_center) const {
+        const double factor = rows[0] + kPriorRows * features;
+        double sum = kRowsOfDistance * kFirstDistance * features;
+        for (int k = 1; k < groups; ++k)
+            if (rows[k] > 0.0) sum += rows[k] * factor * (square_of[k] - 2.0 * at_center[k] + square_of[0]) - features;
+        const double distance = sum / (rows[0] + kRowsOfDistance);
+        return features / std::max(distance, features / kMostAtCenter);
     }
 
     // g' w_k of all groups

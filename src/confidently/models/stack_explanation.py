@@ -17,9 +17,9 @@ import numpy as np
 from ..data import Batch
 from ..data.class_order import positive_number
 from ..learner.learner import Learner
+from ..stack.generative import Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
-from ..stack.generative import Generative
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from .explanation import (

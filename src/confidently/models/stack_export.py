@@ -22,9 +22,9 @@ import numpy as np
 from .. import _core
 from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
+from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
-from ..stack.generative import CALIBRATION, Generative
 from ..stack.number_stack import NumberStack, mixtures
 from ..stack.plan import Member
 from ..stack.stack import Stack

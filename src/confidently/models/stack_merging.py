@@ -166,7 +166,7 @@ def _merged_generative(
 
     ``columns`` holds the columns of each model's features in the merged model.
     """
-    kind = type(models[0].learner.members[k])
+    kind: type[Generative] = type(models[0].learner.members[k])
     table = all_classes(models)
     n_features = max(int(own.max(initial=-1)) + 1 for own in columns)
     merged = kind(len(table), n_features)

@@ -123,13 +123,14 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     """Return the members for rows like the first ones of a matrix, in which there are so many classes.
 
     A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
-    norm. Tables of up to 128 columns have the members of :func:`_of_narrow_tables`. Other rows have AROW and logistic;
-    with few values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128
-    if more follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with
-    many dense columns, also logistic on rows of unit norm, AROW on their cosines, which are better where columns have
-    one scale, and on wide cosines of ranks if few values are 0. Members on products and on ``nb`` have a weight for
-    every class and product, or count every feature in every class, and logistic moves the weights of a word for every
-    class: with many classes, there are none that do this.
+    norm. Tables of up to 128 columns have the members of :func:`_of_narrow_tables`; embeddings, which are dense rows of
+    unit norm whose columns have one scale, those of :func:`_of_embeddings`. Other rows have AROW and logistic; with few
+    values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128 if more
+    follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with many dense
+    columns, also logistic on rows of unit norm, AROW on their cosines, which are better where columns have one scale,
+    and on wide cosines of ranks if few values are 0. Members on products and on ``nb`` have a weight for every class
+    and product, or count every feature in every class, and logistic moves the weights of a word for every class: with
+    many classes, there are none that do this.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
@@ -259,21 +260,14 @@ def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
 
 
 def _of_embeddings(dtype: str) -> list[Plan]:
-    """Return the members for rows of unit norm whose columns have one scale."""
-    import os
-    made = partial(_gaussian, dtype=dtype)
-    found = [Plan(ClassMeans.name, lambda n_classes, n_features, columns: ClassMeans(n_classes, n_features))]
-    w = os.environ.get("HEADS", "1,10,100").split(",")
-    for pv in w:
-        if pv == "c": found.append(made(Logistic(), "unit,cosines", 10.0, correlated=True, name="cosines"))
-        elif pv == "c4": found.append(made(Logistic(), [Cosines(n=400,scale=1.0)], 10.0, correlated=True, name="400 cosines"))
-        elif pv == "c1": found.append(made(Logistic(), [Cosines(n=1000,scale=1.0)], 10.0, correlated=True, name="1000 cosines"))
-        elif pv == "d": found.append(made(Logistic(), "standard", 3.0))
-        elif pv == "u": found.append(made(Logistic(), "unit", 10.0))
-        elif pv == "a": found.append(made(AROW(r=1.0), "unit", 1.0, correlated=True))
-        elif pv == "n": found.pop(0)
-        else: found.append(made(Logistic(), "unit", float(pv), correlated=True, name=f"unit norm, prior variance {pv}"))
-    return found
+    """Return the members for rows of unit norm whose columns have one scale: few, since rows are often few.
+
+    Class means, which know a class after a few rows, and logistic with two prior variances of the weights, the smaller
+    one on standardized columns.
+    """
+    means = Plan(ClassMeans.name, lambda n_classes, n_features, columns: ClassMeans(n_classes, n_features))
+    correlated = _gaussian(Logistic(), "unit", 10.0, correlated=True, dtype=dtype)
+    return [means, correlated, _gaussian(Logistic(), "standard", 3.0, dtype=dtype)]
 
 
 def new_stack(

@@ -17,6 +17,7 @@ from ..views.view import COUNTED
 from .generative import CALIBRATION, Generative, Restoring
 
 MEANS, MEAN_WEIGHTS, SQUARES, ROWS, PRECISION = "means", "weights", "squares", "rows", "precision"
+ROWS_TO_TRUST = 20.0  # of a class, after which a mixture learns as much from another one as from any row
 MAX_MEAN, MAX_PRECISION = 1.0 + 1e-9, 1e12
 
 
@@ -26,12 +27,15 @@ class ClassMeans(Generative):
     Rows x are scaled to unit norm. With n_k rows of class k and their mean m_k, the mean g of all n rows, and the
     scatter S = (5/2) I + sum_i (x_i - m_i)(x_i - m_i)' within the classes, whose prior counts as 5 d rows::
 
-        r_k = n_k/(n_k + 3)
-        f_k = (n + 5 d) (r_k (x - g)' S^-1 (m_k - g) - r_k^2/2 (m_k - g)' S^-1 (m_k - g)) + log((n_k + 1)/(n + K))
+        q_k = (n + 5 d) (m_k - g)' S^-1 (m_k - g),    v = (2 d + sum_k (n_k q_k - d))/(n + 10)
+        r_k = n_k/(n_k + d/max(v, d/100))
+        f_k = (n + 5 d) r_k (x - g)' S^-1 (m_k - g) - r_k^2 q_k/2 + .1 log((n_k + 1)/(n + K))
 
-    which is the logarithm of a density relative to that around g, where the mean of a class with few rows is drawn
-    towards g as if it had 3 rows there, and of the class's frequency. A row costs d^2 + 4 d K steps. How large the
-    largest score was before a row was learned is counted, since rows of no class have small ones.
+    f_k is the logarithm of a density relative to that around g, and .1 that of the frequency of the class. A class
+    without rows has the least score of the others. The mean of a class
+    is drawn towards g, by the evidence: v estimates the mean squared distance of the means from g, to which the noise
+    in the mean of n_k rows adds d/n_k. A row costs d^2 + 4 d K steps. How large the largest score of each row was
+    before the row was learned is counted, since rows of no class have small ones.
 
     The parameters are those of :class:`confidently.stack.generative.Generative`.
 
@@ -59,7 +63,6 @@ class ClassMeans(Generative):
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
     ) -> None:
-        """Make room for more features or classes; smaller numbers change nothing."""
         d, k = max(n_features, self.n_features), max(n_classes, self.n_classes)
         if (d, k) == (self.n_features, self.n_classes):
             return
@@ -89,32 +92,58 @@ class ClassMeans(Generative):
         _core.class_means_scores(self.state, X, scores)
         return scores
 
+    def trusted(self, labels: np.ndarray) -> np.ndarray:
+        """Return how much the last rows, of these classes, show about a mixture, from 0 to 1, shape (n,).
+
+        Members know little of a class before it has had many rows, or as many as classes have on average.
+        """
+        n = len(labels)
+        order = np.argsort(labels, kind="stable")
+        of_class = labels[order]
+        place = np.empty(n)
+        place[order] = np.arange(n) - np.searchsorted(of_class, of_class)
+        rows = self.state[ROWS]
+        before = np.maximum(rows[1:] - np.bincount(labels, minlength=self.n_classes), 0.0)[labels] + place
+        enough = np.minimum((np.arange(n) + rows[0] - n) / self.n_classes + 1.0, ROWS_TO_TRUST)
+        found: np.ndarray = np.minimum((before + 1.0) / np.maximum(enough, 1.0), 1.0)
+        return found
+
     def rarity_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the part of the rows before that were as far from every class, of checked rows, shape (n,)."""
         found = np.empty(X.shape[0])
         _core.class_means_p_values(self.state, X, found)
         return found
 
-    def _shrunk(self) -> np.ndarray:
-        rows = self.state[ROWS]
-        part: np.ndarray = rows[1:] / (rows[1:] + _core.rows_at_center)
-        return part
-
     @property
     def _factor(self) -> float:
         return float(self.state[ROWS][0]) + _core.prior_rows * self.n_features
 
+    def _squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return g' S^-1 m_k and (m_k - g)' S^-1 (m_k - g) of the classes."""
+        state = self.state
+        products: np.ndarray = state[MEANS][:, 0] @ state[MEAN_WEIGHTS][:, 1:]
+        return products, state[SQUARES][1:] - 2.0 * products + state[SQUARES][0]
+
+    def _drawn(self) -> np.ndarray:
+        """Return the part r_k of the distance from g to the means of the classes."""
+        all_rows, rows, d = self.state[ROWS][0], self.state[ROWS][1:], self.n_features
+        excess = rows * self._factor * self._squares()[1] - d
+        sum_of_distances = _core.rows_of_distance * _core.first_distance * d + excess[rows > 0.0].sum()
+        distance = max(sum_of_distances / (all_rows + _core.rows_of_distance), d / _core.most_at_center)
+        part: np.ndarray = rows / (rows + d / distance)
+        return part
+
     def class_weights(self, columns: np.ndarray | slice) -> np.ndarray:
         weights = self.state[MEAN_WEIGHTS][columns]
-        found: np.ndarray = self._factor * self._shrunk() * (weights[:, 1:] - weights[:, :1])
+        found: np.ndarray = self._factor * self._drawn() * (weights[:, 1:] - weights[:, :1])
         return found
 
     def by_class(self) -> np.ndarray:
-        state, part = self.state, self._shrunk()
-        g, squares, rows = state[MEANS][:, 0] @ state[MEAN_WEIGHTS][:, 1:], state[SQUARES], state[ROWS]
-        linear, square = squares[0] - g, squares[1:] - 2.0 * g + squares[0]
-        frequency = np.log((rows[1:] + 1.0) / (rows[0] + self.n_classes))
-        found: np.ndarray = self._factor * (part * linear - 0.5 * part**2 * square) + frequency
+        part, rows = self._drawn(), self.state[ROWS]
+        products, squares = self._squares()
+        frequency = _core.frequency_factor * np.log((rows[1:] + 1.0) / (rows[0] + self.n_classes))
+        linear = self.state[SQUARES][0] - products
+        found: np.ndarray = self._factor * (part * linear - 0.5 * part**2 * squares) + frequency
         return found
 
     # --- as plain data -------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ..covariances.examples import Examples, Progressive
 from ..covariances.state import Shapes, State, check_within, within
 from ..rules.ranges import Range
 from ..tasks.calibration import INITIAL_LINE, INITIAL_SLOPE, lines
+from ..views.columns import Columns
 
 CALIBRATION = "calibration"
 MAX_SLOPE, MAX_CURVATURE = 1e80, 1e200
@@ -57,6 +58,12 @@ class Generative:
     def _grown_calibration(self, n_classes: int) -> np.ndarray:
         calibration: np.ndarray = self.state[CALIBRATION]
         return calibration[[0, 2]] if self.n_classes == 2 < n_classes else calibration
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        """Make room for more features or classes; smaller numbers change nothing."""
+        raise NotImplementedError
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> AbstractContextManager[Any]:
         """Return the context within which to :meth:`train`, which undoes that on an error."""

@@ -43,7 +43,6 @@ class NaiveBayes(Generative):
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
     ) -> None:
-        """Make room for more features or classes; smaller numbers change nothing."""
         n, k = max(n_features, self.n_features), max(n_classes, self.n_classes)
         if (n, k) == (self.n_features, self.n_classes):
             return

@@ -15,6 +15,7 @@ from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
+from .class_means import ClassMeans
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
@@ -98,6 +99,10 @@ class Stack(Members):
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         weight, shares, seen = weights_in_order(part, labels), np.zeros((len(labels), WINDOWS)), self.n_seen
+        known = next((member for member in self.members if isinstance(member, ClassMeans)), None)
+        if known is not None:
+            trusted = known.trusted(labels)
+            weight = trusted if weight is None else weight * trusted
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
         scores = state[CONFORMAL] if calibrate else None
         before = [array.copy() for array in kept]
