@@ -92,20 +92,21 @@ class ClassMeans(Generative):
         _core.class_means_scores(self.state, X, scores)
         return scores
 
-    def trusted(self, labels: np.ndarray) -> np.ndarray:
-        """Return how much the last rows, of these classes, show about a mixture, from 0 to 1, shape (n,).
+    def trust(self, examples: Examples) -> np.ndarray:
+        """Return how much rows show about a mixture before they are learned, from 0 to 1, in the order of training.
 
-        Members know little of a class before it has had many rows, or as many as classes have on average.
+        It is the part of 20 rows, or of as many as classes have on average, that their class has had: what members
+        predict of a class that is new among old ones is no evidence for any of them.
         """
-        n = len(labels)
-        order = np.argsort(labels, kind="stable")
-        of_class = labels[order]
-        place = np.empty(n)
-        place[order] = np.arange(n) - np.searchsorted(of_class, of_class)
-        rows = self.state[ROWS]
-        before = np.maximum(rows[1:] - np.bincount(labels, minlength=self.n_classes), 0.0)[labels] + place
-        enough = np.minimum((np.arange(n) + rows[0] - n) / self.n_classes + 1.0, ROWS_TO_TRUST)
-        found: np.ndarray = np.minimum((before + 1.0) / np.maximum(enough, 1.0), 1.0)
+        labels, rows = examples.labels[examples.order], self.state[ROWS]
+        weights = np.ones(len(labels)) if examples.weight is None else examples.weight[examples.order]
+        before = np.empty(len(labels))
+        for k in np.unique(labels):
+            of_class = labels == k
+            before[of_class] = np.cumsum([rows[k + 1], *weights[of_class]])[:-1]
+        on_average = np.cumsum([rows[0], *weights])[:-1] / self.n_classes
+        enough = np.clip(on_average, 1.0, ROWS_TO_TRUST)
+        found: np.ndarray = np.minimum((before + 1.0) / (enough + 1.0), 1.0)
         return found
 
     def rarity_of(self, X: _core.Matrix) -> np.ndarray:
