@@ -234,6 +234,27 @@ def naive_bayes_learn(n_classes: int) -> Call:
     return Call(make, run, ("order: longer", "start: longer", "state.frequency: longer"))
 
 
+def class_means(n_classes: int) -> Arrays:
+    groups = n_classes + 1
+    state = {"means": np.zeros((3, groups)), "directions": np.zeros((3, groups)), "precision": np.eye(3)}
+    by_group = {name: np.ones(groups) for name in ("squares", "rows")}
+    variances = {"variances": np.concatenate([[1.0], np.zeros(_core.margin_variances_size - 1)])}
+    return CSR | {f"state.{name}": array for name, array in (state | by_group | variances).items()}
+
+
+def class_means_learn(n_classes: int) -> Call:
+    def make() -> Arrays:
+        weights = {"weight": np.ones(2), "class_weight": np.ones(n_classes), "order": i64(1, 0)}
+        logits = np.zeros((2, 1 if n_classes == 2 else n_classes))
+        weights["state.calibration"] = np.ones(5 if n_classes == 2 else 2)
+        return class_means(n_classes) | weights | {"labels": i32(1, 0), "logits": logits}
+
+    def run(a: Arrays) -> None:
+        _core.class_means_learn(state_in(a), matrix(a), training_rows(a))
+
+    return Call(make, run, ("order: longer", "start: longer"))
+
+
 def mixture() -> Call:
     def make() -> Arrays:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "own": np.ones((3, 2))}
@@ -695,6 +716,18 @@ CALLS = {
     ),
     "naive_bayes_learn": naive_bayes_learn(2),
     "naive_bayes_learn of several": naive_bayes_learn(3),
+    "class_means_scores": Call(
+        lambda: class_means(2) | {"out": np.zeros((2, 1))},
+        lambda a: _core.class_means_scores(state_in(a), matrix(a), a["out"]),
+        ("start: longer",),
+    ),
+    "class_means_p_values": Call(
+        lambda: class_means(2) | {"out": np.zeros(2)},
+        lambda a: _core.class_means_p_values(state_in(a), matrix(a), a["out"]),
+        ("start: longer",),
+    ),
+    "class_means_learn": class_means_learn(2),
+    "class_means_learn of several": class_means_learn(3),
     "score_row": score_row("binary", "diag"),
     "score_row of several classes": score_row("joint", "diag"),
     "score_row of a matrix": score_row("binary", "full"),

@@ -67,7 +67,7 @@ ClassMeansMember open_class_means(const StateArrays& arrays, const Matrix& matri
     require(matrix.rows->n_columns <= std::int64_t(features),
             "the matrix has more columns than the state has features");
     const ClassMeans learner{arrays.array<double>("means", features, groups),
-                             arrays.array<double>("weights", features, groups),
+                             arrays.array<double>("directions", features, groups),
                              arrays.array<double>("squares", groups),
                              arrays.array<double>("rows", groups),
                              arrays.array<double>("precision", features, features),

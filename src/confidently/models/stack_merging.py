@@ -15,7 +15,7 @@ from ..covariances.state import State
 from ..data.warning import DataWarning
 from ..learner.streams import prune_names
 from ..stack import logs
-from ..stack.class_means import MEAN_WEIGHTS, MEANS, PRECISION, SQUARES, ClassMeans
+from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, SQUARES, ClassMeans
 from ..stack.class_means import ROWS as ROWS_OF_GROUPS
 from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
@@ -223,7 +223,7 @@ def _sum_moments(merged: ClassMeans, counted: Counted) -> None:
     means = sums / np.where(rows > 0.0, rows, 1.0)
     precision = np.linalg.inv(moments - (rows[1:] * means[:, 1:]) @ means[:, 1:].T)
     weights = precision @ means
-    state |= {MEANS: means, PRECISION: 0.5 * (precision + precision.T), MEAN_WEIGHTS: weights}
+    state |= {MEANS: means, PRECISION: 0.5 * (precision + precision.T), DIRECTIONS: weights}
     state[SQUARES] = (means * weights).sum(axis=0)
 
 

@@ -16,8 +16,9 @@ from ..views.columns import Columns
 from ..views.view import COUNTED
 from .generative import CALIBRATION, Generative, Restoring
 
-MEANS, MEAN_WEIGHTS, SQUARES, ROWS, PRECISION = "means", "weights", "squares", "rows", "precision"
+MEANS, DIRECTIONS, SQUARES, ROWS, PRECISION = "means", "directions", "squares", "rows", "precision"
 ROWS_TO_TRUST = 20.0  # of a class, after which a mixture learns as much from another one as from any row
+LEAST_TRUST = 1e-6  # of the first row of a class, which is counted all the same
 MAX_MEAN, MAX_PRECISION = 1.0 + 1e-9, 1e12
 
 
@@ -51,7 +52,7 @@ class ClassMeans(Generative):
     def _new_state(self) -> State:
         d, groups = self.n_features, self.n_classes + 1
         return {
-            MEANS: np.zeros((d, groups)), MEAN_WEIGHTS: np.zeros((d, groups)), SQUARES: np.zeros(groups),
+            MEANS: np.zeros((d, groups)), DIRECTIONS: np.zeros((d, groups)), SQUARES: np.zeros(groups),
             ROWS: np.zeros(groups), PRECISION: np.eye(d) * (2.0 / _core.prior_rows),
             VARIANCES: novelty.untrained(), CALIBRATION: self._new_calibration(),
         }  # fmt: skip
@@ -70,7 +71,7 @@ class ClassMeans(Generative):
         features, groups = slice(self.n_features), slice(self.n_classes + 1)
         self.n_features, self.n_classes = d, k
         state = self._new_state()
-        for name in (MEANS, MEAN_WEIGHTS):
+        for name in (MEANS, DIRECTIONS):
             state[name][features, groups] = old[name]
         for name in (SQUARES, ROWS):
             state[name][groups] = old[name]
@@ -93,7 +94,7 @@ class ClassMeans(Generative):
         return scores
 
     def trust(self, examples: Examples) -> np.ndarray:
-        """Return how much rows show about a mixture before they are learned, from 0 to 1, in the order of training.
+        """Return how much rows show about a mixture before they are learned, above 0 to 1, in the order of training.
 
         It is the part of 20 rows, or of as many as classes have on average, that their class has had: what members
         predict of a class that is new among old ones is no evidence for any of them.
@@ -106,7 +107,7 @@ class ClassMeans(Generative):
             before[of_class] = np.cumsum([rows[k + 1], *weights[of_class]])[:-1]
         on_average = np.cumsum([rows[0], *weights])[:-1] / self.n_classes
         enough = np.clip(on_average, 1.0, ROWS_TO_TRUST)
-        found: np.ndarray = np.minimum((before + 1.0) / (enough + 1.0), 1.0)
+        found: np.ndarray = np.clip(before / enough, LEAST_TRUST, 1.0)
         return found
 
     def rarity_of(self, X: _core.Matrix) -> np.ndarray:
@@ -122,7 +123,7 @@ class ClassMeans(Generative):
     def _squares(self) -> tuple[np.ndarray, np.ndarray]:
         """Return g' S^-1 m_k and (m_k - g)' S^-1 (m_k - g) of the classes."""
         state = self.state
-        products: np.ndarray = state[MEANS][:, 0] @ state[MEAN_WEIGHTS][:, 1:]
+        products: np.ndarray = state[MEANS][:, 0] @ state[DIRECTIONS][:, 1:]
         return products, state[SQUARES][1:] - 2.0 * products + state[SQUARES][0]
 
     def _drawn(self) -> np.ndarray:
@@ -135,7 +136,7 @@ class ClassMeans(Generative):
         return part
 
     def class_weights(self, columns: np.ndarray | slice) -> np.ndarray:
-        weights = self.state[MEAN_WEIGHTS][columns]
+        weights = self.state[DIRECTIONS][columns]
         found: np.ndarray = self._factor * self._drawn() * (weights[:, 1:] - weights[:, :1])
         return found
 
@@ -153,7 +154,7 @@ class ClassMeans(Generative):
     def shapes(cls, n_features: int, n_classes: int) -> Shapes:
         k = max(n_classes, 2)
         return {
-            MEANS: ((n_features, k + 1), REAL), MEAN_WEIGHTS: ((n_features, k + 1), REAL), SQUARES: ((k + 1,), REAL),
+            MEANS: ((n_features, k + 1), REAL), DIRECTIONS: ((n_features, k + 1), REAL), SQUARES: ((k + 1,), REAL),
             ROWS: ((k + 1,), REAL), PRECISION: ((n_features, n_features), REAL),
             VARIANCES: ((novelty.SIZE,), REAL), CALIBRATION: ((cls.calibration_size(k),), REAL),
         }  # fmt: skip
@@ -162,7 +163,7 @@ class ClassMeans(Generative):
         super().check_values()
         check_within(ROWS, self.state[ROWS], COUNTED)
         check_within(MEANS, self.state[MEANS], within(MAX_MEAN))
-        for name in (MEAN_WEIGHTS, SQUARES, PRECISION):
+        for name in (DIRECTIONS, SQUARES, PRECISION):
             check_within(name, self.state[name], within(MAX_PRECISION))
         for name, numbers, allowed in novelty.values(self.state[VARIANCES]):
             check_within(name, numbers, allowed)
