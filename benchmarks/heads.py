@@ -6,9 +6,10 @@ Error and log-loss on at most 4000 test rows. LogisticRegression tries every C o
 the best log-loss on the test rows, perhaps with different C. Streaming LDA has the means of the classes and a shared
 covariance, shrunk by 1e-4 of the identity (Hayes & Kanan, CVPR workshops 2020). Late: a class of which the model has
 had no row appears after the others were learned: its accuracy and that of the others before, after 5 and 10 rows, and
-where all of its rows come among the others'. Scope: a quarter of the classes is held out; area under the ROC curve of
-finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs PyTorch,
-and its linear heads are those of LogisticRegression.
+where all of its rows come among the others'. Curve: errors of AutoClassifier and of LogisticRegression with the best C
+of three, by the number of rows per class; two draws. Scope: a quarter of the classes is held out; area under the ROC
+curve of finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs
+PyTorch, and its linear heads are those of LogisticRegression.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from tests.data_sets import DATA_SETS
 SETS = ("stackoverflow", "newsgroups", "goemotions", "tweet_emoji")
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 DRAWS, FEW, TEST_ROWS, LATE_CLASSES, ROWS_OF_OTHERS = 3, 10, 4000, 5, 200
-PARTS = ("few", "all", "late", "scope")
+CURVE, CURVE_GRID = (1, 2, 5, 10, 20, 50, 100), (1.0, 10.0, 100.0)
+PARTS = ("few", "all", "late", "scope", "curve")
 
 Rows = tuple[Any, np.ndarray, Any, np.ndarray]
 
@@ -173,6 +175,21 @@ def scope(rows: Rows) -> dict[str, list[float]]:
     return {name: [float(np.mean(values))] for name, values in found.items()}
 
 
+def curve(rows: Rows) -> dict[str, list[float]]:
+    """Return the errors of AutoClassifier and of LogisticRegression by the number of rows per class."""
+    found = {}
+    for n in CURVE:
+        draws = []
+        for seed in range(2):
+            i = first_of_each(rows[1], n, seed)
+            X, y = rows[0][i], rows[1][i]
+            models = [AutoClassifier(), *(LogisticRegression(C=C, max_iter=200) for C in CURVE_GRID)]
+            own, *others = (1.0 - model.fit(X, y).score(rows[2], rows[3]) for model in models)
+            draws.append([own, min(others)])
+        found[f"{n} rows per class"] = np.mean(draws, axis=0).tolist()
+    return found
+
+
 def main() -> None:
     options = arguments(
         __doc__,
@@ -185,7 +202,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     print(machine())
-    run = {"few": few, "all": every, "late": late, "scope": scope}
+    run = {"few": few, "all": every, "late": late, "scope": scope, "curve": curve}
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
     for part in options.part or PARTS[: 2 if options.ngrams else None]:
         for name in options.sets:
