@@ -21,7 +21,7 @@ def main() -> None:
     figure, axes = plt.subplots(1, len(names) - 1, figsize=(10, 2.8), sharey=True)
     for k, (name, axis) in enumerate(zip(names[1:], axes, strict=True), 1):
         ours, theirs = zip(*(map(float, row[k].split("/")) for row in rows), strict=True)
-        axis.semilogx(numbers, theirs, color=THEIRS, linewidth=6, alpha=0.6, label="LogisticRegression, best C of three")
+        axis.semilogx(numbers, theirs, color=THEIRS, linewidth=6, alpha=0.6, label="LogisticRegression, best C")
         axis.semilogx(numbers, ours, "o-", color=OURS, markersize=4, label="AutoClassifier")
         axis.set(title=name, xlabel="rows per class", xticks=numbers, xticklabels=map(str, numbers), ylim=(0, 100))
         axis.minorticks_off()
