@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from ...bandits.policies import make_policy
-from ...covariances.names import AUTO, DIAGONAL
+from ...covariances.names import AUTO, DIAGONAL, RANK
 from ...covariances.settings import Settings
 from ...data.classes import ClassTable, class_named
 from ...data.features import Features
@@ -30,7 +30,7 @@ from ..problems import Problem
 
 Name = int | str
 Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
-ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
+ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection", "rank")
 OF_CLASSES = ("classes", "multilabel", "multiclass")
 OF_DECISIONS, CHOSEN = ("arms", "policy"), ("auto", "view")
 DEFAULTS = {
@@ -111,6 +111,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     average: bool = False
     forget: float = 0.0
     projection: Literal["precision", "moments"] | None = None
+    rank: int = RANK
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
     arms: Literal["own", "shared"] = "own"
