@@ -28,12 +28,13 @@ with warnings.catch_warnings():
 from confidently import AROW, AutoClassifier, OnlineClassifier, distributed
 from confidently.data import DataError, ReaderOptions, features, open_stream
 from confidently.data.sources.file_range import FileRange
-from confidently.distributed import rounds, sources, tasks
-from confidently.distributed.cells import cells_of
-from confidently.distributed.change import advanced, merge_changes, model_bytes
+from confidently.distributed import engine, sources
 from confidently.distributed.cluster import connected
-from confidently.distributed.rounds import MAX_ATTEMPTS, Rounds
+from confidently.distributed.engine import MAX_ATTEMPTS, DaskEngine
 from confidently.models.merging import merge_models
+from confidently.rounds import tasks
+from confidently.rounds.cells import cells_of
+from confidently.rounds.change import advanced, merge_changes, model_bytes
 from confidently.stack.members import parts_of
 
 X, Y = load_digits(return_X_y=True)
@@ -447,8 +448,8 @@ def test_a_fault_in_one_part_ends_the_others(client, files, tmp_path, monkeypatc
 
 
 def test_a_round_that_always_loses_its_workers_ends(client, files, monkeypatch):
-    result, lost = rounds._result, SimpleNamespace(status="lost")
-    monkeypatch.setattr(rounds, "_result", lambda total, base: result(SimpleNamespace(status="pending"), lost))
+    result, lost = engine._result, SimpleNamespace(status="lost")
+    monkeypatch.setattr(engine, "_result", lambda total, base: result(SimpleNamespace(status="pending"), lost))
     with pytest.raises(RuntimeError, match=f"round 1 was started {MAX_ATTEMPTS} times and lost its workers each time"):
         distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=1)
 
@@ -460,9 +461,9 @@ def test_a_model_that_no_worker_takes_is_an_error():
         tried.append(models)
         raise TimeoutError("no worker")
 
-    unsent = Rounds(SimpleNamespace(scatter=scatter), "model", None, [], None)
+    unsent = DaskEngine(SimpleNamespace(scatter=scatter), None)
     with pytest.raises(TimeoutError, match="no worker"):
-        unsent._send_base()
+        unsent._send("model")
     assert tried == [["model"]] * MAX_ATTEMPTS
 
 

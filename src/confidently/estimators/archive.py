@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -125,7 +126,7 @@ class ArchiveKind:
             yield
         except ModelFileError as error:
             raise error if str(error).startswith(str(path)) else ModelFileError(f"{path}: {error}") from error
-        except (LookupError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             shown = f"{type(error).__name__}: {error}"[:300]
             raise ModelFileError(f"{path}: damaged {self.title.removeprefix('the ')} ({shown})") from error
 

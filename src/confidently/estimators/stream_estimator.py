@@ -22,6 +22,7 @@ from ..data.memory.labels import example_weights, plain, training_of
 from ..data.memory.plain import is_plain_labels
 from ..data.selection import columns_of_first
 from ..data.shuffling import shuffled
+from ..encoders import Encoder, EncoderError, encoder_of
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..learner.streams import StreamLearner, StreamPredictor, class_number
@@ -90,6 +91,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     multiclass: str | None = None
     class_weight: dict[Any, float] | str | None = None
     coverage_by: str | int | None = None
+    encoder: Any = None
 
     # --- what estimators of classes and of numbers define -----------------------------------------------------------
 
@@ -175,7 +177,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _default_view(self, rows: Any) -> View | None:
         """Return the view that an array, a sparse matrix or a stream chooses, if a view is to be chosen."""
-        if not self._is_seen_by_default:
+        if not self._is_seen_by_default or self.encoder is not None:  # whose vectors have one scale
             return None
         if isinstance(rows, Stream):
             return view_of_stream(rows)
@@ -191,7 +193,22 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     def _open(self, paths: Any, **options: Any) -> Stream:
         """Open files that are read as those of training were."""
         source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
-        return open_as_before(paths, source, features, self.dtype, **options)
+        return open_as_before(paths, source, features, self.dtype, encoder=self._encoder(), **options)
+
+    def _encoder(self) -> Encoder | None:
+        """Return the encoder of texts, which is the same one, with its cache, in all calls."""
+        if self.encoder is None:
+            return None
+        found: Encoder | None = vars(self).get("_encoding")
+        if found is None or (found is not self.encoder and found.source is not self.encoder):
+            found = self._encoding = encoder_of(self.encoder)
+        return found
+
+    @property
+    def _encodes(self) -> bool:
+        """Whether rows are texts, of which an encoder makes vectors."""
+        source = vars(self).get("source_", {})
+        return "encoder" in source or ("learner_" not in vars(self) and self.encoder is not None)
 
     def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
         """Train on more files, which are read as those of ``fit_stream`` were.
@@ -232,10 +249,13 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             check_stream(data, self._passes(), options)
             if isinstance(data, Stream):
                 stream = data
+                if self.encoder is not None and stream.reading.encoder is None:
+                    raise EncoderError("the stream has no vectors of an encoder; open it with encoder=...")
             else:
                 keep = kept(self.coverage_by, options.pop("keep", ()))
                 targets = self.predicts_numbers
-                stream = open_to_learn(data, self.dtype, self._scaled, targets=targets, keep=keep, **options)
+                of_data: dict[str, Any] = {"targets": targets, "keep": keep, "encoder": self._encoder(), **options}
+                stream = open_to_learn(data, self.dtype, self._scaled, **of_data)
             with batches_of(stream, progress or bool(self.verbose)) as batches:
                 table = self._table_of(stream.targets, stream.multilabel, classes)
                 self._forget("feature_names_in_")
@@ -327,7 +347,8 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         keep = kept(self.coverage_by)
         if first:
             options = {} if found.label is None else {"label": found.label}
-            stream = open_to_learn(found.rows, self.dtype, self._scaled, ignore_labels=True, keep=keep, **options)
+            of_rows: dict[str, Any] = {"ignore_labels": True, "keep": keep, "encoder": self._encoder(), **options}
+            stream = open_to_learn(found.rows, self.dtype, self._scaled, **of_rows)
             table = self._first_table(labels, [] if not (partial or labels.multilabel) else names)
         else:
             self._follow_parameters()
@@ -389,6 +410,16 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     @property
     def n_seen_(self) -> int:
         return self._fitted.n_seen
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an untrained copy, which shares the encoder: it may be large, or a connection."""
+        without = copy(self)
+        without.encoder = None
+        cloned = BaseEstimator.__sklearn_clone__(without)
+        cloned.encoder = self.encoder
+        if self.encoder is not None:
+            cloned._encoding = self._encoder()
+        return cloned
 
     # --- files ------------------------------------------------------------------------------------------------------
 

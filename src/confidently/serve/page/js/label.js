@@ -7,6 +7,7 @@ import { askForReason, choices, emptyCard, helpDialog, numberField, rowCard, sai
 import { progressPanel } from "./label-progress.js";
 import { askForName, NOBODY, personName, seatOfTab } from "./labeller.js";
 import { live, state } from "./live.js";
+import { isNumeric } from "./measures.js";
 import { outbox, send, takeBack, waiting } from "./outbox.js";
 import { classPicker } from "./picker.js";
 import { HOLD_MS, Queue } from "./queue.js";
@@ -136,7 +137,7 @@ class Labelling {
     const model = state.models?.find((one) => one.name === this.name);
     if (!model) return;
     this.reading = model.settings.reading ?? {};
-    const numbers = model.task === "numbers";
+    const numbers = isNumeric(model);
     this.underlining.hidden = !may("predict") || numbers || model.multilabel || !this.reading.text?.length;
     const changed = this.multilabel !== model.multilabel || this.open !== model.open || this.numbers !== numbers;
     Object.assign(this, { multilabel: model.multilabel, open: model.open, numbers });
