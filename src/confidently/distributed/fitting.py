@@ -163,6 +163,11 @@ class _Training:
                 f"got {type(estimator).__name__}"
             )
         estimator._check_parameters(partial=True)
+        if estimator.encoder is not None:
+            raise ValueError(
+                "encoder: not supported on a cluster, whose workers would each need it; train on an array of its vectors, or "
+                "with confidently train --encoder"
+            )
         if estimator.coverage_by is not None:
             raise ValueError("coverage_by is not supported on a cluster; train without one, or use coverage_by=None")
         for one in single_learners(estimator):

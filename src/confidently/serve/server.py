@@ -118,7 +118,7 @@ class Server:
         self.engine.failure.notify = self.stop
         self.model: str | None = None  # a model file to begin with
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
-        self.demo = False
+        self.demo: str | None = None
         self.backups: tuple[Path, float, int] | None = None  # folder, seconds between two, how many are kept
         self.sources: list[BackgroundThread] = []
         if replica_of is not None:
@@ -226,7 +226,8 @@ class Server:
             with _usage_errors(str(self.backups[0])):
                 self.sources.append(Backups(self.engine, *self.backups, self.say))
         if self.demo:
-            self.sources.append(Demo(self.engine))
+            with _usage_errors(f"--demo {self.demo}"):
+                self.sources.append(Demo(self.engine, self.demo))
         if self.follow is not None:
             path, name = self.follow
             with _usage_errors(path):

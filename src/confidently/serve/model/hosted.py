@@ -17,6 +17,7 @@ from ..log.events import State, StoredModel
 from ..problems import Problem, tried
 from .candidates import candidate
 from .deciding import decided_in
+from .encoding import Vectors
 from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
@@ -44,6 +45,8 @@ class Hosted:
         Those that are trained from the log meanwhile, by their numbers.
     check : RowCheck
         Of the rows that come in.
+    vectors : Vectors or None
+        Adds to them what an encoder makes of their texts, if the model has one.
     behind : int
         By how many events it is behind the primary, in a replica.
     rewarded_until : int
@@ -104,7 +107,9 @@ class Hosted:
         model = self.model
         self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
         self.label_key = self.live.label_key
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
+        reading, dtype = model.reading, model.stream.learner.dtype
+        self.vectors = None if reading.encoder is None else Vectors(reading, dtype)
+        self.check = RowCheck(reading, self.label_key, dtype, model.task, self.closed)
 
     # --- guards ------------------------------------------------------------------------------------------------------
 
