@@ -23,7 +23,7 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("plots",),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
     ("distributed",),
-    ("bandits", "evaluation"),
+    ("bandits", "entities", "evaluation"),
     ("estimators",),
     ("topics",),
     ("models",),

@@ -13,7 +13,7 @@ from confidently.samples.tickets import tickets
 from confidently.serve.log.vectors import KEY, vector_in, with_vector, without_vector
 from confidently.serve.offline import check
 from confidently.serve.problems import Problem
-from confidently.serve.sources.demo import HEADS, Demo
+from confidently.serve.sources.demo import Heads
 from tests.encoders import Vectors
 from tests.serve.running import NDJSON, wait_until
 
@@ -317,7 +317,7 @@ def test_an_encoder_that_takes_long_keeps_nobody_waiting(source, local):
         ),
         ({"encoder": "made", "reading": {"drop": ["a"]}}, "drop: with an encoder, only the text of a row counts"),
         ({"encoder": "made", "reading": {"text": ["a", "b"]}}, "an encoder reads one column, got a, b"),
-        ({"encoder": "made", "task": "decisions"}, "a model of decisions has no encoder"),
+        ({"encoder": "made", "task": "decisions"}, "a model of decisions has none of encoder"),
         ({"encoder": "made", "encoder_info": None}, ""),
         ({"encoder_info": {"name": "a", "version": "", "dimension": 1, "answers": [[1]]}}, "the server fills it in"),
     ],
@@ -384,7 +384,7 @@ def test_round_trip_of_vectors():
 def test_the_demo_of_tickets(local):
     pytest.importorskip("wordllama", reason="wordllama is not installed")
     engine = local().engine
-    demo = Demo(engine, HEADS, seconds=0.0)
+    demo = Heads(engine, seconds=0.0)
     demo.start()
     try:
         hosted = engine.hosted["tickets"]
@@ -398,4 +398,4 @@ def test_the_demo_of_tickets_needs_the_encoder(source, local, monkeypatch, tmp_p
     source.gone = True
     monkeypatch.setitem(KNOWN, "wordllama", Known("wordllama", source.load))
     with pytest.raises(Problem, match="the encoder wordllama needs a package that is missing"):
-        Demo(local().engine, HEADS)
+        Heads(local().engine)

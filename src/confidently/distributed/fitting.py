@@ -165,8 +165,8 @@ class _Training:
         estimator._check_parameters(partial=True)
         if estimator.encoder is not None:
             raise ValueError(
-                "encoder: not supported on a cluster, whose workers would each need it; train on an array of its vectors, or "
-                "with confidently train --encoder"
+                "encoder: not supported on a cluster, whose workers would each need it; pass an array of its vectors, or "
+                "use confidently train --encoder"
             )
         if estimator.coverage_by is not None:
             raise ValueError("coverage_by is not supported on a cluster; train without one, or use coverage_by=None")

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -49,6 +49,25 @@ LEARNED = (
     "features_",
     "n_iter_",
 )  # attributes that training from scratch forgets
+
+
+class BegunRows(NamedTuple):
+    """Rows that are read as those of a file are, and the learner that is to be trained on them.
+
+    Attributes
+    ----------
+    learning : StreamLearner
+    batches : list of Batch
+        All rows.
+    labels : Labels
+    reading : ReaderOptions, optional
+        How the rows are read; ``None``: as those before.
+    """
+
+    learning: StreamLearner
+    batches: list[Batch]
+    labels: Labels
+    reading: ReaderOptions | None
 
 
 class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
@@ -300,6 +319,21 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any
     ) -> Self:
         """Train on rows that are read as those of a file are."""
+        begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted)
+        n, labels = found.rows.n_rows, begun.labels
+        shape = n, max((batch.n_columns for batch in begun.batches), default=0)
+        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels, partial)
+        self._run(begun.learning, begun.batches, labels, passes, shuffle)
+        if not partial:
+            self.learner_.settle(shuffled=shuffle)
+        return self._keep(begun.learning, begun.reading)
+
+    def _begin_rows(
+        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None
+    ) -> BegunRows:
+        """Return rows that are read as those of a file are, and a copy of the learner to train on them."""
         if first:
             self.__dict__.pop("feature_names_in_", None)
         self._check_parameters(partial)
@@ -326,14 +360,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             else:
                 learning = self._continued(table, stream.reading)
             batches = list(rows)
-        shape = n, max((batch.n_columns for batch in batches), default=0)
-        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
-        if not shuffle:
-            self._advise(labels, partial)
-        self._run(learning, batches, labels, passes, shuffle)
-        if not partial:
-            self.learner_.settle(shuffled=shuffle)
-        return self._keep(learning, stream.reading if first else None)
+        return BegunRows(learning, batches, labels, stream.reading if first else None)
 
     def _next_table(self, names: list[Any]) -> ClassTable:
         """Return the classes so far and perhaps more."""

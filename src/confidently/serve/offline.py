@@ -16,7 +16,6 @@ import msgspec
 
 from ..data.reading import DEFAULT_LABEL
 from ..models.file import ModelFileError
-from ..models.model import Model
 from ..wording import counted
 from .engine.engine import MODELS
 from .engine.replay import replay
@@ -25,6 +24,7 @@ from .log.events import Event, State, StoredModel
 from .log.log_file import FILE, LogError
 from .log.vectors import without_vector
 from .model.hosted import Hosted, restored
+from .model.making import read_snapshot
 from .model.rows import labelled_line
 from .model.snapshots import move_old, number_of, snapshots
 from .model.version import BASE, Version, settings_of, told_of
@@ -80,7 +80,7 @@ def _check_model(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool
 def _check_files(folder: Path, has_base: bool, last: int) -> Iterator[tuple[bool, str]]:
     for path in [*([folder / BASE] if has_base else []), *snapshots(folder)]:
         try:
-            seq = Model.load(path).training.get("seq", 0)
+            seq = read_snapshot(path).training.get("seq", 0)
         except (ModelFileError, OSError) as error:
             yield False, str(error)
             continue
@@ -194,10 +194,10 @@ def _compared(log: EventLog, stored: StoredModel, number: int, folder: Path) -> 
 
 def _digest(version: Version, folder: Path) -> bytes:
     """Return the SHA-256 of the file of a version, or nothing before its first row."""
-    if not version.model.has_classes:
+    if not version.model.has_begun:
         return b""
     path = folder / "compared.cw"
-    version.model.model().save(path)
+    version.model.save(path)
     try:
         return hashlib.sha256(path.read_bytes()).digest()
     finally:

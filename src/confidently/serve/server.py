@@ -27,7 +27,7 @@ from .http.tokens import Guard, read_tokens
 from .model.settings import ModelSettings
 from .problems import Problem
 from .replica.follower import ADDRESS, Replica
-from .sources.demo import Demo
+from .sources.demo import DEMOS
 from .sources.follow import Follower, sources_of
 from .waiting import Limits
 from .work.backups import Backups
@@ -225,9 +225,9 @@ class Server:
         if self.backups is not None:
             with _usage_errors(str(self.backups[0])):
                 self.sources.append(Backups(self.engine, *self.backups, self.say))
-        if self.demo:
+        if self.demo is not None:
             with _usage_errors(f"--demo {self.demo}"):
-                self.sources.append(Demo(self.engine, self.demo))
+                self.sources.append(DEMOS[self.demo](self.engine))
         if self.follow is not None:
             path, name = self.follow
             with _usage_errors(path):

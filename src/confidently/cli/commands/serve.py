@@ -70,8 +70,9 @@ _OPTIONS = [
         help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
     ),
     click.option(
-        "--demo", type=click.Choice(["messages", "heads"]), is_flag=False, flag_value="messages",
-        help="Send made-up messages, or heads: tickets that an encoder reads; label some of them on the page.",
+        "--demo", type=click.Choice(["messages", "heads", "decisions"]), is_flag=False, flag_value="messages",
+        help="Send made-up messages, some to be labelled on the page; heads: tickets that an encoder reads; decisions: "
+        "visits of a shop that decides on offers.",
     ),
     click.option("--check", is_flag=True, help="Verify the log and the snapshots, and end."),
     click.option(
@@ -112,6 +113,7 @@ FIRST = "host port token_file public_url model follow into demo check backup res
 EXAMPLES = (
     "confidently serve trial --demo",
     "confidently serve trial --demo heads",
+    "confidently serve shop --demo decisions",
     "confidently serve filter --model spam.cw",
     "confidently serve filter --check",
 )

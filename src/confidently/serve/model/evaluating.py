@@ -20,7 +20,7 @@ from ...bandits.evaluation import ESTIMATORS, estimate_gain
 from ...bandits.off_policy import DoublyRobust, InverseProbabilityWeighting, OffPolicyEstimator
 from ...bandits.policies import POLICIES, make_policy
 from ..problems import Problem
-from .deciding import Decided, mixed
+from .deciding import Decided
 
 Floats = NDArray[np.float64]
 MAX_NAMES, SHOWN = 10_000, 8  # actions that are counted; of those, shown
@@ -91,7 +91,9 @@ def policy_named(text: str) -> Shares:
     def shares(group: Group) -> Floats:
         least = np.maximum(group.least, share / group.mean.shape[1])
         least /= np.maximum(least.sum(axis=1, keepdims=True), 1.0)
-        return mixed(policy, group.mean - group.costs, group.variance, least)
+        found = policy.propensities(group.mean - group.costs, group.variance)
+        shared: Floats = least + (1.0 - least.sum(axis=1, keepdims=True)) * found
+        return shared
 
     return shares
 

@@ -15,14 +15,15 @@ from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
 from ..problems import Problem, tried
+from .base import HostedModel
 from .candidates import candidate
 from .deciding import decided_in
+from .decision_rows import DecisionCheck
 from .encoding import Vectors
 from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
 from .rows import RowCheck
-from .served import ServedModel
 from .settings import ModelSettings
 from .version import Version
 
@@ -64,7 +65,7 @@ class Hosted:
     # --- the version that answers ------------------------------------------------------------------------------------
 
     @property
-    def model(self) -> ServedModel:
+    def model(self) -> HostedModel:
         """What answers."""
         return self.live.model
 
@@ -107,9 +108,11 @@ class Hosted:
         model = self.model
         self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
         self.label_key = self.live.label_key
-        reading, dtype = model.reading, model.stream.learner.dtype
+        reading, dtype = model.reading, model.dtype
         self.vectors = None if reading.encoder is None else Vectors(reading, dtype)
-        self.check = RowCheck(reading, self.label_key, dtype, model.task, self.closed)
+        given = reading, self.label_key, dtype, model.task, self.closed
+        decides, reward_range = model.setup.decides, model.settings.reward_range
+        self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
 
     # --- guards ------------------------------------------------------------------------------------------------------
 

@@ -1,80 +1,50 @@
-"""Demonstrations: made-up texts stream in, some are labelled, and the rest wait on the page."""
+"""Demonstrations: made-up rows stream into a model of the server, one after the other."""
 
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 
-from ...samples.messages import messages
+from ...bandits.actions import Action
+from ...bandits.named_features import flat
+from ...samples import messages
 from ...samples.tickets import tickets
+from ...samples.visits import OFFERS, visits
 from ..background import BackgroundThread
 from ..engine.engine import Engine
 from ..engine.requests import Request
+from ..model.deciding import Offered, Situation
+from ..model.decision_rows import NO_FEATURES
 from ..model.hosted import Hosted
-from ..model.settings import ModelSettings, Reading
+from ..model.settings import Deciding, ModelSettings, Reading
 from ..work.checking import Question, question
+from ..work.decisions import Reward, decide_slots, reward_all, store
 from ..work.models import create
 from ..work.predicting import predict, store_predictions
 from ..work.teaching import LabelOf, label_rows
 
+ROWS = 20_000
+FIRST = 300  # rows that come at once
+SECONDS = 0.3  # between two of the others
 LATE = 5  # a label follows after this many texts
-TEXTS = 20_000
-MESSAGES, HEADS = "messages", "heads"
-
-
-class Stream(NamedTuple):
-    """Texts of a demonstration.
-
-    Attributes
-    ----------
-    model, id : str
-        The name of its model, and what ids of rows begin with.
-    settings : ModelSettings
-    rows : callable
-        Yields so many rows by a seed, with a text and a label.
-    label : str
-        The key of labels.
-    labelled : float
-        Fraction of the texts that get their label.
-    first : int
-        Texts that come at once.
-    """
-
-    model: str
-    id: str
-    settings: ModelSettings
-    rows: Callable[[int, int], Iterator[dict[str, Any]]]
-    label: str
-    labelled: float
-    first: int
-
-
-STREAMS = {
-    MESSAGES: Stream(
-        "messages", "message", ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"])),
-        messages, "label", 0.7, 300,
-    ),
-    HEADS: Stream(
-        "tickets", "ticket",
-        ModelSettings(encoder="wordllama", rule="logistic", covariance="shared", prior_variance=10.0),
-        tickets, "team", 0.5, 200,
-    ),
-}  # fmt: skip
+FIRST_VISITS, TOGETHER = 1200, 20  # decisions that come at once, and of those, with one commit
+REWARDED = 0.95  # of the decisions
 
 
 class Demo(BackgroundThread):
-    """A thread that sends texts to a model of its own.
+    """A thread that sends rows to a model of its own.
 
     Parameters
     ----------
     engine : Engine
-    name : str
-        Of the texts, in :data:`STREAMS`.
     seconds : float
-        Between two texts.
+        Between two rows.
     seed : int
 
     Raises
@@ -83,12 +53,13 @@ class Demo(BackgroundThread):
         If the encoder of the model is not installed.
     """
 
-    def __init__(self, engine: Engine, name: str = MESSAGES, seconds: float = 0.3, seed: int = 0) -> None:
+    model: ClassVar[str]
+    settings: ClassVar[ModelSettings]
+
+    def __init__(self, engine: Engine, seconds: float = SECONDS, seed: int = 0) -> None:
         super().__init__("demo")
-        self.engine, self.seconds, self.random = engine, seconds, random.Random(seed)
-        self.stream = STREAMS[name]
-        self._making = create(engine, self.stream.model, self.stream.settings)
-        self._rows = self.stream.rows(TEXTS, seed)
+        self.engine, self.seconds, self.seed, self.random = engine, seconds, seed, random.Random(seed)
+        self._making = create(engine, self.model, self.settings)
 
     def start(self) -> None:
         """Create the model and start sending."""
@@ -96,24 +67,88 @@ class Demo(BackgroundThread):
         super().start()
 
     def _run(self) -> None:
-        stream = self.stream
-        hosted, waiting = self.engine.find(stream.model), list[LabelOf]()
-        for number, row in enumerate(self._rows):
-            if self._stopping.is_set() or self.engine.stopping:
+        for wait in self._sent(self.engine.find(self.model)):
+            if self._stopping.wait(self.seconds if wait else 0.0) or self.engine.stopping:
                 return
-            waiting += self._send(hosted, f"{stream.id}-{number + 1}", {"text": row["text"]}, row[stream.label])
+
+    @abstractmethod
+    def _sent(self, hosted: Hosted) -> Iterator[bool]:
+        """Send rows; yield after some of them whether to wait before the next."""
+
+    def _call(self, request: Request) -> Any:
+        return self.engine.submit(request.blocking()).answer()
+
+    def _ask(self, request: Request) -> Any:
+        self.engine.ask(request.blocking())
+        return request.answer()
+
+
+class Texts(Demo):
+    """Texts that are predicted; some get a label, and the rest wait on the page."""
+
+    rows: ClassVar[Callable[[int, int], Iterator[dict[str, Any]]]]
+    id: ClassVar[str]
+    label: ClassVar[str]
+    labelled: ClassVar[float]
+
+    def _sent(self, hosted: Hosted) -> Iterator[bool]:
+        waiting = list[LabelOf]()
+        for number, row in enumerate(type(self).rows(ROWS, self.seed), 1):
+            id = f"{self.id}-{number}"
+            rows: list[Question] = [question(hosted, id, msgspec.json.encode({"text": row["text"]}))]
+            self._call(store_predictions(self.engine, hosted, rows, self._ask(predict(hosted, rows))))
+            if self.random.random() < self.labelled:
+                waiting.append(LabelOf(id, row[self.label]))
             if len(waiting) > LATE:
                 self._call(label_rows(self.engine, hosted, [waiting.pop(0)], correct=[False]))
-            if number >= stream.first:
-                self._stopping.wait(self.seconds)
+            yield number > FIRST
 
-    def _send(self, hosted: Hosted, id: str, row: dict[str, Any], label: Any) -> list[LabelOf]:
-        """Predict a text; return its label if it will be labelled here."""
-        rows: list[Question] = [question(hosted, id, msgspec.json.encode(row))]
-        request = predict(hosted, rows).blocking()
-        self.engine.ask(request)
-        self._call(store_predictions(self.engine, hosted, rows, request.answer()))
-        return [LabelOf(id, label)] if self.random.random() < self.stream.labelled else []
 
-    def _call(self, request: Request) -> object:
-        return self.engine.submit(request.blocking()).answer()
+class Messages(Texts):
+    """Messages, of which some are spam."""
+
+    model, id, label, labelled = "messages", "message", "label", 0.7
+    settings = ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"]))
+    rows = staticmethod(messages)
+
+
+class Heads(Texts):
+    """Tickets for twenty teams, whose texts an encoder reads."""
+
+    model, id, label, labelled = "tickets", "ticket", "team", 0.5
+    settings = ModelSettings(encoder="wordllama", rule="logistic", covariance="shared", prior_variance=10.0)
+    rows = staticmethod(tickets)
+
+
+class Decisions(Demo):
+    """Visitors of a shop, of whom each gets an offer; the reward is 1 if the visitor takes it."""
+
+    model = "shop"
+    settings = ModelSettings(task="decisions", policy=Deciding(least_share=0.2))  # so that others can be evaluated
+    offered = Offered(OFFERS, [NO_FEATURES] * len(OFFERS), [Action(offer) for offer in OFFERS])
+
+    def _sent(self, hosted: Hosted) -> Iterator[bool]:
+        rows, number = visits(ROWS, self.seed), 0
+        while some := list(islice(rows, TOGETHER if number < FIRST_VISITS else 1)):
+            self._decide(hosted, {f"visit-{number + k + 1}": row for k, row in enumerate(some)})
+            number += len(some)
+            yield number >= FIRST_VISITS
+
+    def _decide(self, hosted: Hosted, rows: dict[str, dict[str, Any]]) -> None:
+        """Decide on some visits, and give most decisions their reward."""
+        situations = [self._situation(id, row["context"]) for id, row in rows.items()]
+        made = [one for situation in situations for one in self._ask(decide_slots(hosted, [situation]))]
+        stored = self._call(store(hosted, made))
+        rewards = [
+            Reward(id, float(row["taken"][decided.actions[decided.chosen]]))
+            for (id, row), decided in zip(rows.items(), stored, strict=True) if self.random.random() < REWARDED
+        ]  # fmt: skip
+        self._call(reward_all(self.engine, hosted, rewards, wait=True))
+
+    def _situation(self, id: str, context: dict[str, Any]) -> Situation:
+        asked = msgspec.json.encode({"actions": OFFERS, "context": context})
+        line, left = msgspec.json.encode(context), np.arange(len(OFFERS))
+        return Situation(id, line, NO_FEATURES, flat(context), self.offered, left, 0, False, asked)
+
+
+DEMOS: dict[str, type[Demo]] = {"messages": Messages, "heads": Heads, "decisions": Decisions}

@@ -149,9 +149,9 @@ def _with_settings(
     _check_edited(log, hosted, settings)
     if has_file:
         raise Problem("other-model", f"{hosted.name!r} exists; delete it, or upload the file under another name")
-    chosen, task = msgspec.json.decode(settings, type=ModelSettings).task, hosted.model.task
-    if (chosen == "numbers") != task.regression:
-        raise Problem("other-model", f"the rows of {hosted.name!r} have {task.nouns}, no {chosen}; take another name")
+    chosen, kind = msgspec.json.decode(settings, type=ModelSettings).task, hosted.model.kind
+    if chosen != kind:
+        raise Problem("other-model", f"the rows of {hosted.name!r} have {kind}, no {chosen}; take another name")
     if len(alive) > MAX_OTHERS:
         raise Problem(
             "too-many-versions", f"{hosted.name!r} has {MAX_OTHERS} versions beside the one that answers; delete one "
@@ -215,8 +215,8 @@ def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
 
     def work(log: EventLog, request: Request) -> int:
         hosted.check_working()
-        model = hosted.model.model()
-        if model.learner.task.one_class and sum(name is not None for name in model.classes) < 2:
+        model = hosted.model
+        if model.has_begun and model.task.one_class and len(model.classes) < 2:
             raise Problem("one-class", "the model has seen one class only; send rows of another one first")
         model.save(path)
         return os.path.getsize(path)
@@ -226,19 +226,19 @@ def download(hosted: Hosted, path: str | os.PathLike[str]) -> Request:
 
 def facts(hosted: Hosted) -> dict[str, Any]:
     """Return what the server tells of a model; of any thread."""
-    learner = hosted.model.stream.learner
+    model = hosted.model
     return {
         "name": hosted.name,
         "settings": as_given(hosted.settings),
         "encoder": None if hosted.model.reading.encoder is None else str(hosted.model.reading.encoder),
         "created": hosted.created / 1000.0,
-        "task": hosted.model.task.nouns if hosted.model.task.regression else learner.task.name,
-        "classes": [str(name) for name in hosted.model.classes],
+        "task": model.kind if model.task.regression else model.task.name,
+        "classes": [str(name) for name in model.classes],
         "open": not hosted.closed,
-        "multilabel": hosted.model.task.multilabel,
-        "features": learner.n_features,
+        "multilabel": model.task.multilabel,
+        "features": model.n_features,
         "rows": hosted.metrics.rows,
-        "updates": learner.updates,
+        "updates": model.updates,
         "waiting": len(hosted.waiting),
         "seq": hosted.cursor,
         "snapshot": hosted.live.snapshots.seq,
@@ -246,7 +246,7 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "others": len(hosted.others),
         "refused": hosted.metrics.refused,
         "alarms": hosted.metrics.alarms.shown(),
-        "guards": hosted.model.guards.shown(),
+        "guards": model.guards.shown(),
         "failed": hosted.failed,
     }
 

@@ -111,7 +111,7 @@ async def backend_predict(call: Call) -> Sendable:
     hosted, body = of_classes(call), await call.message(BackendQuestion)
     config, version = _config(body.label_config, "/label_config"), version_of(hosted)
     rows = await call.checked(_questions, hosted, body.tasks, config)
-    if hosted.model.stream.learner.updates == 0:  # a guess at random would only mislead who labels
+    if hosted.model.updates == 0:  # a guess at random would only mislead who labels
         return answered(BackendResults([ls.TaskPrediction([], 0.0, version) for _ in rows], version))
     found = await call.ask(predicting.predict(hosted, rows)) if rows else []
     results = list[ls.TaskPrediction]()

@@ -188,8 +188,8 @@ async def put_file(call: Call) -> Sendable:
 
 async def metrics(call: Call) -> Sendable:
     """Return progressive errors, their course, calibration, alarms, rates of the last hour, labelling."""
-    hosted, learned = call.hosted, call.hosted.model.conformal
-    order = {"alarms": learned.alarms, "rows_since_alarm": learned.rows_since_alarm}
+    hosted = call.hosted
+    order = dict(zip(("alarms", "rows_since_alarm"), hosted.model.order, strict=True))
     more = {"order": order, "guards": hosted.model.guards.shown(), "labelling": labelling_of(hosted)}
     if hosted.model.setup.decides:
         more["decisions"] = hosted.metrics.decisions.shown()

@@ -7,7 +7,7 @@ import { askForReason, choices, emptyCard, helpDialog, numberField, rowCard, sai
 import { progressPanel } from "./label-progress.js";
 import { askForName, NOBODY, personName, seatOfTab } from "./labeller.js";
 import { live, state } from "./live.js";
-import { textsOf } from "./measures.js";
+import { isNumeric, textsOf } from "./measures.js";
 import { outbox, send, takeBack, waiting } from "./outbox.js";
 import { classPicker } from "./picker.js";
 import { HOLD_MS, Queue } from "./queue.js";
@@ -138,7 +138,7 @@ class Labelling {
     if (!model) return;
     this.reading = { ...model.settings.reading, text: textsOf(model) };
     this.encodes = model.encoder !== null;
-    const numbers = model.task === "numbers";
+    const numbers = isNumeric(model);
     this.underlining.hidden = !may("predict") || numbers || model.multilabel || this.encodes || !this.reading.text.length;
     const changed = this.multilabel !== model.multilabel || this.open !== model.open || this.numbers !== numbers;
     Object.assign(this, { multilabel: model.multilabel, open: model.open, numbers });
