@@ -164,10 +164,8 @@ class _Training:
             )
         estimator._check_parameters(partial=True)
         if estimator.encoder is not None:
-            raise ValueError(
-                "encoder: not supported on a cluster, whose workers would each need it; pass an array of its vectors, or "
-                "use confidently train --encoder"
-            )
+            told = "pass an array of its vectors, or use confidently train --encoder"
+            raise ValueError(f"encoder: not supported on a cluster, whose workers would each need it; {told}")
         if estimator.coverage_by is not None:
             raise ValueError("coverage_by is not supported on a cluster; train without one, or use coverage_by=None")
         for one in single_learners(estimator):
