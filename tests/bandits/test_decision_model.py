@@ -20,7 +20,7 @@ from confidently.bandits import (
     flat,
     in_slot,
 )
-from confidently.bandits.decision_model import uniform, with_shares
+from confidently.bandits.draws import uniform, with_shares
 from confidently.bandits.named_features import FeatureNames
 
 ACTIONS = [Action("a", {"size": 0.5}), Action("b", {"color": "red"}), Action("c", {"color": "blue", "size": -1.0})]
@@ -394,3 +394,34 @@ def test_features_are_named_as_json_has_them():
         "a.0": 1.0, "a.1": 2.5, "b.c=x": 1.0, "e": 2.0, "f": 0.0,
     }  # fmt: skip
     assert flat([{"a": 1}, {"a": 2}]) == {"a": 3.0}
+
+
+# --- weights ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_weight_counts_as_so_many_equal_rewards(shared):
+    models = [DecisionModel(shared=shared, forget=False) for _ in range(2)]
+    random = np.random.default_rng(0)
+    for context in contexts(30):
+        action, reward = ACTIONS[random.integers(3)], float(random.random())
+        models[0].learn(context, action, reward, weight=3.0)
+        for _ in range(3):
+            models[1].learn(context, action, reward)
+    actions = Actions(ACTIONS)
+    found = [np.array(one.model.scores(one.names.row(flat(context)), actions.rows(one.actions))) for one in models]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
+
+
+def test_learning_returns_what_was_expected():
+    model, _ = trained(reward_range=(-1.0, 3.0))
+    [mean], _ = model.scores({"city": "c1"}, [ACTIONS[1]])
+    assert model.learn({"city": "c1"}, ACTIONS[1], 2.0) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_a_weight_is_a_number_from_0(weight):
+    model = DecisionModel()
+    with pytest.raises(ValueError, match="weight"):
+        model.learn({"a": 1}, ACTIONS[0], 1.0, weight)
+    assert model.n_learned == 0

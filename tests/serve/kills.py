@@ -1,7 +1,8 @@
 """The kill loop: clients that send, retry and label, and a server that is killed under them.
 
 Every client keeps what it was told. At the end the export must have every acknowledged row once, with its label, and
-the served model must be, byte for byte, the one that ``confidently train`` makes of the exported rows.
+the served model must be, byte for byte, the one that ``confidently train`` makes of the exported rows; of decisions,
+the one that a ``DecisionModel`` is after these.
 """
 
 import json
@@ -12,7 +13,7 @@ from collections import Counter
 
 import httpx
 
-from tests.serve.rows import made, numbered, trained
+from tests.serve.rows import made, numbered, rewarded, trained
 from tests.serve.running import NDJSON, ServerProcess, lines_of, wait_until
 
 CLIENTS = 4
@@ -316,7 +317,10 @@ class Torture:
         finally:
             if server.process.poll() is None:
                 server.kill()
-        assert file == trained(self.folder, [(row["features"], row["label"]) for row in rows], *self.options)
+        if self.settings.get("task") == "decisions":
+            assert file == rewarded(self.folder, rows)
+        else:
+            assert file == trained(self.folder, [(row["features"], row["label"]) for row in rows], *self.options)
 
     def _settle(self, operator, client):
         """Complete the operator's last step, and wait until no version is on its way to answer."""

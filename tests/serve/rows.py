@@ -4,6 +4,7 @@ import json
 import math
 import random
 
+from confidently.bandits import Action, DecisionModel, in_slot
 from confidently.cli import run
 from confidently.models.model import Model
 from confidently.serve.model.learning import Example
@@ -81,3 +82,15 @@ def trained(folder, rows, *options, weights=None):
         model.source["weight"] = None
         model.save(target)
     return target.read_bytes()
+
+
+def rewarded(folder, rows, **settings):
+    """The bytes of the file of a ``DecisionModel`` that learns rows of decisions, with their rewards and weights."""
+    model = DecisionModel(**settings)
+    for row in rows:
+        part = row["features"]
+        action = Action(part["arm"], part.get("action"))
+        context = in_slot(part.get("context"), part.get("slot"))
+        model.learn(context, action, row["label"], row.get("weight", 1.0))
+    model.save(folder / "rewarded.cw")
+    return (folder / "rewarded.cw").read_bytes()

@@ -1,20 +1,24 @@
 """Decisions: which action is chosen, how it gets its reward, and what of that can be wrong."""
 
 import json
+import tempfile
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from confidently.bandits import Action, Actions, DecisionModel, flat
 from confidently.bandits.policies import make_policy
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.events import Event
-from confidently.serve.model.deciding import Action, Situation, decide, decided_in, draw, shares
+from confidently.serve.model.deciding import Offered, Situation, decide, decided_in, shares
 from confidently.serve.model.settings import Deciding
 from confidently.serve.model.version import Version
 
 SHOP = "/v1/models/shop"
 ACTIONS = ["news", "sport", "games"]
+OFFERED = [Action(id) for id in ACTIONS]
 LIKES = {"reader": "news", "fan": "sport"}
 
 
@@ -100,31 +104,45 @@ def test_a_decision_follows_from_the_log(shop, tmp_path):
     for k, one in enumerate(kept):
         before = decided_in(one.note)
         again.learn_stored([row for row in rows if again.cursor < row.seq <= before.seq]) if before.seq else None
-        context = json.dumps(json.loads(bytes(before.asked))["context"]).encode()
-        situation = Situation(f"d{k}", context, b"{}", [Action(a) for a in ACTIONS], 0, False, bytes(before.asked))
+        context, offered = json.loads(bytes(before.asked))["context"], Offered(ACTIONS, [b"{}"] * 3, OFFERED)
+        line, asked = json.dumps(context).encode(), bytes(before.asked)
+        situation = Situation(f"d{k}", line, b"{}", flat(context), offered, np.arange(3), 0, False, asked)
         found = decide(again.model, 1, again.model.seq, situation)
         assert (found.chosen, found.probabilities, found.mean) == (before.chosen, before.probabilities, before.mean)
 
 
-def test_draws_have_the_probabilities():
-    p = np.array([0.5, 0.0, 0.3, 0.2])
-    counts = np.bincount([draw(p, f"id {k}") for k in range(20_000)], minlength=4)
-    assert counts[1] == 0
-    assert counts / 20_000 == pytest.approx(p, abs=0.012)  # 3.4 standard deviations
-    assert draw(p, "one") == draw(p, "one")
+def test_decisions_are_those_of_the_library(shop):
+    """A model that learns the same rewards makes the same decisions, and has the same file."""
+    model = DecisionModel()
+    for k in range(60):
+        context = {"who": ["reader", "fan"][k % 2], "hour": k % 24}
+        choice, found = model.decide(context, OFFERED, f"d{k}"), decided(shop, f"d{k}", context)
+        assert (found["chosen"], found["probability"]) == (ACTIONS[choice.chosen], choice.probability)
+        assert list(found["probabilities"].values()) == choice.probabilities.tolist()
+        reward = float(found["chosen"] == LIKES[context["who"]])
+        rewarded(shop, f"d{k}", reward)
+        model.learn(context, OFFERED[choice.chosen], reward)
+    assert shop("GET", f"{SHOP}/file").content == saved(model)
+
+
+def saved(model):
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/model")
+        return Path(f"{folder}/model").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
 def test_probabilities_are_those_of_the_policy(name):
     mean, variance = np.array([0.1, 0.5, 0.4]), np.array([0.3, 0.1, 0.2])
-    found = shares(Deciding(name=name), mean, variance, [Action("a"), Action("b", cost=0.3), Action("c")])
+    actions = Actions([Action("a"), Action("b", cost=0.3), Action("c")])
+    found = shares(Deciding(name=name), mean, variance, actions, np.arange(3))
     assert found == pytest.approx(make_policy(name).propensities(mean - [0.0, 0.3, 0.0], variance))
 
 
 def test_least_shares_are_kept():
     mean, variance = np.array([0.0, 1.0, 0.0]), np.zeros(3)
-    actions = [Action("a", least=0.2), Action("b"), Action("c")]
-    found = shares(Deciding(name="greedy", least_share=0.3), mean, variance, actions)
+    actions = Actions([Action("a", min_share=0.2), Action("b"), Action("c")])
+    found = shares(Deciding(name="greedy", least_share=0.3), mean, variance, actions, np.arange(3))
     assert found == pytest.approx([0.2, 0.7, 0.1])
 
 
@@ -374,3 +392,13 @@ def test_an_apprentice_is_compared_with_the_baseline(local):
     would = [decided(one, f"d{k}", baseline="sport")["would"] for k in range(30)]
     assert counts(one)["match_rate"] == pytest.approx(would.count("sport") / 30)
     assert 0 < would.count("sport") < 30
+
+
+def test_rewards_that_come_as_labels_count_at_once(shop, local):
+    for k, label in enumerate((0.5, "2.5", True)):
+        decided(shop, f"d{k}")
+        assert shop("POST", f"{SHOP}/labels?wait=learned", {"id": f"d{k}", "label": label}).status_code == 200
+    found = counts(shop)
+    assert (found["rewards"], found["mean_reward"]) == (3, pytest.approx(4.0 / 3.0))
+    shop.stop()
+    assert counts(local()) == found

@@ -5,11 +5,7 @@ import pytest
 from tests.serve.kills import Torture
 
 NUMBERS = ({"task": "numbers"}, ("--regression", "--rule", "ridge"))
-PAIRS = ("context,arm", "context,action", "slot,arm", "slot,action")  # of a model of decisions
-DECISIONS = (
-    {"task": "decisions"},
-    ("--regression", "--rule=ridge", "--covariance=diag", "--view=standard", *(f"--pairs={pair}" for pair in PAIRS)),
-)
+DECISIONS = ({"task": "decisions"}, ())
 BLOCKS = ({"covariance": "full", "view": "none"}, ("--covariance", "full", "--view", "none"))
 
 

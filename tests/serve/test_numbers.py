@@ -129,7 +129,7 @@ def test_before_the_first_row_there_is_no_number_and_no_model():
         assert model.answers([b'{"a":1}'])[0] == (None, None, None, True)
         with pytest.raises(Problem, match="no row was learned yet"):
             model.model()
-        assert (model.conformal.alarms, model.classes) == (0, [])
+        assert (model.order[0], model.classes) == (0, [])
 
 
 # --- settings --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from confidently.models import file
 from confidently.serve.engine.engine import Engine
 from confidently.serve.model import snapshots
 from confidently.serve.model.settings import ModelSettings
@@ -21,7 +22,7 @@ KINDS = [{}, {"covariance": "full"}, {"rule": "cw_stdev"}]
 @pytest.mark.parametrize("settings", KINDS, ids=str)
 def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatch, settings):
     """A start from it learns the rows after it once: they are not in it already."""
-    begun, release, write = threading.Event(), threading.Event(), snapshots.file.write
+    begun, release, write = threading.Event(), threading.Event(), file.write
 
     def slow(path, header, arrays):
         if snapshots.SNAPSHOT.fullmatch(Path(path).name):
@@ -31,7 +32,7 @@ def test_a_snapshot_is_of_one_moment_while_learning_goes_on(tmp_path, monkeypatc
             release.wait()
         write(path, header, arrays)
 
-    monkeypatch.setattr(snapshots.file, "write", slow)
+    monkeypatch.setattr(file, "write", slow)
     engine = Engine(tmp_path / "served", Limits(snapshot_events=200))
     engine.start()
     ask(engine, create(engine, "m", ModelSettings(classes=["ham", "spam"], view="none", **settings)))

@@ -9,7 +9,6 @@ from .decision_log import read_decisions as read_decisions
 from .decision_merging import merge_decisions as merge_decisions
 from .decision_model import Choice as Choice
 from .decision_model import DecisionModel as DecisionModel
-from .decision_model import in_slot as in_slot
 from .decisions import Decision as Decision
 from .decisions import contexts_of as contexts_of
 from .decisions import feedback as feedback
@@ -20,6 +19,7 @@ from .evaluation import estimate_gain as estimate_gain
 from .evaluation import evaluate_policy as evaluate_policy
 from .intervals import Interval as Interval
 from .named_features import flat as flat
+from .named_features import in_slot as in_slot
 from .off_policy import DirectMethod as DirectMethod
 from .off_policy import DoublyRobust as DoublyRobust
 from .off_policy import InverseProbabilityWeighting as InverseProbabilityWeighting

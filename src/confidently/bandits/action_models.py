@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..estimators.regressor import OnlineRegressor
 from ..rules.regression import Ridge
+from .actions import ActionRows
 from .dense_arms import DenseArms
 from .named_features import Floats, NamedRow
 from .reward_model import RewardModel
@@ -24,24 +25,6 @@ NOISE = 0.25  # variance of rewards in [0, 1], at most (Popoviciu's inequality)
 PRIOR_VARIANCE = 1.0  # of a weight
 MAX_FULL = 1 << 20  # numbers in all covariances of a model; with more, only variances are kept
 FIRST_ROOM = 8  # columns; later a quarter more
-
-
-class ActionRows(NamedTuple):
-    """Actions as a model sees them.
-
-    Attributes
-    ----------
-    arms : int array of shape (n,), optional
-        Their numbers, if each has a model of its own; -1: nothing was learned of it.
-    rows : array of shape (n, columns), optional
-        Otherwise their rows [1, z].
-    unknown : array of shape (n,)
-        Sums of squares of features that were not numbered.
-    """
-
-    arms: NDArray[np.intp] | None
-    rows: Floats | None
-    unknown: Floats
 
 
 class ActionModel(ABC):

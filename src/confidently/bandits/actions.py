@@ -6,9 +6,27 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .action_models import ActionRows
-from .named_features import FeatureNames, flat
+from .named_features import FeatureNames, Floats, flat
+
+
+class ActionRows(NamedTuple):
+    """Actions as a model sees them.
+
+    Attributes
+    ----------
+    arms : int array of shape (n,), optional
+        Their numbers, if each has a model of its own; -1: nothing was learned of it.
+    rows : array of shape (n, columns), optional
+        Otherwise their rows [1, z].
+    unknown : array of shape (n,)
+        Sums of squares of features that were not numbered.
+    """
+
+    arms: NDArray[np.intp] | None
+    rows: Floats | None
+    unknown: Floats
 
 
 class Action(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,17 +11,19 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..covariances.threads import one_blas_thread
 from ..rules.ranges import check_number
 from . import files
 from .action_models import NOISE, ActionModel, DiagonalModel, FullModel
 from .actions import Action, ActionNames, Actions
-from .named_features import FeatureNames, Floats, NamedRow, flat
-from .policies import SHARE, LinTS, Policy, make_policy
+from .draws import drawn, uniform, with_shares
+from .named_features import FeatureNames, Floats, NamedRow, flat, in_slot
+from .policies import DEFAULT_POLICY, SHARE, Policy, make_policy
 from .reward_drift import RewardDrift
 
 FIRST_NOISE = 20.0  # rewards that the assumed variance of their noise counts for
 MAX_REWARD = 1e6  # ranges
-DEFAULT_POLICY = LinTS(alpha=0.5)  # in the benchmark, draws with all of the deviation explore more than pays
+MAX_WEIGHT = 1e9
 KIND = "decisions"  # of the file
 
 
@@ -114,7 +115,7 @@ class DecisionModel:
             raise ValueError(f"reward_range: expected two numbers, the larger one last, got {reward_range!r}")
         check_number("DecisionModel", "min_share", min_share, SHARE)
         self.policy = DEFAULT_POLICY if policy is None else make_policy(policy)
-        self.low, self.width = float(low), float(high) - float(low)
+        self.reward_range, self.low, self.width = (float(low), float(high)), float(low), float(high) - float(low)
         self.min_share, self.seed = float(min_share), int(seed)
         self.names, self.actions = FeatureNames(), ActionNames(shared)
         self.drift = RewardDrift() if forget else None
@@ -228,7 +229,9 @@ class DecisionModel:
         return probabilities
 
     def _scores(self, context: Mapping[str, float], actions: Actions) -> tuple[Floats, Floats]:
-        mean, variance = self.model.scores(self.names.row(context), actions.rows(self.actions))
+        row, rows = self.names.row(context), actions.rows(self.actions)
+        with one_blas_thread():  # several would wait for each other longer than one needs
+            mean, variance = self.model.scores(row, rows)
         return self.low + self.width * mean, (self.width**2 * self.noise / NOISE) * variance
 
     @property
@@ -238,8 +241,8 @@ class DecisionModel:
 
     # --- learning ------------------------------------------------------------------------------------------------
 
-    def learn(self, context: Any, action: Action, reward: float) -> None:
-        """Train on the reward of a decision.
+    def learn(self, context: Any, action: Action, reward: float, weight: float = 1.0) -> float:
+        """Train on the reward of a decision; return the reward that was expected before.
 
         Parameters
         ----------
@@ -249,36 +252,48 @@ class DecisionModel:
             The chosen one.
         reward : float
             Without the cost.
+        weight : float, default=1.0
+            The number of equal rewards that it counts as, at least 0.
 
         Raises
         ------
         ValueError, TypeError
-            If the reward is not finite or far out of range, or features are invalid; nothing is then learned.
+            If the reward is not finite or far out of range, the weight is negative or not finite, or features are
+            invalid; nothing is then learned.
         """
         target = (reward - self.low) / self.width
         if not abs(target) <= MAX_REWARD:
             raise ValueError(f"the reward must be finite and within {MAX_REWARD:g} ranges of rewards, got {reward!r}")
-        row = flat(context), action.id, flat(action.features) if self.actions.shared else {}, target
+        if not 0.0 <= weight <= MAX_WEIGHT:
+            raise ValueError(f"the weight must be from 0 to {MAX_WEIGHT:g}, got {weight!r}")
+        row = flat(context), action.id, flat(action.features) if self.actions.shared else {}, target, float(weight)
         for column, factor in self.names.add(row[0]):
             self.model.scale(column, factor, of_actions=False)
-        for column, factor in self.actions.add(*row[1:3]):
+        for column, factor in self.actions.add(row[1], row[2]):
             self.model.scale(column, factor, of_actions=True)
         self._widen()
         self.n_learned += 1
-        expected = self._learn(*row)
-        again = None if self.drift is None else self.drift.add(expected, target, row)
-        if again is not None:
-            self.n_restarts += 1
-            self._begin()
-            for one in again:
-                self._learn(*one)
+        with one_blas_thread():
+            expected = self._learn(*row)
+            again = None if self.drift is None else self.drift.add(expected, target, row)
+            if again is not None:
+                self.n_restarts += 1
+                self._begin()
+                for one in again:
+                    self._learn(*one)
+        return self.low + self.width * expected
 
-    def _learn(self, context: Mapping[str, float], id: str, features: dict[str, float], target: float) -> float:
+    def _learn(
+        self, context: Mapping[str, float], id: str, features: dict[str, float], target: float, weight: float
+    ) -> float:
         """Train on a row whose features are known; return what was expected before."""
         x, rows = self.names.row(context), self.actions.rows([id], [features])
         mean, variance = self.model.scores(x, rows)
-        self.squares += (target - float(mean[0])) ** 2 * NOISE / (NOISE + float(variance[0]))
-        self.n_squares += 1
+        self.squares += weight * (target - float(mean[0])) ** 2 * NOISE / (NOISE + float(variance[0]))
+        self.n_squares += weight
+        if weight != 1.0:  # noise of a variance smaller by the weight, in other units
+            scale = math.sqrt(weight)
+            x, target = x._replace(values=scale * x.values), scale * target
         self.model.learn(x, rows, target)
         return float(mean[0])
 
@@ -294,14 +309,14 @@ class DecisionModel:
 
     # --- files ---------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, which :meth:`load` reads."""
+    def saved(self) -> files.Saved:
+        """Return what a file has, which does not change with the model."""
         header = {
             "kind": KIND,
             "policy": self.policy.name,
             "parameters": self.policy.get_params(),
             "shared": self.actions.shared,
-            "reward_range": [self.low, self.low + self.width],
+            "reward_range": list(self.reward_range),
             "min_share": self.min_share,
             "seed": self.seed,
             "n_learned": self.n_learned,
@@ -315,7 +330,11 @@ class DecisionModel:
             "drift": None if self.drift is None else self.drift.record(),
         }
         scales = {"scales": np.array(self.names.scales), "action_scales": np.array(self.actions.features.scales)}
-        files.write(path, files.Saved(header, self.model.parts() | scales, {}, []))
+        return files.Saved(header, self.model.parts() | scales, {}, [])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file, which :meth:`load` reads."""
+        files.write(path, self.saved())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -330,57 +349,32 @@ class DecisionModel:
         """
         saved = files.read(path)
         with files.damage_reported(path):
-            header, arrays = saved.header, saved.arrays
-            if header.get("kind") != KIND:
-                raise ValueError("expected the file of a DecisionModel")
-            model = cls(
-                make_policy(header["policy"], **header["parameters"]),
-                shared=header["shared"],
-                reward_range=tuple(header["reward_range"]),
-                min_share=header["min_share"],
-                forget=header["drift"] is not None,
-                seed=header["seed"],
-            )
-            model.n_learned, model.n_restarts = header["n_learned"], header["n_restarts"]
-            model.squares, model.n_squares = header["noise"]
-            model.names = FeatureNames(header["contexts"], arrays.pop("scales").tolist())
-            model.actions.numbers = {id: k for k, id in enumerate(header["actions"])}
-            model.actions.features = FeatureNames(header["action_features"], arrays.pop("action_scales").tolist())
-            model.model = (FullModel if header["full"] else DiagonalModel)(header["shared"], *header["room"])
-            model.model.restore(arrays)
-            if model.drift is not None:
-                model.drift.restore(header["drift"])
-            return model
+            return cls.from_saved(saved)
 
-
-def in_slot(context: Any, slot: Any) -> dict[str, float]:
-    """Return the context of a choice for a slot: features of the context, and below "slot" those of the slot.
-
-    Examples
-    --------
-    >>> in_slot({"age": 30}, {"place": "top"})
-    {'age': 30.0, 'slot.place=top': 1.0}
-    """
-    return flat(context) | flat({"slot": slot})
-
-
-def uniform(seed: int, id: str) -> float:
-    """Return a number in [0, 1) that a seed and the id of a decision determine, on every machine."""
-    digest = hashlib.blake2b(f"{seed}:{id}".encode(errors="surrogatepass"), digest_size=8).digest()
-    return (int.from_bytes(digest) >> 11) * 2.0**-53
-
-
-def with_shares(probabilities: Floats, shares: Floats) -> Floats:
-    """Return s + (1 - sum of s) p for probabilities p and the least shares s, which are scaled if their sum is above 1.
-
-    Examples
-    --------
-    >>> with_shares(np.array([1.0, 0.0]), np.array([0.1, 0.1]))
-    array([0.9, 0.1])
-    """
-    shares = shares / max(1.0, float(shares.sum()))
-    found: Floats = shares + (1.0 - shares.sum()) * probabilities
-    return found
+    @classmethod
+    def from_saved(cls, saved: files.Saved) -> Self:
+        """Return the model of a file's contents; an error if they do not fit together."""
+        header, arrays = saved.header, saved.arrays
+        if header.get("kind") != KIND:
+            raise ValueError("expected the file of a DecisionModel")
+        model = cls(
+            make_policy(header["policy"], **header["parameters"]),
+            shared=header["shared"],
+            reward_range=tuple(header["reward_range"]),
+            min_share=header["min_share"],
+            forget=header["drift"] is not None,
+            seed=header["seed"],
+        )
+        model.n_learned, model.n_restarts = header["n_learned"], header["n_restarts"]
+        model.squares, model.n_squares = header["noise"]
+        model.names = FeatureNames(header["contexts"], arrays.pop("scales").tolist())
+        model.actions.numbers = {id: k for k, id in enumerate(header["actions"])}
+        model.actions.features = FeatureNames(header["action_features"], arrays.pop("action_scales").tolist())
+        model.model = (FullModel if header["full"] else DiagonalModel)(header["shared"], *header["room"])
+        model.model.restore(arrays)
+        if model.drift is not None:
+            model.drift.restore(header["drift"])
+        return model
 
 
 def _read(actions: Actions | Sequence[Action]) -> Actions:
@@ -389,8 +383,7 @@ def _read(actions: Actions | Sequence[Action]) -> Actions:
 
 def _choice(probabilities: Floats, u: float, baseline: int | None) -> Choice:
     """Return the action at u in the cumulated probabilities, or the baseline."""
-    cumulated = probabilities.cumsum()
-    preferred = int(np.searchsorted(cumulated, u * cumulated[-1], side="right"))
+    preferred = drawn(probabilities, u)
     if baseline is None:
         return Choice(preferred, float(probabilities[preferred]), probabilities, preferred)
     only = np.zeros(len(probabilities))

@@ -70,6 +70,17 @@ def _named(features: Any, name: str) -> Iterator[tuple[str, float]]:
         raise TypeError(f"feature {name!r}: expected a number, a text, a list or an object, got {features!r}")
 
 
+def in_slot(context: Any, slot: Any) -> dict[str, float]:
+    """Return the context of a choice for a slot: features of the context, and below "slot" those of the slot.
+
+    Examples
+    --------
+    >>> in_slot({"age": 30}, {"place": "top"})
+    {'age': 30.0, 'slot.place=top': 1.0}
+    """
+    return flat(context) | flat({"slot": slot})
+
+
 class FeatureNames:
     """Numbers of features from 1 (0 is the constant), and their scales.
 

@@ -226,6 +226,7 @@ class SquareCB(Policy):
 
 
 POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (LinTS, LinUCB, EpsilonGreedy, SquareCB, Greedy)}
+DEFAULT_POLICY = LinTS(alpha=0.5)  # in the benchmark, draws with all of the deviation explore more than pays
 
 
 def make_policy(policy: str | Policy, **parameters: float) -> Policy:

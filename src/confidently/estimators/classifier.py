@@ -119,6 +119,11 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
         as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
         others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+    encoder : str, object or callable, optional
+        What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
+        or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
+        or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
+        kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -201,6 +206,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         rank: int = RANK,
         view: str | View | Sequence[str | View] | None = AUTO,
         coverage_by: str | int | None = None,
+        encoder: Any = None,
         verbose: bool = False,
     ) -> None:
         self.rule = rule
@@ -227,6 +233,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         self.rank = rank
         self.view = view
         self.coverage_by = coverage_by
+        self.encoder = encoder
         self.verbose = verbose
 
     # --- the learner ---------------------------------------------------------------------------------------------

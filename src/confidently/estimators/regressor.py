@@ -79,6 +79,11 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
         they are, as ``confidently train --rule ridge`` does: least squares with a full covariance centers them, and
         rows of unit norm, which suit classes, would lose the length on which numbers depend.
+    encoder : str, object or callable, optional
+        What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
+        or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
+        or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
+        kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -149,6 +154,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         projection: str | None = None,
         rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
+        encoder: Any = None,
         verbose: bool = False,
     ) -> None:
         self.rule = rule
@@ -170,6 +176,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.projection = projection
         self.rank = rank
         self.view = view
+        self.encoder = encoder
         self.verbose = verbose
 
     # --- the learner ---------------------------------------------------------------------------------------------

@@ -16,14 +16,15 @@ import msgspec
 
 from ..data.reading import DEFAULT_LABEL
 from ..models.file import ModelFileError
-from ..models.model import Model
 from ..wording import counted
 from .engine.engine import MODELS
 from .engine.replay import replay
 from .log.event_log import EventLog
 from .log.events import Event, State, StoredModel
 from .log.log_file import FILE, LogError
+from .log.vectors import without_vector
 from .model.hosted import Hosted, restored
+from .model.making import read_snapshot
 from .model.rows import labelled_line
 from .model.snapshots import move_old, number_of, snapshots
 from .model.version import BASE, Version, settings_of, told_of
@@ -79,7 +80,7 @@ def _check_model(log: EventLog, stored: StoredModel, folder: Path) -> tuple[bool
 def _check_files(folder: Path, has_base: bool, last: int) -> Iterator[tuple[bool, str]]:
     for path in [*([folder / BASE] if has_base else []), *snapshots(folder)]:
         try:
-            seq = Model.load(path).training.get("seq", 0)
+            seq = read_snapshot(path).training.get("seq", 0)
         except (ModelFileError, OSError) as error:
             yield False, str(error)
             continue
@@ -193,10 +194,10 @@ def _compared(log: EventLog, stored: StoredModel, number: int, folder: Path) -> 
 
 def _digest(version: Version, folder: Path) -> bytes:
     """Return the SHA-256 of the file of a version, or nothing before its first row."""
-    if not version.model.has_classes:
+    if not version.model.has_begun:
         return b""
     path = folder / "compared.cw"
-    version.model.model().save(path)
+    version.model.save(path)
     try:
         return hashlib.sha256(path.read_bytes()).digest()
     finally:
@@ -234,7 +235,7 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
                         f"up to event {row.seq} there are a weight and a feature {WEIGHT!r}, the key of weights; "
                         "rename the feature"
                     )
-                line = labelled_line(key, row.label, row.features)
+                line = labelled_line(key, row.label, without_vector(row.features))
                 if row.weight != 1.0:
                     line = labelled_line(WEIGHT, repr(row.weight).encode(), line)
                 yield NOT_ASCII.sub(_escaped, line.decode(errors="replace"))

@@ -27,7 +27,7 @@ from .http.tokens import Guard, read_tokens
 from .model.settings import ModelSettings
 from .problems import Problem
 from .replica.follower import ADDRESS, Replica
-from .sources.demo import Demo
+from .sources.demo import DEMOS
 from .sources.follow import Follower, sources_of
 from .waiting import Limits
 from .work.backups import Backups
@@ -118,7 +118,7 @@ class Server:
         self.engine.failure.notify = self.stop
         self.model: str | None = None  # a model file to begin with
         self.follow: tuple[str, str] | None = None  # a file and the model that learns it
-        self.demo = False
+        self.demo: str | None = None
         self.backups: tuple[Path, float, int] | None = None  # folder, seconds between two, how many are kept
         self.sources: list[BackgroundThread] = []
         if replica_of is not None:
@@ -225,8 +225,9 @@ class Server:
         if self.backups is not None:
             with _usage_errors(str(self.backups[0])):
                 self.sources.append(Backups(self.engine, *self.backups, self.say))
-        if self.demo:
-            self.sources.append(Demo(self.engine))
+        if self.demo is not None:
+            with _usage_errors(f"--demo {self.demo}"):
+                self.sources.append(DEMOS[self.demo](self.engine))
         if self.follow is not None:
             path, name = self.follow
             with _usage_errors(path):

@@ -56,6 +56,8 @@ def test_the_view_shows_rewards_and_shares(server, visit, shop):
     assert page.get_by_role("img", name="Actions chosen").locator("rect").count() >= 8 * 2
     assert page.get_by_text("Of 117 rewarded decisions; left out: 3 waiting.").is_visible()
     assert not page.get_by_role("link", name="Label rows").is_visible()
+    assert page.get_by_role("link", name="visit-119").is_visible()
+    assert page.get_by_role("region", name="Actions", exact=True).locator("tbody tr").count() == 3
 
 
 def test_a_decision_is_explained(server, visit, shop):

@@ -69,7 +69,11 @@ _OPTIONS = [
         "--snapshot-every", metavar="EVENTS", type=POSITIVE_INTEGER, default=50_000,
         help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
     ),
-    click.option("--demo", is_flag=True, help="Send made-up messages, and have some of them labelled on the page."),
+    click.option(
+        "--demo", type=click.Choice(["messages", "heads", "decisions"]), is_flag=False, flag_value="messages",
+        help="Send made-up messages, some to be labelled on the page; heads: tickets that an encoder reads; decisions: "
+        "visits of a shop that decides on offers.",
+    ),
     click.option("--check", is_flag=True, help="Verify the log and the snapshots, and end."),
     click.option(
         "--backup", metavar="FOLDER", type=OutputFolder(), help="Write a copy of the directory to this folder, and end."
@@ -108,6 +112,8 @@ _OPTIONS = [
 FIRST = "host port token_file public_url model follow into demo check backup restore as_json"
 EXAMPLES = (
     "confidently serve trial --demo",
+    "confidently serve trial --demo heads",
+    "confidently serve shop --demo decisions",
     "confidently serve filter --model spam.cw",
     "confidently serve filter --check",
 )

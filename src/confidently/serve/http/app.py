@@ -223,13 +223,13 @@ class EngineMetrics(Collector):
                 lambda h: h.metrics.refused,
             ),
             "alarms": (
-                CounterMetricFamily, "Times the order of rows was doubtful", lambda h: h.model.conformal.alarms
+                CounterMetricFamily, "Times the order of rows was doubtful", lambda h: h.model.order[0]
             ),
             "rows_since_alarm": (
                 GaugeMetricFamily, "Rows since the order was doubtful last, or since the first one",
-                lambda h: h.model.conformal.rows_since_alarm,
+                lambda h: h.model.order[1],
             ),
-            "features": (GaugeMetricFamily, "Features of the model", lambda h: h.model.stream.learner.n_features),
+            "features": (GaugeMetricFamily, "Features of the model", lambda h: h.model.n_features),
             "waiting_rows": (GaugeMetricFamily, "Rows in the log that are not learned yet", lambda h: len(h.waiting)),
             "failed": (GaugeMetricFamily, "Whether the model has stopped", lambda h: float(h.failed is not None)),
             "rows_to_label": (GaugeMetricFamily, "Rows that wait for a label", lambda h: len(h.labelling)),

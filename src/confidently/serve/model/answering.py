@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...data.class_order import sorted_numbers
 from ...learner.streams import StreamLearner, StreamPredictor
-from ...models.explanation import Explanation, NumberExplanation, explain
+from ...models.explanation import explain
 from ...models.model import Model, calibration_of
-from ...models.stack_explanation import NumberStackExplanation, StackExplanation, explain_stack
+from ...models.stack_explanation import explain_stack
 from ...stack.members import Members
 from ...tasks.conformal import ConformalSets, untrained
 from ...tasks.intervals import ConformalIntervals
@@ -21,54 +21,35 @@ from ..problems import Problem
 from . import numbers, predicted
 from .alarms import COVERED
 from .asking import Asking
+from .base import Explained, HostedModel, Judged
 from .guards import MIN_ROWS, SHOWN, UNKNOWN_CLASS, Finding, Guards, unknown_features
 from .learning import Example
-from .measures import Measures, measures_of
 from .numbers import NumberAnswer
 from .predicted import Answer, AnyAnswer, Promises, answers_of
 from .rows import QuestionReader, label_names
-from .settings import ModelSettings
+from .settings import ModelSettings, Setup
 
 SHOWN_CLASSES = 20  # in messages
 
 
-class Judged(NamedTuple):
-    """What predictions state of rows whose labels are known.
-
-    Attributes
-    ----------
-    stated : list of (float, bool)
-        Probabilities, and whether what they are of is true.
-    covered : list of bool
-        Whether sets or intervals of coverage .9 have the label, where that is known.
-    """
-
-    stated: list[tuple[float, bool]]
-    covered: list[bool]
-
-
-class AnsweringModel:
-    """A model that answers with what a learner has learned so far; of one thread.
+class AnsweringModel(HostedModel):
+    """A model that answers with what a learner has learned so far.
 
     Parameters
     ----------
-    settings : ModelSettings
+    settings, setup, guards, asking, seq
+        As of :class:`HostedModel`.
     stream : StreamLearner
     estimator : dict
         The entries of the model file that are not the learner's.
-    guards : Guards
-    asking : Asking
-
-    Attributes
-    ----------
-    reading : ReaderOptions
-        How rows are read.
     """
 
     def __init__(
-        self, settings: ModelSettings, stream: StreamLearner, estimator: dict[str, Any], guards: Guards, asking: Asking
-    ) -> None:
-        self.settings, self.estimator, self.guards, self.asking = settings, estimator, guards, asking
+        self, settings: ModelSettings, setup: Setup, guards: Guards, asking: Asking, seq: int, stream: StreamLearner,
+        estimator: dict[str, Any],
+    ) -> None:  # fmt: skip
+        super().__init__(settings, setup, guards, asking, seq)
+        self.estimator = estimator
         self._answer_with(stream)
 
     def _answer_with(self, stream: StreamLearner) -> None:
@@ -82,29 +63,36 @@ class AnsweringModel:
 
     @property
     def task(self) -> Task:
-        """What is predicted."""
         found: Task = self.stream.learner.task
         return found
 
     @property
-    def measures(self) -> Measures:
-        """What is measured of predictions."""
-        return measures_of(self.task)
-
-    @property
     def classes(self) -> list[Any]:
-        """The classes seen or named, sorted; of numbers there are none."""
         names = [] if self.task.regression else self.stream.classes.names
         return [names[k] for k in sorted_numbers(names) if names[k] is not None]
 
     @property
     def closed(self) -> bool:
-        """Whether rows of other classes are errors."""
         return self.stream.classes.closed and not self.task.regression
 
     @property
     def _calibration(self) -> str | None:
         return calibration_of(self.estimator)
+
+    @property
+    def dtype(self) -> str:
+        found: str = self.stream.learner.dtype
+        return found
+
+    @property
+    def n_features(self) -> int:
+        found: int = self.stream.learner.n_features
+        return found
+
+    @property
+    def updates(self) -> int:
+        found: int = self.stream.learner.updates
+        return found
 
     @property
     def _known(self) -> int:
@@ -113,15 +101,15 @@ class AnsweringModel:
         return self.stream.learner.n_features if features is None else len(features)
 
     @property
-    def _has_begun(self) -> bool:
+    def _can_answer(self) -> bool:
         """Whether there is something that answers: a class or a number, and of a stack a member."""
         learner = self.stream.learner
         there = learner.n_seen if self.task.regression else learner.n_classes
         return bool(there) and not (isinstance(learner, Members) and not learner.members)
 
     @property
-    def has_classes(self) -> bool:
-        """Whether any class, or any number, is known; without one there is no model yet."""
+    def has_begun(self) -> bool:
+        """Whether any class, or any number, is known."""
         if self.task.regression:
             return bool(self.stream.learner.n_seen)
         return bool(self.stream.learner.n_classes) and any(name is not None for name in self.stream.classes.names)
@@ -135,7 +123,7 @@ class AnsweringModel:
             Before the first row.
         """
         stream = self.stream
-        if not self.has_classes:
+        if not self.has_begun:
             raise Problem("one-class", "no row was learned yet; send labelled rows first")
         source = {**self.reading.as_dict(), "closed": self.closed}
         return Model(stream.learner, list(stream.classes.names), stream.features, self.estimator, source)
@@ -143,11 +131,10 @@ class AnsweringModel:
     # --- answers ------------------------------------------------------------------------------------------------------
 
     def answers(self, lines: Sequence[bytes], counted: bool = False) -> list[AnyAnswer]:
-        """Return what the model says of rows without labels; ``counted``: the odd ones among them."""
         batch = self._questions.batch(lines)
         if counted:
             self.guards.count_asked(lines, batch, self._known)
-        if not self._has_begun:
+        if not self._can_answer:
             nothing: AnyAnswer = numbers.NOTHING if self.task.regression else predicted.NOTHING
             return [nothing._replace(ask=self.settings.ask > 0.0)] * len(batch)
         answering = self._ready()
@@ -162,22 +149,7 @@ class AnsweringModel:
             )
         ]
 
-    def rewards(self, lines: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
-        """Return mean and variance of the expected numbers of rows, shape (n,): how far they may be off, without noise.
-
-        Before the first row, all are 0 and 1.
-        """
-        batch = self._questions.batch(lines)
-        if not self._has_begun:
-            return np.zeros(len(batch)), np.ones(len(batch))
-        answering = self._ready()
-        learner, matrix = answering.learner, answering.matrix(batch)
-        scores, variance = learner.score_distribution(matrix)
-        mean = learner.task.prediction(learner.settings.rule, learner.targets, scores, variance).mean
-        return mean[:, 0], variance[:, 0] * learner.variance_unit(self._calibration is not None)[0]
-
     def judged(self, examples: Sequence[Example]) -> Judged:
-        """Return what the model states of rows that it has not learned yet, and whether that is true."""
         answers, stated = self.answers([one.line for one in examples]), list[tuple[float, bool]]()
         numeric = [answer for answer in answers if isinstance(answer, NumberAnswer) and answer.label is not None]
         if numeric:
@@ -207,16 +179,7 @@ class AnsweringModel:
             self._answering = StreamPredictor(learner)
         return self._answering
 
-    def explanation(
-        self, line: bytes, about: Any = None
-    ) -> Explanation | StackExplanation | NumberExplanation | NumberStackExplanation:
-        """Return the contribution of every feature of a row; for a stack, that of every member too.
-
-        Raises
-        ------
-        ValueError
-            If the model has no weights of features, or there is no such class.
-        """
+    def explanation(self, line: bytes, about: Any = None) -> Explained:
         model, batch = self.model(), self._questions.batch([line])
         if self.task.regression:
             return numbers.explained_number(model, batch, about)
@@ -225,18 +188,16 @@ class AnsweringModel:
     # --- promises -----------------------------------------------------------------------------------------------------
 
     @property
-    def conformal(self) -> ConformalSets | ConformalIntervals:
+    def _conformal(self) -> ConformalSets | ConformalIntervals:
         """What is known about the scores of true classes, or about errors."""
-        return self.stream.learner.conformal if self._has_begun else ConformalSets(untrained(0))
+        return self.stream.learner.conformal if self._can_answer else ConformalSets(untrained(0))
 
     @property
     def order(self) -> tuple[int, int]:
-        """How often the order of rows was doubtful, and the rows since."""
-        learned = self.conformal
+        learned = self._conformal
         return learned.alarms, learned.rows_since_alarm
 
     def check_promises(self, asked: Promises) -> None:
-        """Raise a ``Problem`` if the model cannot promise what is asked for."""
         names = [name for name, value in zip(("set", "max_risk", "novelty"), asked, strict=True) if value]
         if self.task.regression:
             if asked.risk is not None:
@@ -248,10 +209,9 @@ class AnsweringModel:
             raise Problem("invalid-parameter", "max_risk: rows of the model have several labels; use set")
 
     def promises(self, answers: Sequence[AnyAnswer], asked: Promises) -> list[dict[str, Any]]:
-        """Return what is promised of answers."""
         if not self.task.regression:
-            names = self.task.names(self.stream.classes.names) if self._has_begun else self.classes
-            learned = self.conformal
+            names = self.task.names(self.stream.classes.names) if self._can_answer else self.classes
+            learned = self._conformal
             assert isinstance(learned, ConformalSets)
             return asked.of([one for one in answers if isinstance(one, Answer)], names, learned)
         numeric = [one for one in answers if isinstance(one, NumberAnswer)]
@@ -262,8 +222,7 @@ class AnsweringModel:
         return [{"interval": limits} for limits in found]
 
     def novelty(self, lines: Sequence[bytes]) -> list[float]:
-        """Return the p-values of rows as some of those learned."""
-        if not self._has_begun:
+        if not self._can_answer:
             return [1.0] * len(lines)
         answering = self._ready()
         found: list[float] = answering.learner.novelty(answering.matrix(self._questions.batch(lines))).tolist()
@@ -272,12 +231,10 @@ class AnsweringModel:
     # --- odd rows -----------------------------------------------------------------------------------------------------
 
     def findings(self, lines: Sequence[bytes]) -> list[list[Finding]]:
-        """Return what is odd about the features of each row."""
         _, none_known = unknown_features(self._questions.batch(lines), self._known)
         return [self.guards.findings(line, none) for line, none in zip(lines, none_known.tolist(), strict=True)]
 
     def odd_class(self, label: bytes) -> Finding | None:
-        """Return what is odd about a label, as JSON, if it has a class that no row had; of any thread."""
         if self.guards.rows < MIN_ROWS or self.task.regression:
             return None
         known = {str(name) for name in self.stream.classes.names}
@@ -288,6 +245,5 @@ class AnsweringModel:
         return Finding(UNKNOWN_CLASS, f"no row so far had the class {new[:SHOWN]!r}; there are: {shown}", "/label")
 
     def check_class(self, label: bytes) -> None:
-        """Raise a ``Problem`` if a label has a new class and the settings refuse that; of any thread."""
         if UNKNOWN_CLASS in self.settings.strict and (odd := self.odd_class(label)) is not None:
             raise odd.problem()

@@ -1,45 +1,52 @@
 """Decisions: which action a model chooses for a context, with what probability, and what its log keeps of that.
 
-A decision is a prediction of numbers: an action is a row of the context, the action and their products, and its number
-is the reward that is expected. The policy maps the Gaussians over the rewards of all actions to probabilities, by which
-one is drawn. The draw is a hash of the id, so a decision follows from the model, its settings and the request alone.
+The policy maps the Gaussians over the rewards of all actions to probabilities, by which one is drawn. The draw is a
+hash of the id, so a decision follows from the model, its settings and the request alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from ...bandits.policies import Policy, make_policy
+from ...bandits.actions import Action, Actions
+from ...bandits.draws import drawn, uniform, with_shares
 from ..problems import Problem
-from .answering import AnsweringModel
-from .settings import ACTION, ARM, CONTEXT, SLOT, Deciding
+from .decision_rows import row_of
+from .settings import Deciding
 
-NO_FEATURES = b"{}"
+if TYPE_CHECKING:
+    from .choosing import DecidingModel
+
+SEED = 0  # of draws, as of a DecisionModel unless it is given another
 
 
-class Action(NamedTuple):
-    """What may be chosen.
+class Offered:
+    """The actions of requests, read once.
 
-    Attributes
+    Parameters
     ----------
-    id : int or str
-    features : bytes
-        A JSON object.
-    cost : float
-        Which is subtracted from its reward when a policy compares actions; it is never learned.
-    least : float
-        The smallest probability with which it is chosen.
+    ids : sequence of int or str
+    lines : sequence of bytes
+        Features of each action, as a JSON object.
+    actions : sequence of Action
+        With the same features, and the ids as strings.
     """
 
-    id: int | str
-    features: bytes = NO_FEATURES
-    cost: float = 0.0
-    least: float = 0.0
+    def __init__(self, ids: Sequence[int | str], lines: Sequence[bytes], actions: Sequence[Action]) -> None:
+        self.ids, self.lines, self.actions = list(ids), list(lines), Actions(actions)
+        self.numbers = {id: k for k, id in enumerate(self.actions.ids)}
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def of(self, left: NDArray[np.intp]) -> list[int | str]:
+        """Return the ids of some actions, by their ascending numbers."""
+        return self.ids if len(left) == len(self) else [self.ids[k] for k in left.tolist()]
 
 
 class Situation(NamedTuple):
@@ -50,7 +57,11 @@ class Situation(NamedTuple):
     id : str
     context, slot : bytes
         JSON objects; ``{}`` is none.
-    actions : list of Action
+    features : dict
+        Of both, by name.
+    offered : Offered
+    left : int array
+        The numbers of the actions that may be chosen, ascending.
     baseline : int
         The number of the action that would be taken without a model.
     deferred : bool
@@ -62,33 +73,25 @@ class Situation(NamedTuple):
     id: str
     context: bytes
     slot: bytes
-    actions: list[Action]
+    features: dict[str, float]
+    offered: Offered
+    left: NDArray[np.intp]
     baseline: int
     deferred: bool
     asked: bytes
 
-    def without(self, taken: set[str]) -> Situation:
+    def without(self, taken: Sequence[int]) -> Situation:
         """Return the situation without actions that were chosen for other slots."""
-        actions = [action for action in self.actions if str(action.id) not in taken]
-        if not actions:
+        if not taken:
+            return self
+        left = np.setdiff1d(self.left, taken)
+        if not len(left):
             raise Problem("invalid-body", "there are fewer actions than slots; give at least one per slot", "/slots")
-        before = self.actions[self.baseline]
-        baseline = next((k for k, action in enumerate(actions) if action is before), 0)
-        return self._replace(actions=actions, baseline=baseline)
+        return self._replace(left=left, baseline=int(left[0]) if self.baseline in taken else self.baseline)
 
-    def rows(self, own_arms: bool) -> list[bytes]:
-        """Return the rows of the actions, as lines of JSON; with ``own_arms`` their ids are features too."""
-        common = [_part(name, line) for name, line in ((CONTEXT, self.context), (SLOT, self.slot))]
-        found = []
-        for action in self.actions:
-            arm = _part(ARM, msgspec.json.encode(str(action.id))) if own_arms else b""
-            parts = filter(None, [*common, arm, _part(ACTION, action.features)])
-            found.append(b"{" + b",".join(parts) + b"}")
-        return found
-
-
-def _part(name: str, line: bytes) -> bytes:
-    return b"" if line == NO_FEATURES else b'"%b":%b' % (name.encode(), line)
+    def row(self, number: int) -> bytes:
+        """Return the row of an action, by its number, as a line of JSON."""
+        return row_of(self.context, self.slot, self.offered.actions.ids[number], self.offered.lines[number])
 
 
 class Decided(msgspec.Struct, omit_defaults=True):
@@ -139,58 +142,64 @@ class DecisionNote(msgspec.Struct):
     ask: bool = False
 
 
+class _Deferred(msgspec.Struct):
+    deferred: bool = False
+
+
+class _DeferredNote(msgspec.Struct):
+    decision: _Deferred
+
+
+def deferred_in(note: bytes | None) -> bool | None:
+    """Return whether the decision that a note keeps was deferred, if it keeps one; of many actions nothing is read."""
+    if not _is_decision(note):
+        return None
+    return msgspec.json.decode(note, type=_DeferredNote).decision.deferred
+
+
+def _is_decision(note: bytes | None) -> TypeGuard[bytes]:
+    return note is not None and note.startswith(b'{"decision":')
+
+
 def decided_in(note: bytes | None) -> Decided | None:
     """Return the decision that a note of a prediction keeps, if it is one."""
-    if note is None or not note.startswith(b'{"decision":'):
+    if not _is_decision(note):
         return None
     return msgspec.json.decode(note, type=DecisionNote).decision
 
 
-def decide(model: AnsweringModel, version: int, seq: int, situation: Situation) -> Decided:
+def decide(model: DecidingModel, version: int, seq: int, situation: Situation) -> Decided:
     """Choose an action.
 
     Parameters
     ----------
-    model : AnsweringModel
+    model : DecidingModel
     version, seq : int
         Which version it is, and up to which event it has learned.
     situation : Situation
     """
-    policy, own_arms = model.settings.policy, model.settings.arms == "own"
-    mean, variance = model.rewards(situation.rows(own_arms))
-    probabilities = shares(policy, mean, variance, situation.actions)
-    chosen, would = draw(probabilities, situation.id), None
+    policy, offered, left = model.settings.policy, situation.offered, situation.left
+    mean, variance = (part[left] for part in model.expected(situation.features, offered.actions))
+    probabilities = shares(policy, mean, variance, offered.actions, left)
+    baseline = int(np.searchsorted(left, situation.baseline))
+    chosen, would = drawn(probabilities, uniform(SEED, situation.id)), None
     if policy.apprentice:
-        chosen, would = situation.baseline, chosen
-        probabilities = (np.arange(len(probabilities)) == chosen).astype(np.float64)
+        chosen, would = baseline, chosen
+        probabilities = (np.arange(len(left)) == chosen).astype(np.float64)
     return Decided(
-        chosen, [action.id for action in situation.actions], probabilities.tolist(), mean.tolist(), variance.tolist(),
-        policy, version, seq, situation.baseline, msgspec.Raw(situation.asked), situation.deferred, would,
+        chosen, offered.of(left), probabilities.tolist(), mean.tolist(), variance.tolist(),
+        policy, version, seq, baseline, msgspec.Raw(situation.asked), situation.deferred, would,
     )  # fmt: skip
 
 
-def shares(policy: Deciding, mean: np.ndarray, variance: np.ndarray, actions: Sequence[Action]) -> np.ndarray:
-    """Return the probability of each action: that of the policy, after each has got its least share."""
-    costs = np.array([action.cost for action in actions])
-    least = np.maximum([action.least for action in actions], policy.least_share / len(actions))
+def shares(
+    policy: Deciding, mean: np.ndarray, variance: np.ndarray, actions: Actions, left: NDArray[np.intp]
+) -> np.ndarray:
+    """Return the probability of some actions: that of the policy, after each has got its least share."""
+    least = np.maximum(actions.shares[left], policy.least_share / len(left))
     if (total := float(least.sum())) > 1.0:
         raise Problem(
             "invalid-body", f"the least shares of the actions add up to {total:g}; at most 1 is possible", "/actions"
         )
-    return mixed(make_policy(policy.name, **policy.parameters), mean - costs, variance, least)
-
-
-def mixed(policy: Policy, mean: np.ndarray, variance: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Return the probabilities of a policy after each action has got its least share; arrays of one shape."""
-    left = 1.0 - least.sum(axis=-1, keepdims=True)
-    found: np.ndarray = least + left * policy.propensities(mean, variance)
-    found /= found.sum(axis=-1, keepdims=True)
-    return found
-
-
-def draw(probabilities: np.ndarray, id: str) -> int:
-    """Return a number with these probabilities, always the same one for an id."""
-    hashed = int.from_bytes(blake2b(id.encode(), digest_size=8).digest(), "big")
-    at = np.searchsorted(np.cumsum(probabilities), hashed / 2**64, side="right")
-    possible = np.flatnonzero(probabilities)
-    return int(min(max(int(at), int(possible[0])), int(possible[-1])))
+    found = policy.made().quick_propensities(mean - actions.costs[left], variance)
+    return with_shares(found, least)

@@ -15,6 +15,15 @@ from .measures import ratio
 RECENT, MAX_NAMES, SHOWN = 1000, 10_000, 8  # rewards; actions that are counted; of those, shown
 
 
+def reward_in(label: bytes) -> float:
+    """Return the number that a label is, as JSON.
+
+    >>> reward_in(b"2.5"), reward_in(b'"2.5"'), reward_in(b"true")
+    (2.5, 2.5, 1.0)
+    """
+    return float(msgspec.json.decode(label))
+
+
 class DecisionCounts:
     """Counts of decisions and rewards: a function of the events of the log up to one of them.
 
@@ -71,7 +80,7 @@ class DecisionCounts:
     def restore(self, seq: int, note: bytes | None, label: bytes | None) -> None:
         """Count an event of the log again: a prediction, which has no label, or a label."""
         if label is not None:
-            self.rewarded(seq, float(label), labeller_in(note) == DEADLINE)
+            self.rewarded(seq, reward_in(label), labeller_in(note) == DEADLINE)
             return
         try:
             found = decided_in(note)

@@ -15,13 +15,15 @@ from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel
 from ..problems import Problem, tried
+from .base import HostedModel
 from .candidates import candidate
 from .deciding import decided_in
+from .decision_rows import DecisionCheck
+from .encoding import Vectors
 from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
 from .rows import RowCheck
-from .served import ServedModel
 from .settings import ModelSettings
 from .version import Version
 
@@ -44,6 +46,8 @@ class Hosted:
         Those that are trained from the log meanwhile, by their numbers.
     check : RowCheck
         Of the rows that come in.
+    vectors : Vectors or None
+        Adds to them what an encoder makes of their texts, if the model has one.
     behind : int
         By how many events it is behind the primary, in a replica.
     rewarded_until : int
@@ -61,7 +65,7 @@ class Hosted:
     # --- the version that answers ------------------------------------------------------------------------------------
 
     @property
-    def model(self) -> ServedModel:
+    def model(self) -> HostedModel:
         """What answers."""
         return self.live.model
 
@@ -104,7 +108,11 @@ class Hosted:
         model = self.model
         self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
         self.label_key = self.live.label_key
-        self.check = RowCheck(model.reading, self.label_key, model.stream.learner.dtype, model.task, self.closed)
+        reading, dtype = model.reading, model.dtype
+        self.vectors = None if reading.encoder is None else Vectors(reading, dtype)
+        given = reading, self.label_key, dtype, model.task, self.closed
+        decides, reward_range = model.setup.decides, model.settings.reward_range
+        self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
 
     # --- guards ------------------------------------------------------------------------------------------------------
 

@@ -7,47 +7,30 @@ until then the rows are kept, and the model starts from scratch if they show som
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ...data.formats.table import OBJECTS
 from ...data.reading import ReaderOptions
 from ...learner.tables import ROWS_TO_INFER
+from ...models import file
 from ...models.model import Model
-from ...stack.members import Members
+from ...stack.members import Members, parts_of
 from .answering import AnsweringModel
 from .asking import FIRST_SAMPLED, Asking
+from .base import Learned
 from .early import Early
 from .guards import Guards
-from .learning import Example, RowLearner, raise_of_machine, reason_of
+from .learning import Example, RowLearner, raise_of_machine
 from .settings import ModelSettings, Setup
 
 EARLY_PARTS = 2  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
-
-
-class SetAside(NamedTuple):
-    """A row that a model could not learn, by its event, and why; the model is as if there were no such row."""
-
-    seq: int
-    reason: str
-
-
-class Learned(NamedTuple):
-    """What the learning of some rows has added to the counts of a model.
-
-    Attributes
-    ----------
-    rows : int
-    sums : tuple of float
-        What is measured of their predictions (:class:`confidently.serve.model.measures.Measures`).
-    anew : bool
-        Whether the model has begun again with all rows so far, which the counts are of.
-    """
-
-    rows: int
-    sums: tuple[float, ...]
-    anew: bool
 
 
 class ServedModel(AnsweringModel):
@@ -62,22 +45,14 @@ class ServedModel(AnsweringModel):
         The event up to which that was learned.
     saved : dict, optional
         What :meth:`saved` returned then.
-
-    Attributes
-    ----------
-    seq : int
-        The event up to which it has learned.
-    guards : Guards
-    asking : Asking
     """
 
     def __init__(
         self, settings: ModelSettings, model: Model | None = None, seq: int = 0, saved: dict[str, Any] | None = None
     ) -> None:
-        self.setup, self.seq, kept, strict = Setup(settings), seq, saved or {}, bool(settings.strict)
-        setup, guards = self.setup, Guards(self.setup.reading(), strict, kept.get("guards"))
+        setup, kept, strict = Setup(settings), saved or {}, bool(settings.strict)
+        guards = Guards(setup.reading(), strict, kept.get("guards"))
         self.early: Early | None = None
-        self._aside: list[tuple[Example, str]] = []
         if model is None:
             stream, estimator = setup.learner(setup.reading()), setup.estimator()
             if setup.undecided or setup.undecided_covariance or settings.auto:
@@ -89,48 +64,24 @@ class ServedModel(AnsweringModel):
             guards.take_reading(reading)
             if saved is None and (features := stream.features) is not None:  # it was trained elsewhere
                 guards = Guards.of_features(reading, strict, features.names, stream.learner.n_seen)
-        super().__init__(settings, stream, estimator, guards, Asking(settings.ask, kept.get("asking")))
+        super().__init__(settings, setup, guards, Asking(settings.ask, kept.get("asking")), seq, stream, estimator)
         self._row_learner = RowLearner(stream, guards, calibrate=self._calibration is not None)
-
-    def saved(self) -> dict[str, Any]:
-        """Return what snapshots keep besides the model."""
-        return {"guards": self.guards.as_dict(), "asking": self.asking.as_dict()}
-
-    def take_settings(self, settings: ModelSettings) -> None:
-        """Change settings that do not matter for what is learned."""
-        self.settings = settings
-        self.guards.be_strict(bool(settings.strict))
-        self.asking.take_share(settings.ask)
-
-    def take_traffic(self, before: ServedModel) -> None:
-        """Go on from the questions to the version that answered before."""
-        self.guards.asked = before.guards.asked
-        self.asking.take_traffic(before.asking)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> Learned:
-        """Learn rows in order. A row that the learner refuses is set aside.
-
-        Raises
-        ------
-        MemoryError, OSError
-            If the machine is to blame; of some rows it is then not known whether they were learned.
-        """
         before, stream = self._counts(), self.stream
         self._take_in(examples)
         anew = self.stream is not stream
         rows, *sums = (now - (0 if anew else then) for now, then in zip(self._counts(), before, strict=True))
         return Learned(int(rows), tuple(sums), anew)
 
-    def settle(self) -> None:
-        """Settle what the model is now, whatever the next rows are."""
-        self.early = None
+    @property
+    def is_settled(self) -> bool:
+        return self.early is None
 
-    def take_aside(self) -> list[SetAside]:
-        """Return the rows that were set aside since the last call."""
-        found, self._aside = self._aside, []
-        return [SetAside(example.seq, reason) for example, reason in found]
+    def settle(self) -> None:
+        self.early = None
 
     def _counts(self) -> list[float]:
         learner = self.stream.learner
@@ -196,7 +147,7 @@ class ServedModel(AnsweringModel):
     def _learn_first_predicted(self, examples: Sequence[Example]) -> None:
         """Learn rows after the first of them was predicted, if that is wanted."""
         seen = self.stream.learner.n_seen
-        if not (examples and seen >= FIRST_SAMPLED and self._has_begun and self.asking.wants(examples[0].seq)):
+        if not (examples and seen >= FIRST_SAMPLED and self._can_answer and self.asking.wants(examples[0].seq)):
             self._learn(examples)
             return
         aside = len(self._aside)
@@ -229,7 +180,7 @@ class ServedModel(AnsweringModel):
             self._learn([example])
 
     def _set_aside(self, example: Example, error: Exception) -> None:
-        self._aside.append((example, reason_of(error)))
+        super()._set_aside(example, error)
         if self.early is not None:
             self.early.examples = [one for one in self.early.examples if one is not example]
 
@@ -246,13 +197,31 @@ class ServedModel(AnsweringModel):
 
     @property
     def least_rows(self) -> int:
-        """The fewest rows worth learning at once.
-
-        Each time, all of the first rows are looked at again; a stack's members have costs for each time, and products
-        of matrices are those of many rows.
-        """
+        # Each time, all of the first rows are looked at again; a stack's members have costs for each time, and products
+        # of matrices are those of many rows.
         early, learner = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS, self.stream.learner
         if isinstance(learner, Members):
             return max(early, ROWS_FOR_STACK)
         row_by_row = learner.covariance.is_row_by_row(learner.state, learner.device)
         return max(early, 1 if row_by_row else ROWS_FOR_PRODUCTS)
+
+    # --- files -------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        self.model().save(path)
+
+    def writer(self, training: dict[str, Any]) -> Callable[[Path], None]:
+        model = self.model()
+        model.check_values()
+        model.training = training
+        return partial(file.write, header=model.header(), arrays=_unshared(model))
+
+
+def _unshared(model: Model) -> dict[str, np.ndarray]:
+    """Return the arrays of a model file, with copies of those that share memory with the model."""
+    own = [array for part in parts_of(model.learner) for array in part.state.values()]
+    own += [] if model.features is None else model.features.arrays().values()
+    return {
+        name: np.array(array) if any(np.may_share_memory(array, one) for one in own) else array
+        for name, array in model.arrays().items()
+    }

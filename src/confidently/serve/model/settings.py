@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 
-from ...bandits.policies import make_policy
+from ...bandits.policies import DEFAULT_POLICY, Policy, make_policy
 from ...covariances.names import AUTO, DIAGONAL, RANK
 from ...covariances.settings import Settings
 from ...data.classes import ClassTable, class_named
 from ...data.features import Features
 from ...data.formats.table import OBJECTS
 from ...data.reading import DEFAULT_LABEL, ReaderOptions
+from ...encoders import EncoderInfo
 from ...learner.recipe import Recipe, one_output
 from ...learner.streams import StreamLearner
 from ...learner.tables import default_view
@@ -21,25 +22,23 @@ from ...models.entries import estimator_entries
 from ...rules import make_rule
 from ...stack.number_choice import stack_of
 from ...tasks.names import Multiclass
+from ...tasks.table import NUMBERS
 from ...tasks.task import Task
-from ...views.pairs import Pairs
-from ...views.standard import Standard
 from ...views.table import make_view
-from ...views.view import View
 from ..problems import Problem
 
 Name = int | str
 Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
 ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection", "rank")
 OF_CLASSES = ("classes", "multilabel", "multiclass")
-OF_DECISIONS, CHOSEN = ("arms", "policy"), ("auto", "view")
-DEFAULTS = {
+OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", "zeros", "date_format")
+DECISIONS: Final = "decisions"
+OF_DECISIONS = ("arms", "reward_range", "drift", "policy")
+DEFAULTS: dict[str, dict[str, str | None]] = {
     "classes": {"rule": "arow", "covariance": DIAGONAL},
     "numbers": {"rule": "ridge", "covariance": AUTO},
-    "decisions": {"rule": "ridge", "covariance": DIAGONAL},
+    DECISIONS: {"rule": None, "covariance": None},
 }
-CONTEXT, ARM, ACTION, SLOT = "context", "arm", "action", "slot"  # the parts of the row of a decision
-CROSSED = ((CONTEXT, ARM), (CONTEXT, ACTION), (SLOT, ARM), (SLOT, ACTION))
 
 
 class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -64,17 +63,21 @@ class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class Deciding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """How a model of decisions chooses, which does not change what it learns.
 
-    ``name`` and ``parameters`` are those of the policy. ``least_share`` is the fraction of decisions that is spread
-    evenly over all actions. An ``apprentice`` takes the baseline, and keeps what it would have chosen. A decision
-    without a reward ``deadline`` seconds after it counts gets the ``default_reward``.
+    ``name`` and ``parameters`` are those of the policy, by default "lin_ts" with ``alpha`` 0.5. ``least_share`` is the
+    fraction of decisions that is spread evenly over all actions. An ``apprentice`` takes the baseline, and keeps what
+    it would have chosen. A decision without a reward ``deadline`` seconds after it counts gets the ``default_reward``.
     """
 
-    name: str = "lin_ts"
+    name: str | None = None
     parameters: dict[str, float] = {}
     least_share: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.0
     apprentice: bool = False
     deadline: Annotated[float, msgspec.Meta(gt=0.0, le=1e8)] | None = None
     default_reward: Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)] = 0.0
+
+    def made(self) -> Policy:
+        """Return the policy."""
+        return make_policy(DEFAULT_POLICY if self.name is None else self.name, **self.parameters)
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
@@ -87,8 +90,14 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     and "diag", of numbers "ridge" and "auto". ``file`` is the SHA-256 of the model file that an uploaded model began
     with; nothing else is set then.
 
-    With the task "decisions", rewards of actions are learned as numbers, of rows that have the context, the action and
-    their products; with ``arms`` "own" every action has weights of its own, with "shared" only its features count.
+    With an ``encoder``, rows are the vectors that it makes of their text, and nothing else; ``reading.text`` names the
+    column, by default "text". The server keeps in ``encoder_info`` by what it recognizes the encoder.
+
+    With the task "decisions", the rewards of actions are learned (:class:`confidently.bandits.DecisionModel`). With
+    ``arms`` "own", every action has a model of its own, with "shared" one model learns from products of the features of
+    contexts and actions; "auto" is "shared" if the action of the first reward has features. ``reward_range`` has the
+    least and the largest reward that are expected. With ``drift``, the model learns again from the latest rewards only,
+    once its predictions get worse. Only these, ``policy`` and ``ask`` are then set.
 
     The last three do not change what is learned. ``ask`` is the fraction of predictions that ask for their label;
     ``strict`` names what is not accepted of rows, once the model has learned 100, instead of being counted only;
@@ -114,13 +123,18 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     rank: int = RANK
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
-    arms: Literal["own", "shared"] = "own"
+    arms: Literal["auto", "own", "shared"] = "auto"
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    drift: bool = True
     file: str | None = None
+    encoder: str | None = None
+    encoder_info: EncoderInfo | None = None
     ask: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
     strict: list[Guard] = []
     policy: Deciding = Deciding()
 
 
+MAX_REWARD = 1e9
 IN_PLACE = ("ask", "strict", "policy")  # do not change what is learned
 OF_LEARNERS = {field.name for field in fields(Settings)} & set(ModelSettings.__struct_fields__)
 OF_LEARNERS -= {"task", "rule", "covariance"}
@@ -173,32 +187,30 @@ class Setup:
 
     def __init__(self, settings: ModelSettings) -> None:
         self.settings, self.targets = settings, settings.task != "classes"
-        self.decides = settings.task == "decisions"
+        self.decides = settings.task == DECISIONS
         self.rule, self.covariance = (self._or_default(name) for name in ("rule", "covariance"))
         self.undecided = (
-            not (settings.auto or self.decides) and settings.view is None and settings.reading.normalize != "l2"
-        )
+            not settings.auto and settings.view is None and settings.reading.normalize != "l2"
+            and settings.encoder is None
+        )  # fmt: skip
         self.undecided_covariance = self.targets and not settings.auto and self.covariance == AUTO
         try:
             self._check()
-            self.view = self._view()
-            self.task: Task = self.learner(self.reading()).learner.task
+            self.view = None if settings.view is None else make_view(settings.view)
+            self.task: Task = NUMBERS if self.decides else self.learner(self.reading()).learner.task
         except (TypeError, ValueError) as error:
             raise Problem("invalid-settings", str(error)) from None
 
-    def _or_default(self, name: str) -> str:
-        given: str | None = getattr(self.settings, name)
+    def _or_default(self, name: str) -> Any:
+        given = getattr(self.settings, name)
         return DEFAULTS[self.settings.task][name] if given is None else given
-
-    def _view(self) -> View | None:
-        if self.decides:
-            return make_view([Standard(), Pairs(columns=CROSSED)])
-        return None if self.settings.view is None else make_view(self.settings.view)
 
     def reading(self, is_table: bool = False) -> ReaderOptions:
         """Return how rows are read, as the first of them have decided."""
         given = {name: getattr(self.settings.reading, name) for name in Reading.__struct_fields__}
         given = {name: value for name, value in given.items() if value not in (None, False, [])}
+        if self.settings.encoder_info is not None:
+            return ReaderOptions(format=OBJECTS, header=(), **given, encoder=self.settings.encoder_info)
         if is_table:
             given |= {"normalize": "none", "zeros": True}
         elif self.settings.auto or (self.view is not None and self.view.takes_values):
@@ -208,7 +220,7 @@ class Setup:
     def learner(self, reading: ReaderOptions, decided: Decision = UNDECIDED) -> StreamLearner:
         """Return an untrained learner."""
         settings, table = self.settings, self._class_table()
-        features = Features(bounded=not reading.vocabulary)
+        features = Features(bounded=not reading.vocabulary) if reading.named else None
         if settings.auto:
             return StreamLearner(stack_of(table, self.targets, settings.dtype), table, None, features, reading)
         view = default_view(True) if decided.is_table and not self.targets else self.view
@@ -237,22 +249,38 @@ class Setup:
 
     def _check(self) -> None:
         settings = self.settings
+        if self.decides:
+            self._check_deciding()
+            return
         classes = self._classes()
         if classes and (len(classes) < 2 or "" in classes or len(set(classes)) < len(classes)):
             raise ValueError(f"classes: expected two or more different names, got {settings.classes!r}")
-        if settings.auto and (given := [name for name in ALONE if getattr(settings, name) != _default(name)]):
+        if settings.auto and (given := [name for name in ALONE if _is_set(settings, name)]):
             raise ValueError(f"auto chooses its learners; leave out {', '.join(given)}")
         if settings.auto and {"rule": self.rule, "covariance": self.covariance} != DEFAULTS[settings.task]:
             raise ValueError("auto chooses its learners; leave out rule and covariance")
-        if self.decides and (given := [name for name in CHOSEN if getattr(settings, name) != _default(name)]):
-            raise ValueError(f"a model of decisions has none of {', '.join(given)}; leave that out")
-        if not self.decides and (given := [name for name in OF_DECISIONS if getattr(settings, name) != _default(name)]):
-            raise ValueError(f'{", ".join(given)}: only for the task "decisions"; leave that out')
-        make_policy(settings.policy.name, **settings.policy.parameters)
-        if self.targets and (given := [name for name in OF_CLASSES if getattr(settings, name) != _default(name)]):
+        if given := [name for name in OF_DECISIONS if _is_set(settings, name)]:
+            raise ValueError(f'{", ".join(given)}: only for the task "{DECISIONS}"; leave that out')
+        if settings.encoder is not None:
+            self._check_encoded()
+        if self.targets and (given := [name for name in OF_CLASSES if _is_set(settings, name)]):
             raise ValueError(f"a model of numbers has none of {', '.join(given)}; leave that out")
         if not self.targets and self.covariance == AUTO:
             raise ValueError(f'covariance: "{AUTO}" is for the task "numbers"; name a covariance')
+
+    def _check_encoded(self) -> None:
+        reading = self.settings.reading
+        if given := [name for name in OF_NGRAMS if getattr(reading, name) != getattr(Reading(), name)]:
+            raise ValueError(f"an encoder makes features of the text only; leave out {', '.join(given)}")
+
+    def _check_deciding(self) -> None:
+        settings, allowed = self.settings, {"task", "ask", *OF_DECISIONS}
+        if given := [one for one in settings.__struct_fields__ if one not in allowed and _is_set(settings, one)]:
+            raise ValueError(f"a model of decisions has none of {', '.join(given)}; leave that out")
+        low, high = settings.reward_range
+        if not -MAX_REWARD <= low < high <= MAX_REWARD:
+            raise ValueError(f"reward_range: expected two numbers within {MAX_REWARD:g}, the larger one last")
+        settings.policy.made()
 
     @property
     def label(self) -> str:
@@ -264,6 +292,10 @@ def _default(name: str) -> Any:
     return getattr(ModelSettings(), name)
 
 
+def _is_set(settings: ModelSettings, name: str) -> bool:
+    return bool(getattr(settings, name) != _default(name))
+
+
 def canonical(settings: ModelSettings) -> bytes:
     """Return settings as JSON, equal for equal settings."""
     defaults = DEFAULTS[settings.task]
@@ -271,6 +303,11 @@ def canonical(settings: ModelSettings) -> bytes:
     settings = msgspec.structs.replace(settings, **given)
     reading = _without_defaults(settings.reading)
     return msgspec.json.encode(_without_defaults(settings, reading=reading), order="deterministic")
+
+
+def as_given(settings: ModelSettings) -> ModelSettings:
+    """Return settings as users give them."""
+    return msgspec.structs.replace(settings, encoder_info=None)
 
 
 def what_is_learned(settings: bytes) -> bytes:

@@ -8,17 +8,13 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from ...models import file
 from ...models.file import ModelFileError
-from ...models.model import Model
-from ...stack.members import parts_of
 from ..waiting import Limits
+from .base import HostedModel
+from .making import read_snapshot
 from .metrics import Metrics
-from .served import ServedModel
 from .settings import ModelSettings
 
 SNAPSHOT = re.compile(r"m-([0-9]+)\.cw")
@@ -28,18 +24,17 @@ KEPT = 2  # snapshots
 class Content(NamedTuple):
     """What a snapshot has: the model, its metrics, the events set aside, and the event before its training."""
 
-    model: ServedModel
+    model: HostedModel
     metrics: Metrics
     aside: dict[int, str]
     begun: int
 
 
 class Packed(NamedTuple):
-    """Event, header and arrays of a snapshot, which do not change with the learner."""
+    """Event of a snapshot, and what writes it to a path, which does not change with the model."""
 
     seq: int
-    header: dict[str, Any]
-    arrays: dict[str, np.ndarray]
+    write: Callable[[Path], None]
 
 
 class Snapshots:
@@ -67,21 +62,20 @@ class Snapshots:
         """Return the newest snapshot that is sound; those of an earlier training are removed."""
         for path in snapshots(self.folder):
             try:
-                model = Model.load(path)
-                saved = dict(model.training)
+                read = read_snapshot(path)
+                saved = read.training
                 if int(saved.get("begun", begun if number_of(path) >= begun else -1)) != begun:
                     path.unlink()
                     continue
                 seq = int(saved["seq"])
                 aside = {int(event): str(reason) for event, reason in saved.get("aside", ())}
-                model.training = {}
-                served = ServedModel(settings, model, seq, saved)
-                metrics = Metrics(saved["metrics"], served.measures)
+                model = read.model(settings, seq)
+                metrics = Metrics(saved["metrics"], model.measures)
             except (ModelFileError, OSError, KeyError, TypeError, ValueError) as error:
                 say(f"{self.name}: {path.name} cannot be used ({error}); the one before is loaded")
                 continue
             self.seq = seq
-            return Content(served, metrics, aside, begun)
+            return Content(model, metrics, aside, begun)
         return None
 
     def begin_if_due(self, content: Content, limits: Limits, say: Callable[[str], None]) -> None:
@@ -137,35 +131,24 @@ class Snapshots:
         for path in snapshots(self.folder):
             path.unlink(missing_ok=True)
 
-    def _has_news(self, model: ServedModel) -> bool:
-        return model.early is None and model.has_classes and model.seq > self.seq
+    def _has_news(self, model: HostedModel) -> bool:
+        return model.is_settled and model.has_begun and model.seq > self.seq
 
     def _write(self, packed: Packed) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        file.write(self.folder / f"m-{packed.seq:012d}.cw", packed.header, packed.arrays)
+        packed.write(self.folder / f"m-{packed.seq:012d}.cw")
         for old in snapshots(self.folder)[KEPT:]:
             old.unlink(missing_ok=True)
         self.seq, self._at = packed.seq, time.monotonic()
 
 
 def _packed(content: Content) -> Packed:
-    served, model = content.model, content.model.model()
-    model.check_values()
-    model.training = {
-        "seq": served.seq, "metrics": content.metrics.as_dict(), "aside": list(content.aside.items()),
-        "begun": content.begun, **served.saved(),
+    model = content.model
+    training = {
+        "seq": model.seq, "metrics": content.metrics.as_dict(), "aside": list(content.aside.items()),
+        "begun": content.begun, **model.saved(),
     }  # fmt: skip
-    return Packed(served.seq, model.header(), _unshared(model))
-
-
-def _unshared(model: Model) -> dict[str, np.ndarray]:
-    """Return the arrays of a model file, with copies of those that share memory with the model."""
-    own = [array for part in parts_of(model.learner) for array in part.state.values()]
-    own += [] if model.features is None else model.features.arrays().values()
-    return {
-        name: np.array(array) if any(np.may_share_memory(array, one) for one in own) else array
-        for name, array in model.arrays().items()
-    }
+    return Packed(model.seq, model.writer(training))
 
 
 def move_old(folder: Path) -> None:

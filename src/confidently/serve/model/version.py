@@ -16,8 +16,9 @@ from ..log.event_log import EventLog
 from ..log.events import Event, Row, State, StoredVersion
 from ..problems import Problem
 from ..waiting import Limits
-from .answering import Judged
+from .base import HostedModel, Judged
 from .learning import Example, raise_of_machine
+from .making import made
 from .metrics import Metrics
 from .rows import labelled_line
 from .served import ServedModel
@@ -72,12 +73,12 @@ class Version:
         self.failed: str | None = None
         self.resumed = False  # from its newest snapshot
         self.base_classes: set[str] = set()  # of the file that it began with
-        self.model = ServedModel(self.settings) if not stored.has_file or broken else self._of_base()
+        self.model = made(self.settings) if not stored.has_file or broken else self._of_base()
         self.metrics = Metrics(measures=self.model.measures)
         if broken is not None:
             self.fail(broken)
 
-    def _of_base(self) -> ServedModel:
+    def _of_base(self) -> HostedModel:
         base = Model.load(self.folder / BASE)
         self.base_classes = {str(name) for name in base.classes}
         return ServedModel(self.settings, base)
@@ -188,7 +189,7 @@ class Version:
 
     def release(self) -> None:
         """Drop what was learned, since nobody asks it any more."""
-        self.model = ServedModel(ModelSettings())
+        self.model = made(ModelSettings())
 
     # --- snapshots ---------------------------------------------------------------------------------------------------
 

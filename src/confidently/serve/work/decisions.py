@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import msgspec
 
@@ -11,11 +11,14 @@ from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog, refuse_other_content, same_json
 from ..log.events import DEADLINE, Event, Stored, now
-from ..model.deciding import Decided, DecisionNote, Situation, decide, decided_in
+from ..model.deciding import Decided, DecisionNote, Situation, decide, decided_in, deferred_in
 from ..model.hosted import Hosted
 from ..model.rows import same_label
 from ..problems import Problem, tried
-from .teaching import LabelOf, Receipt, label_row
+from .teaching import LabelOf, Receipt, label_stored
+
+if TYPE_CHECKING:
+    from ..model.choosing import DecidingModel
 
 
 class Reward(NamedTuple):
@@ -43,11 +46,11 @@ def decide_slots(hosted: Hosted, situations: Sequence[Situation]) -> Request:
 
     def work(log: EventLog, request: Request) -> list[tuple[Situation, Decided]]:
         hosted.check_working()
-        found, taken = list[tuple[Situation, Decided]](), set[str]()
+        model, found, taken = cast("DecidingModel", hosted.model), list[tuple[Situation, Decided]](), list[int]()
         for situation in situations:
             left = situation.without(taken)
-            decided = decide(hosted.model, hosted.live.number, hosted.model.seq, left)
-            taken.add(str(left.actions[decided.chosen].id))
+            decided = decide(model, hosted.live.number, model.seq, left)
+            taken.append(int(left.left[decided.chosen]))
             found.append((left, decided))
         return found
 
@@ -83,8 +86,7 @@ def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | No
 
 
 def _store(hosted: Hosted, log: EventLog, request: Request, situation: Situation, decided: Decided) -> Decided:
-    row = situation.rows(hosted.model.settings.arms == "own")[decided.chosen]
-    mean = decided.mean[decided.chosen]
+    row, mean = situation.row(int(situation.left[decided.chosen])), decided.mean[decided.chosen]
     note = msgspec.json.encode(DecisionNote(decided, label=mean, variance=decided.variance[decided.chosen]))
     seq = log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
     request.committed.append(lambda: hosted.metrics.decisions.decided(seq, decided))
@@ -107,15 +109,15 @@ def activate_slots(hosted: Hosted, id: str) -> Request:
     def work(log: EventLog, request: Request) -> None:
         hosted.check_working()
         found = [_decision(hosted, log, f"{id}/{slot}") for slot in _slots(hosted, log, id)]
-        for stored, decided in found:
-            _activate(hosted, log, stored, decided)
+        for stored, deferred in found:
+            _activate(hosted, log, stored, deferred)
 
     return Request(work)
 
 
-def _activate(hosted: Hosted, log: EventLog, stored: Stored, decided: Decided) -> int:
+def _activate(hosted: Hosted, log: EventLog, stored: Stored, deferred: bool) -> int:
     """Let a decision count; return the event of that."""
-    if not decided.deferred:
+    if not deferred:
         return stored.seq
     before = log.decisions.activation_of(stored.seq)
     return log.add(hosted.number, Event.ACTIVATED, example=stored.seq) if before is None else before[0]
@@ -133,17 +135,17 @@ def _slots(hosted: Hosted, log: EventLog, id: str) -> list[str]:
     raise Problem("unknown-id", f"no decisions for slots have the id {id!r}; decide first", "/id")
 
 
-def _decision(hosted: Hosted, log: EventLog, id: str) -> tuple[Stored, Decided]:
-    """Return a decision by its id."""
+def _decision(hosted: Hosted, log: EventLog, id: str) -> tuple[Stored, bool]:
+    """Return a decision by its id, and whether it was deferred."""
     stored = log.find(hosted.number, id)
     if stored is None:
         raise Problem("unknown-id", f"no decision has the id {id!r}; decide first", "/id")
     if stored.features is None:
         raise Problem("expired", f"the decision {id!r} is no longer stored", "/id")
-    decided = decided_in(stored.note)
-    if decided is None:
+    deferred = deferred_in(stored.note)
+    if deferred is None:
         raise Problem("unknown-id", f"the row {id!r} is no decision; send its label to labels", "/id")
-    return stored, decided
+    return stored, deferred
 
 
 # --- rewards ---------------------------------------------------------------------------------------------------------
@@ -163,10 +165,10 @@ def reward_all(
 
 
 def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: Reward) -> Receipt:
-    stored, decided = _decision(hosted, log, given.id)
+    stored, deferred = _decision(hosted, log, given.id)
     before, deadline = log.label_of(stored.seq), hosted.settings.policy.deadline
     if before is None:
-        begun = _begun(log, stored, decided)
+        begun = _begun(log, stored, deferred)
         late = deadline is not None and begun is not None and now() > begun + int(deadline * 1000)
     else:
         late = log.answers.labeller_of(stored.seq) == DEADLINE
@@ -177,14 +179,12 @@ def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, giv
     if before is not None and not same_label(before[1], msgspec.json.encode(given.reward)):
         told = before[1].decode()
         raise Problem("other-label", f"the decision {given.id!r} has the reward {told}, which counts once", "/reward")
-    found = label_row(engine, hosted, log, request, LabelOf(given.id, given.reward), correct=False, park=False)
-    request.committed.append(lambda: hosted.metrics.decisions.rewarded(found.seq, given.reward, by_default=False))
-    return found
+    return label_stored(engine, hosted, log, request, LabelOf(given.id, given.reward), stored, correct=False)
 
 
-def _begun(log: EventLog, stored: Stored, decided: Decided) -> int | None:
+def _begun(log: EventLog, stored: Stored, deferred: bool) -> int | None:
     """Return since when a decision counts, in milliseconds since 1970; None: not yet."""
-    if not decided.deferred:
+    if not deferred:
         return stored.time
     activation = log.decisions.activation_of(stored.seq)
     return None if activation is None else activation[1]

@@ -14,6 +14,7 @@ from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog, refuse_other_content, same_json
 from ..log.events import Event, Stored, note_of, now
+from ..model.decision_counts import reward_in
 from ..model.hosted import Hosted
 from ..model.learning import Example
 from ..model.rows import labelled_line, same_label
@@ -178,8 +179,7 @@ def label_row(
     Problem
         If there is no such row, or it has another label and this is no correction.
     """
-    status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
-    stored = log.find(hosted.number, given.id)
+    label, stored = msgspec.json.encode(given.label), log.find(hosted.number, given.id)
     if stored is None and park:
         hosted.check.labelled(b"{}", label)
         hosted.model.check_class(label)
@@ -193,6 +193,14 @@ def label_row(
         if stored.label is None or not same_label(stored.label, label):
             raise _other_label(given.id, stored.label or b"null")
         return Receipt(given.id, stored.seq, PARKED)
+    return label_stored(engine, hosted, log, request, given, stored, correct)
+
+
+def label_stored(
+    engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: LabelOf, stored: Stored, correct: bool
+) -> Receipt:
+    """Write the label of a row that the log has, as :func:`label_row` does."""
+    status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     if stored.features is None or is_expired(engine, log, stored):
         told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
@@ -218,4 +226,6 @@ def _add_label(
         (hosted, example_of(hosted, stored.features, label, 1.0 if stored.weight is None else stored.weight, seq))
     )
     request.committed.append(partial(hosted.labelling.remove, stored.id))
+    if hosted.model.setup.decides and kind == Event.LABEL:
+        request.committed.append(partial(hosted.metrics.decisions.rewarded, seq, reward_in(label), by_default=False))
     return seq

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
+from numpy.typing import NDArray
 
-from ...model.deciding import NO_FEATURES, Action, Decided, Situation
+from ....bandits.actions import Action
+from ....bandits.named_features import in_slot
+from ...model.deciding import Decided, Offered, Situation
+from ...model.decision_rows import NO_FEATURES, features_of
 from ...model.hosted import Hosted
 from ...model.rows import one_line
 from ...problems import Problem
 from ...work import decisions
 from .. import messages as m
-from ..calls import Call, decoded_lines
+from ..calls import Call, decoded, decoded_lines
 from ..lines import by_lines
 from ..replies import Sendable, answered
 from .rows import counted_receipts, filled, good, receipt
 
 Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
 Excluded = Annotated[list[Name], Meta(max_length=100_000)]
+MANY, KEPT = 1024, 8  # bytes of a list of actions that is kept, and how many are
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -36,6 +42,17 @@ class ActionBody(Struct, forbid_unknown_fields=True):
     features: m.Features | UnsetType = UNSET
     cost: Annotated[float, Meta(ge=-1e9, le=1e9)] = 0.0
     least: Annotated[float, Meta(ge=0.0, le=1.0)] = 0.0
+
+
+ActionBodies = Annotated[list[Name | ActionBody], Meta(min_length=1, max_length=100_000)]
+
+
+def _inlined_schema() -> dict[str, Any]:
+    """Return the schema of actions, without references."""
+    (found,), components = msgspec.json.schema_components([ActionBodies], ref_template="{name}")
+    text = msgspec.json.encode(found).replace(b'{"$ref":"ActionBody"}', msgspec.json.encode(components["ActionBody"]))
+    schema: dict[str, Any] = msgspec.json.decode(text)
+    return schema
 
 
 class SlotBody(Struct, forbid_unknown_fields=True):
@@ -55,7 +72,7 @@ class DecideBody(Struct, forbid_unknown_fields=True):
     slot's.
     """
 
-    actions: Annotated[list[Name | ActionBody], Meta(min_length=1, max_length=100_000)]
+    actions: Annotated[msgspec.Raw, Meta(extra_json_schema=_inlined_schema())]
     context: m.Features | UnsetType = UNSET
     excluded: Excluded = []
     baseline: Name | None = None
@@ -111,7 +128,7 @@ async def decide(call: Call) -> Sendable:
     decisions.check_decides(hosted)
     body = await call.message(DecideBody)
     id = body.id or call.key or call.engine.new_id()
-    situations = situations_of(hosted, id, body)
+    situations = situations_of(id, body)
     made = await call.ask(decisions.decide_slots(hosted, situations))
     stored = await call.log(decisions.store(hosted, made))
     shown = [_shown(situation.id, one) for situation, one in zip(situations, stored, strict=True)]
@@ -125,7 +142,7 @@ def _shown(id: str, one: Decided) -> Decision:
     return Decision(id, one.actions[chosen], one.probabilities[chosen], one.mean[chosen], probabilities, would)
 
 
-def situations_of(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
+def situations_of(id: str, body: DecideBody) -> list[Situation]:
     """Return what is to be decided, a situation for each slot.
 
     Raises
@@ -133,59 +150,78 @@ def situations_of(hosted: Hosted, id: str, body: DecideBody) -> list[Situation]:
     Problem
         If a row cannot be read, an action is there twice, or there is none to choose from.
     """
-    actions = [
-        Action(one.id, _line(one.features), one.cost, one.least) if isinstance(one, ActionBody) else Action(one)
-        for one in body.actions
-    ]
-    numbers = dict[str, int]()
-    for k, action in enumerate(actions):
-        if numbers.setdefault(str(action.id), k) != k:
-            raise Problem("invalid-body", f"the action {str(action.id)!r} is there twice", f"/actions/{k}")
+    offered = offered_in(bytes(body.actions))
     context, has_slots = _line(body.context), not isinstance(body.slots, UnsetType)
     slots = [SlotBody("")] if isinstance(body.slots, UnsetType) else body.slots
     if len({slot.id for slot in slots}) < len(slots):
         raise Problem("invalid-body", "two slots have the same id", "/slots")
-    _check(hosted, context, slots, actions)
+    of_context = features_of(context, "/context")
     asked = msgspec.json.encode(msgspec.structs.replace(body, id=None))
     found = list[Situation]()
     for k, slot in enumerate(slots):
         pointer = f"/slots/{k}" if has_slots else ""
-        excluded = {_number(numbers, one, f"{pointer}/excluded") for one in slot.excluded}
-        excluded |= {_number(numbers, one, "/excluded") for one in body.excluded}
-        left = [action for number, action in enumerate(actions) if number not in excluded]
-        if not left:
+        left = _left(offered, [(slot.excluded, f"{pointer}/excluded"), (body.excluded, "/excluded")])
+        if not len(left):
             raise Problem("invalid-body", "all actions are excluded; leave one to choose", f"{pointer}/excluded")
         baseline = body.baseline if slot.baseline is None else slot.baseline
-        taken = left[0] if baseline is None else actions[_number(numbers, baseline, f"{pointer}/baseline")]
+        taken = int(left[0]) if baseline is None else _number(offered, baseline, f"{pointer}/baseline")
         if taken not in left:
-            raise Problem("invalid-body", f"the baseline {str(taken.id)!r} is excluded", f"{pointer}/baseline")
-        own = f"{id}/{slot.id}" if has_slots else id
-        found.append(Situation(own, context, _line(slot.features), left, left.index(taken), body.deferred, asked))
+            told = f"the baseline {offered.actions.ids[taken]!r} is excluded"
+            raise Problem("invalid-body", told, f"{pointer}/baseline")
+        line, own = _line(slot.features), f"{id}/{slot.id}" if has_slots else id
+        features = in_slot(of_context, features_of(line, f"{pointer}/features"))
+        found.append(Situation(own, context, line, features, offered, left, taken, body.deferred, asked))
     return found
 
 
-def _number(numbers: dict[str, int], id: int | str, pointer: str) -> int:
-    if (found := numbers.get(str(id))) is None:
+def offered_in(actions: bytes) -> Offered:
+    """Return the actions in a list, as JSON; a long one is read once while the same is sent again and again.
+
+    Raises
+    ------
+    Problem
+        If it is no list of actions, an action is there twice, or its features cannot be read.
+    """
+    return (_read_again if len(actions) > MANY else _read)(actions)
+
+
+def _read(actions: bytes) -> Offered:
+    try:
+        bodies = decoded(actions, ActionBodies)
+    except Problem as problem:
+        raise Problem(problem.kind, problem.detail, f"/actions{problem.pointer or ''}") from None
+    several = [one if isinstance(one, ActionBody) else ActionBody(one) for one in bodies]
+    numbers = dict[str, int]()
+    for k, body in enumerate(several):
+        if numbers.setdefault(str(body.id), k) != k:
+            raise Problem("invalid-body", f"the action {str(body.id)!r} is there twice", f"/actions/{k}")
+    lines = [_line(body.features) for body in several]
+    read = [
+        Action(id, features_of(line, f"/actions/{k}/features"), body.cost, body.least)
+        for k, (id, line, body) in enumerate(zip(numbers, lines, several, strict=True))
+    ]
+    return Offered([body.id for body in several], lines, read)
+
+
+_read_again = lru_cache(KEPT)(_read)
+
+
+def _left(offered: Offered, excluded: Sequence[tuple[Sequence[int | str], str]]) -> NDArray[np.intp]:
+    """Return the numbers of the actions that are not excluded."""
+    left = np.ones(len(offered), np.bool_)
+    for ids, pointer in excluded:
+        left[[_number(offered, id, pointer) for id in ids]] = False
+    return np.flatnonzero(left)
+
+
+def _number(offered: Offered, id: int | str, pointer: str) -> int:
+    if (found := offered.numbers.get(str(id))) is None:
         raise Problem("invalid-body", f"there is no action {str(id)!r}", pointer)
     return found
 
 
 def _line(features: msgspec.Raw | UnsetType) -> bytes:
     return NO_FEATURES if isinstance(features, UnsetType) else one_line(bytes(features))
-
-
-def _check(hosted: Hosted, context: bytes, slots: Sequence[SlotBody], actions: Sequence[Action]) -> None:
-    """Raise a ``Problem`` if some features cannot be read."""
-    parts = [(context, "/context")]
-    parts += [(_line(slot.features), f"/slots/{k}/features") for k, slot in enumerate(slots)]
-    parts += [(action.features, f"/actions/{k}/features") for k, action in enumerate(actions)]
-    parts = [(line, pointer) for line, pointer in parts if line != NO_FEATURES]
-    if parts and not hosted.check.are_features([line for line, _ in parts]):
-        for line, pointer in parts:
-            try:
-                hosted.check.features(line)
-            except Problem as problem:
-                raise Problem(problem.kind, problem.detail, pointer) from None
 
 
 async def activate(call: Call) -> Sendable:

@@ -92,8 +92,8 @@ def _check(call: Call) -> None:
     decisions.check_decides(call.hosted)
 
 
-def _actions(actions: Sequence[pz.RankAction]) -> list[Any]:
-    return [ActionBody(action.id, _features(action.features)) for action in actions]
+def _actions(actions: Sequence[pz.RankAction]) -> msgspec.Raw:
+    return msgspec.Raw(msgspec.json.encode([ActionBody(one.id, _features(one.features)) for one in actions]))
 
 
 def _features(objects: pz.Objects) -> Any:
@@ -105,7 +105,7 @@ def _features(objects: pz.Objects) -> Any:
 
 
 async def _decided(call: Call, id: str, asked: DecideBody) -> list[Decided]:
-    made = await call.ask(decisions.decide_slots(call.hosted, situations_of(call.hosted, id, asked)))
+    made = await call.ask(decisions.decide_slots(call.hosted, situations_of(id, asked)))
     stored: list[Decided] = await call.log(decisions.store(call.hosted, made))
     return stored
 

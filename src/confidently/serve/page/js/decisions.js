@@ -4,7 +4,7 @@ import { may, modelPath, request } from "./api.js";
 import { lineChart, shareChart } from "./chart.js";
 import { fill, h, setText } from "./dom.js";
 import { clock, count, counted, number, percent, settingText } from "./format.js";
-import { rowsPath } from "./rows.js";
+import { rowPath, rowsPath } from "./rows.js";
 
 const EVALUATE_MS = 60_000; // at least between two evaluations, which read the whole log
 const IDLE = 20; // times as long as the last one took
@@ -22,9 +22,9 @@ export function decisionFigures(name) {
     title: "Reward per decision, with 95 % intervals", x: clock, y: number, xName: "time", yName: "mean reward", empty: "No rewards yet.",
   });
   const shares = shareChart({ title: "Actions chosen", x: clock, xName: "time", yName: "of decisions, %" });
-  const table = h("div"), told = h("p", { class: "muted small", role: "status" });
+  const table = h("div"), told = h("p", { class: "muted small", role: "status" }), newest = h("div");
   const charts = h("section", { "aria-label": "Evaluation", hidden: true },
-    h("div", { class: "charts" }, reward.element, shares.element), table, told);
+    h("div", { class: "charts" }, reward.element, shares.element), table, told, newest);
   const element = h("div", {}, tiles, charts);
   let next = 0, rewards = 0, busy = false;
 
@@ -37,6 +37,7 @@ export function decisionFigures(name) {
     try {
       show(await request("GET", modelPath(name, `/evaluate?${query}`), undefined, AbortSignal.timeout(LONGEST_MS)));
       rewards = decisions.rewards;
+      await showNewest();
     } catch (error) {
       setText(told, `The decisions could not be evaluated: ${error.message}.`);
     } finally {
@@ -64,6 +65,12 @@ export function decisionFigures(name) {
     fill(table, valueTable(found));
     const left = Object.entries(found.left_out).map(([why, n]) => `${count(n)} ${why.replaceAll("-", " ")}`);
     setText(told, `Of ${counted(found.evaluated, "rewarded decision")}${left.length ? `; left out: ${left.join(", ")}` : ""}.`);
+  }
+
+  async function showNewest() {
+    const [row] = (await request("GET", modelPath(name, "/rows?limit=1"))).rows;
+    const { decision } = (await request("GET", modelPath(name, `/rows/${encodeURIComponent(row.id)}`))).prediction ?? {};
+    if (decision) fill(newest, decisionExplained(decision, h("h2", {}, "The newest decision, ", h("a", { href: rowPath(name, row.id) }, row.id))));
   }
 
   return {
@@ -101,7 +108,7 @@ function valueTable(found) {
 }
 
 /** Return the explanation of a decision, as the log keeps it: every action with its probability and expected reward. */
-export function decisionExplained(decision) {
+export function decisionExplained(decision, heading = h("h2", {}, "The decision")) {
   const actions = decision.actions.map((id, k) => ({
     id, k, probability: decision.probabilities[k], mean: decision.mean[k], deviation: Math.sqrt(decision.variance[k]),
   })).sort((a, b) => b.probability - a.probability || b.mean - a.mean);
@@ -115,8 +122,8 @@ export function decisionExplained(decision) {
     inner.style.width = `${100 * share}%`;
     return h("span", { class: "bar-track", "aria-hidden": "true" }, inner);
   };
-  const { name = "lin_ts", ...policy } = decision.policy;
-  return h("section", { "aria-label": "Decision" }, h("h2", {}, "The decision"),
+  const { name, ...policy } = decision.policy.name ? decision.policy : { name: "lin_ts", parameters: { alpha: 0.5 }, ...decision.policy };
+  return h("section", { "aria-label": "Decision" }, heading,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Actions" },
       h("table", { class: "table bars" }, h("caption", { class: "visually-hidden" }, "Actions, the most probable first"),
         h("thead", {}, h("tr", {}, [["Action"], ["Probability", "number"], ["", "bar-cell wide-only"], ["Expected reward", "number"]]

@@ -5,6 +5,7 @@ import { areNumbers, columnsOf, converter, modelName, mostlyNumbers } from "./co
 import { fill, h, setText } from "./dom.js";
 import { count, counted, shown } from "./format.js";
 import { state as server } from "./live.js";
+import { isNumeric } from "./measures.js";
 import { planOf, tryRows } from "./plan.js";
 import { field, listOf, methodField, nameField, settingsOf } from "./settings.js";
 import { upload } from "./upload.js";
@@ -151,7 +152,7 @@ class Import {
     const model = this.model;
     setText(this.button, model ? "Add and learn" : "Create and learn");
     fill(this.plan, h("h2", { class: "small-heading" }, "What will happen"),
-      planOf(this.found, model?.name ?? (this.name.value || "…"), model, this.labelColumn?.name, this.numbers || model?.task === "numbers"));
+      planOf(this.found, model?.name ?? (this.name.value || "…"), model, this.labelColumn?.name, this.numbers || (model && isNumeric(model))));
   }
 
   // --- sending ------------------------------------------------------------------------------------------------------

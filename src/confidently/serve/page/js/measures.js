@@ -12,11 +12,11 @@ const NUMBERS = [
   { key: "rmse", name: "root mean squared error", title: "Root mean squared error", unit: "unit of the labels", format: number, axis: number, top: 0 },
 ];
 
-/** Return whether a model predicts numbers. */
-export const isNumeric = (model) => model.task === "numbers";
+/** Return whether a model predicts numbers, of which rewards are some. */
+export const isNumeric = (model) => model.task === "numbers" || decides(model);
 
 /** Return whether a model decides on actions, by the rewards that it predicts. */
-export const decides = (model) => model.settings.task === "decisions";
+export const decides = (model) => model.task === "decisions";
 
 /** Return the measures of a model, the first one the most telling. */
 export const measuresOf = (model) => (isNumeric(model) ? NUMBERS : model.multilabel ? SETS : CLASSES);
@@ -33,3 +33,8 @@ const INTERVALS = {
 
 /** Return the words of the diagram that shows whether what a model states is true. */
 export const reliabilityOf = (model) => (isNumeric(model) ? INTERVALS : PROBABILITIES);
+
+/** Return the columns that a model reads as text. */
+export function textsOf(model) {
+  return model?.settings.reading?.text ?? (model?.encoder ? ["text"] : []);
+}

@@ -80,8 +80,8 @@ function lineOf(model) {
   function update(now) {
     const { key, name, format } = measureOf(now);
     setText(kind, kindOf(now));
-    setText(error, format(now.recent?.[key] ?? now[key]));
-    setText(measure, now.rows ? ` recent ${name}` : " no rows yet");
+    setText(error, decides(now) ? format(now.decisions.recent_mean_reward) : format(now.recent?.[key] ?? now[key]));
+    setText(measure, now.rows ? ` recent ${decides(now) ? "mean reward" : name}` : " no rows yet");
     setText(rows, [`${counted(now.rows, "row")} learned`, ...(now.waiting ? [`${count(now.waiting)} wait to be learned`] : [])].join(", "));
     const told = signsOf(now);
     if (signs.dataset.told !== JSON.stringify(told)) {
@@ -109,9 +109,9 @@ function signsOf(model) {
 
 /** Return a line that says what a model is. */
 export function kindOf(model) {
+  if (decides(model)) return `decides by ${model.settings.policy?.name ?? "lin_ts"}`;
   const learner = model.settings.file ? "from a model file" : model.settings.auto ? "automatic"
     : [model.settings.rule ?? (isNumeric(model) ? "ridge" : "arow"), model.settings.covariance].filter(Boolean).join(", ");
-  if (decides(model)) return `${learner} · decides by ${model.settings.policy?.name ?? "lin_ts"}`;
   if (isNumeric(model)) return `${learner} · predicts numbers`;
   const names = model.classes.length <= NAMED ? `: ${model.classes.join(", ")}` : "";
   return `${learner} · ${model.classes.length ? `${counted(model.classes.length, "class", "classes")}${names}` : "no classes yet"}`;

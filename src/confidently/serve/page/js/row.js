@@ -6,7 +6,7 @@ import { fill, h, isTyping, notify, setText } from "./dom.js";
 import { explanation } from "./explain.js";
 import { clock, labelText, number, percent, shown } from "./format.js";
 import { NOBODY, personName } from "./labeller.js";
-import { decides } from "./measures.js";
+import { decides, isNumeric } from "./measures.js";
 import { guessText, neighbours, rowPath, rowsPath, textColumns, verdict, wasGiven } from "./rows.js";
 
 const KINDS = {
@@ -85,7 +85,9 @@ class RowView {
     const facts = [[decided ? "Reward" : "Label", row.label !== null ? labelText(row.label) : row.state === "taken-out" ? "taken out with its batch or its class" : "none"]];
     if (wasGiven(row)) facts.push(["Given as", labelText(row.logged)]);
     if (row.by !== null) facts.push(["Given by", row.by]);
-    if (row.predicted !== null) facts.push([decided ? "Expected when it came" : "Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
+    if (row.predicted !== null) facts.push(decided ? ["Expected when it came", guessText(row)]
+      : ["Predicted when it came", [guessText(row), row.probability === null ? null : `, ${percent(row.probability, 0)}`, verdict(row)]]);
+    if (decided && row.probability !== null) facts.push(["Probability", percent(row.probability)]);
     if (row.weight !== 1) facts.push(["Weight", number(row.weight)]);
     if (row.reason !== null) facts.push(["Set aside", row.reason]);
     return h("section", { class: "figure", "aria-label": decided ? "Reward" : "Label" },
@@ -94,7 +96,7 @@ class RowView {
   }
 
   editor(row, model) {
-    const numeric = model.task === "numbers", several = model.multilabel;
+    const numeric = isNumeric(model), several = model.multilabel;
     const input = h("input", {
       id: "label", required: !several, autocomplete: "off", dir: "auto", list: numeric || several ? null : "known", type: numeric ? "number" : "text", step: numeric ? "any" : null,
       maxlength: several || numeric ? null : 256, value: row.label === null ? "" : several ? row.label.join(", ") : labelText(row.label),

@@ -1,0 +1,251 @@
+"""The life of a model of decisions: it is at any time the ``DecisionModel`` that has learned the rewards of the log."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from confidently.bandits import Action, DecisionModel
+from confidently.serve.engine.engine import Engine
+from confidently.serve.model.choosing import DecidingModel
+from confidently.serve.model.learning import Example
+from confidently.serve.model.settings import ModelSettings
+from confidently.serve.offline import check, verify_backup
+from tests.serve.rows import rewarded
+from tests.serve.running import lines_of, running, wait_until
+
+SHOP = "/v1/models/shop"
+KINDS = ["red", "blue", "green"]
+NUMBER = itertools.count()
+
+
+def asked(server, *given, **options):
+    return getattr(server, "request", server)(*given, **options)
+
+
+def decide_and_reward(server, n, batch=None, with_features=False):
+    """Decisions with slots and features that come and go, and their rewards; return the ids."""
+    random, found = np.random.default_rng(n), []
+    for _ in range(n):
+        number = next(NUMBER)
+        context = {"who": f"w{number % 3}", "hour": number % 24} | ({f"new{number // 20}": True} if number % 3 else {})
+        actions = [f"a{number % 5}", "b", "c"]
+        if with_features:
+            actions = [{"id": id, "features": {"kind": random.choice(KINDS), "price": len(id) * 3.5}} for id in actions]
+        body = {"id": f"d{number}", "context": context, "actions": actions}
+        if number % 4 == 0:
+            body["slots"] = [{"id": "top", "features": {"size": 2}}, {"id": "side"}]
+        answer = asked(server, "POST", f"{SHOP}/decide", json=body)
+        assert answer.status_code == 200, answer.text
+        ids = [f"d{number}/top", f"d{number}/side"] if number % 4 == 0 else [f"d{number}"]
+        for id in ids:
+            rewards = f"{SHOP}/rewards?wait=learned" + (f"&batch={batch}" if batch else "")
+            given = {"id": id, "reward": float(random.integers(3)) / 2}
+            assert asked(server, "POST", rewards, json=given).status_code == 200
+        found += ids
+    return found
+
+
+def file_of(server):
+    answer = asked(server, "GET", f"{SHOP}/file")
+    assert answer.status_code == 200, answer.text
+    return answer.content
+
+
+def rows_of(server):
+    return lines_of(asked(server, "GET", f"{SHOP}/examples"))
+
+
+def test_the_file_is_that_of_the_library_through_all_changes(local, tmp_path):
+    """Snapshots, restarts, batches taken out, erasures, rebuilds, other versions, and a directory that is checked."""
+    one = local()
+    one("PUT", SHOP, {"task": "decisions"})
+    decide_and_reward(one, 30)
+    one("POST", "/v1/snapshot")
+    decide_and_reward(one, 10, batch="bad")
+    one.stop()
+    one = local()
+    assert file_of(one) == rewarded(tmp_path, rows_of(one))
+    assert one("DELETE", f"{SHOP}/batches/bad?wait=live").status_code == 200
+    assert file_of(one) == rewarded(tmp_path, rows_of(one))
+    [id, *_] = decide_and_reward(one, 20)
+    assert one("DELETE", f"{SHOP}/examples/{id.replace('/', '%2F')}").status_code == 200
+    assert one("POST", f"{SHOP}/rebuild?wait=live").status_code in (200, 202)
+    wait_until(lambda: {version["state"] for version in versions(one)} <= {"live", "retired"})
+    decide_and_reward(one, 5)
+    rows = rows_of(one)
+    assert len(rows) == one("GET", SHOP).json()["rows"]
+    assert file_of(one) == rewarded(tmp_path, rows)
+
+    assert one("PUT", SHOP, {"task": "decisions", "drift": False}).status_code == 202
+    [shadow] = [version["version"] for version in versions(one) if version["state"] == "shadow"]
+    wait_until(lambda: level(one, shadow))
+    assert one("POST", f"{SHOP}/versions/{shadow}/promote").status_code == 200
+    wait_until(lambda: one("GET", SHOP).json()["version"] == shadow)
+    assert file_of(one) == rewarded(tmp_path, rows, forget=False)
+    assert one("POST", f"{SHOP}/rollback").status_code == 200
+    wait_until(lambda: one("GET", SHOP).json()["version"] != shadow)
+    assert file_of(one) == rewarded(tmp_path, rows)
+
+    assert one("POST", "/v1/backup", {"name": "copy"}).status_code == 201
+    one.stop()
+    folder = tmp_path / "served"
+    assert [told for ok, told in check(folder) if not ok] == []
+    [backup] = folder.rglob("copy")
+    assert [told for ok, told in verify_backup(backup) if not ok] == []
+
+
+def versions(one):
+    return one("GET", f"{SHOP}/versions").json()["versions"]
+
+
+def level(one, number):
+    found = {version["version"]: version for version in versions(one)}
+    return number in found and found[number]["rows"] == one("GET", SHOP).json()["rows"]
+
+
+@pytest.mark.parametrize(("arms", "with_features", "shared"), [
+    ("auto", False, False), ("auto", True, True), ("own", True, False), ("shared", False, True),
+])  # fmt: skip
+def test_actions_with_features_share_a_model(local, tmp_path, arms, with_features, shared):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions", "arms": arms})
+    decide_and_reward(one, 10, with_features=with_features)
+    one("POST", "/v1/snapshot")
+    decide_and_reward(one, 10, with_features=with_features)
+    assert file_of(one) == rewarded(tmp_path, rows_of(one), shared=shared)
+    before = one("POST", f"{SHOP}/predict", {"features": {"arm": "b", "context": {"who": "w1"}}}).json()
+    one.stop()
+    again = local()
+    assert again("POST", f"{SHOP}/predict", {"features": {"arm": "b", "context": {"who": "w1"}}}).json() == before
+    assert file_of(again) == rewarded(tmp_path, rows_of(again), shared=shared)
+
+
+def test_other_ranges_of_rewards_are_a_version(local, tmp_path):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions", "reward_range": [-0.1, 0.7]})
+    decide_and_reward(one, 10)
+    one("POST", "/v1/snapshot")
+    decide_and_reward(one, 10)
+    assert file_of(one) == rewarded(tmp_path, rows_of(one), reward_range=(-0.1, 0.7))
+    one.stop()
+    again = local()
+    decide_and_reward(again, 5)
+    assert file_of(again) == rewarded(tmp_path, rows_of(again), reward_range=(-0.1, 0.7))
+    assert again("PUT", SHOP, {"task": "decisions"}).status_code == 202
+
+
+def test_a_damaged_snapshot_is_passed_over(local, tmp_path):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions"})
+    for _ in range(2):
+        decide_and_reward(one, 10)
+        one("POST", "/v1/snapshot")
+    before = file_of(one)
+    one.stop()
+    newest = max((tmp_path / "served" / "models").glob("*/*/m-*.cw"))
+    content = newest.read_bytes()
+    for damaged in (content[:-20], content[:400] + bytes([content[400] ^ 1]) + content[401:]):
+        newest.write_bytes(damaged)
+        assert [told for ok, told in check(tmp_path / "served") if not ok]
+        engine = Engine(tmp_path / "served", say=(told := []).append)
+        engine.start()
+        engine.learner.stop = lambda: None  # it writes no snapshot
+        assert any(f"{newest.name} cannot be used" in line for line in told)
+        engine.find("shop").model.save(tmp_path / "model.cw")
+        assert (tmp_path / "model.cw").read_bytes() == before
+        engine.stop()
+
+
+def test_a_replica_makes_the_same_predictions(tmp_path):
+    with running(tmp_path / "primary") as one, one.client() as primary:
+        primary.put(SHOP, json={"task": "decisions"})
+        decide_and_reward(primary, 10)
+        primary.post("/v1/snapshot")
+        decide_and_reward(primary, 10)
+        with running(tmp_path / "replica", "--replica-of", tmp_path / "primary") as other, other.client() as replica:
+            for _ in range(2):
+                decide_and_reward(primary, 5)
+                wait_until(lambda: (found := replica.get(SHOP)).status_code == 200 and
+                           found.json()["rows"] == primary.get(SHOP).json()["rows"])  # fmt: skip
+                assert file_of(replica) == file_of(primary)
+            row = {"features": {"arm": "b", "context": {"who": "w1"}}}
+            for path in ("predict", "explain"):
+                found = [client.post(f"{SHOP}/{path}", json=row).json() for client in (primary, replica)]
+                assert found[0] == found[1]
+            paths = [f"{SHOP}/evaluate?policy=uniform&policy=always:b&periods=2", f"{SHOP}/evaluate?policy=none"]
+            for path in paths:  # which the primary answers
+                answers = [client.get(path) for client in (primary, replica)]
+                assert answers[0].status_code == answers[1].status_code
+                told = [{name: one for name, one in answer.json().items() if name != "request"} for answer in answers]
+                assert told[0] == told[1]
+
+
+# --- rows ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("features", [
+    {"device": "phone"}, {"arm": "a", "other": 1}, {"arm": ["a"]}, {"arm": "a", "context": 3},
+    {"arm": "a", "action": {"size": 1e60}},
+])  # fmt: skip
+def test_rows_that_are_no_decisions_are_refused(local, features):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions"})
+    for path, body in (("learn", {"features": features, "label": 1.0}), ("predict", {"features": features})):
+        answer = one("POST", f"{SHOP}/{path}", body)
+        assert (answer.status_code, answer.json()["type"]) == (422, "urn:confidently:invalid-row"), answer.text
+    lines = json.dumps({"features": features, "label": 1.0}) + "\n" + '{"features":{"arm":"a"},"label":1}\n'
+    found = lines_of(one("POST", f"{SHOP}/learn", content=lines, headers={"Content-Type": "application/x-ndjson"}))
+    assert [line["status"] for line in found] == [422, "durable"]
+
+
+def test_rewards_far_out_of_range_are_refused(local):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions"})
+    one("POST", f"{SHOP}/decide", {"id": "d", "actions": ["a"]})
+    answer = one("POST", f"{SHOP}/rewards", {"id": "d", "reward": 2e6})
+    assert answer.status_code == 422 and "reward_range" in answer.json()["detail"]
+    assert one("POST", f"{SHOP}/rewards", {"id": "d", "reward": 1.0}).status_code == 200
+
+
+def test_what_can_be_decided_can_be_rewarded(local):
+    one = local()
+    one("PUT", SHOP, {"task": "decisions"})
+    for number, context in enumerate(['{"a":1,"a":2}', '{"a":1e60}', '{"a":%s}' % ("9" * 400), '{"a":{"b":[1,"x"]}}']):
+        content = f'{{"id":"d{number}","actions":["x"],"context":{context}}}'
+        if one("POST", f"{SHOP}/decide", content=content).status_code == 200:
+            answer = one("POST", f"{SHOP}/rewards?wait=learned", {"id": f"d{number}", "reward": 1.0})
+            assert answer.status_code == 200, answer.text
+
+
+def learned(n, **settings):
+    """A model that has learned rows, and its settings."""
+    model, random = DecidingModel(ModelSettings(task="decisions", **settings)), np.random.default_rng(0)
+    for k in range(n):
+        arm, size = f"a{random.integers(3)}", float(random.normal())
+        line = {"label": size * (arm == "a1"), "context": {"size": size}, "arm": arm}
+        model.learn([Example(json.dumps(line).encode(), 1.0, k + 1)])
+    return model
+
+
+def test_errors_are_those_before_learning():
+    model, again = learned(0), DecisionModel()
+    for k in range(30):
+        context, action, reward = {"x": k % 5}, Action(f"a{k % 2}"), float(k % 3)
+        line = json.dumps({"label": reward, "context": context, "arm": action.id}).encode()
+        counts = model.learn([Example(line, 1.0, k + 1)])
+        error = reward - again.scores(context, [action])[0][0]
+        again.learn(context, action, reward)
+        if k >= 10:  # all features are known
+            assert counts == (1, pytest.approx((abs(error), error**2, 1.0)), False)
+        elif k == 0:
+            assert counts.sums == (0.0, 0.0, 0.0)
+
+
+def test_an_explanation_adds_up():
+    model = learned(50)
+    found = model.explanation(b'{"context":{"size":0.5,"new":1},"arm":"a1"}')
+    assert found.offset + sum(one.mean for one in found.contributions) == pytest.approx(found.predicted)
+    assert [(one.feature, one.known) for one in found.contributions] == [("size", True), ("new", False)]
+    assert found.predicted == model.answers([b'{"context":{"size":0.5,"new":1},"arm":"a1"}'])[0].label
