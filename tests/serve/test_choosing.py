@@ -247,5 +247,6 @@ def test_an_explanation_adds_up():
     model = learned(50)
     found = model.explanation(b'{"context":{"size":0.5,"new":1},"arm":"a1"}')
     assert found.offset + sum(one.mean for one in found.contributions) == pytest.approx(found.predicted)
+    assert found.variance > sum(one.variance for one in found.contributions) > 0.0
     assert [(one.feature, one.known) for one in found.contributions] == [("size", True), ("new", False)]
     assert found.predicted == model.answers([b'{"context":{"size":0.5,"new":1},"arm":"a1"}'])[0].label
