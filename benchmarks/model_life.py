@@ -1,8 +1,8 @@
 """The life of a served model: other settings for one with many rows, and a wrong batch that is taken out again.
 
 While a shadow is trained from the log, and until it answers, a client keeps asking and teaching; every answer that is
-not a success is counted. The yardstick of the time is ``confidently train`` on the same rows. The wrong batch are
-messages of Enron with their labels exchanged.
+not a success is counted. The yardstick of the time is ``confidently train`` on the same rows, alone and beside the same
+client. The wrong batch are messages of Enron with their labels exchanged.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ def other_settings(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
         client.post(f"{MODEL}/learn?wait=learned", content=lines_of(rows), headers=NDJSON).raise_for_status()
         thread = threading.Thread(target=beside, args=(address, bodies[0], done, counts))
         thread.start()
+        busy = train(rows, folder, given)
+        counts.clear()
         began = time.perf_counter()
         client.put(MODEL, json=given).raise_for_status()
         level = client.post(f"{MODEL}/versions/2/promote?wait=live").raise_for_status().json()
@@ -77,7 +79,7 @@ def other_settings(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
         done.set()
         thread.join()
         assert level["state"] == "live"
-    return {"settings": settings_of(given), "train": alone, "level": seconds, **counts}
+    return {"settings": settings_of(given), "train": alone, "train beside": busy, "level": seconds, **counts}
 
 
 def wrong_batch(folder: Path, given: dict[str, Any]) -> dict[str, Any]:
@@ -125,15 +127,18 @@ def main() -> None:
         found = {"settings": [other_settings(Path(name) / str(k), given) for k, given in enumerate(OTHERS)]}
         if have_data():
             found["batch"] = [wrong_batch(Path(name) / f"b{k}", given) for k, given in enumerate(({}, {"auto": True}))]
-    heads = [f"new settings, {ROWS:,} rows", "train [s]", "answers after [s]", "answers meanwhile", "refused"]
+    heads = [
+        f"new settings, {ROWS:,} rows",
+        "train [s]",
+        "beside the client",
+        "answers after",
+        "answers meanwhile",
+        "refused",
+    ]
     shown = [
-        [
-            one["settings"],
-            f"{one['train']:.1f}",
-            f"{one['level']:.1f}",
-            f"{one['answered']:,}",
-            str(one.get("refused", 0)),
-        ]
+        [one["settings"]]
+        + [f"{one[name]:.1f}" for name in ("train", "train beside", "level")]
+        + [f"{one['answered']:,}", str(one.get("refused", 0))]
         for one in found["settings"]
     ]
     print(table(heads, shown))

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -101,6 +101,29 @@ class Load(NamedTuple):
     rate: float
     p50: float
     p99: float
+
+
+class Clock:
+    """Counts the processor time of a server, with its children, for each of some requests; others do not change it."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._before = pid, processor_seconds(pid)
+
+    def microseconds(self, requests: int) -> float:
+        """Return the microseconds per request since the last call."""
+        before, self._before = self._before, processor_seconds(self._pid)
+        return 1e6 * (self._before - before) / requests
+
+
+def processor_seconds(group: int) -> float:
+    """Return what the processes of a group have used so far."""
+    found = 0.0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                found += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return found
 
 
 def rows(labelled: bool) -> list[bytes]:
@@ -283,22 +306,29 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
                 with process(command) as (address, pid):
                     httpx.put(address + MODEL, json={"classes": ["a", "b"]}).raise_for_status()
                     asyncio.run(load(address, f"{MODEL}/learn", taught, 8, 1200))  # the first rows
+                    clock = Clock(pid)
                     for n in (64,) if slow else (1, 8, 64):
                         learned = asyncio.run(load(address, f"{MODEL}/learn", taught, n, requests))
                         note(f"learns/s, {n} connections{name}", learned.rate)
+                        spent = clock.microseconds(requests)
                     if slow:
                         continue
+                    note("processor time of a learn, 64 connections, us", spent)
                     idle = asyncio.run(load(address, f"{MODEL}/predict", asked, 1, requests // 2))
                     note("predict p50, ms", idle.p50)
                     note("predict p99, ms", idle.p99)
+                    clock.microseconds(1)
                     many = asyncio.run(load(address, f"{MODEL}/predict", asked, 64, requests))
                     note("predicts/s, 64 connections", many.rate)
+                    note("processor time of a predict, 64 connections, us", clock.microseconds(requests))
                     busy = asyncio.run(beside(address, 2000, 4.0))
                     note("learns/s beside predictions", busy.rate)
                     note("predict p50 beside learning, ms", busy.p50)
                     note("predict p99 beside learning, ms", busy.p99)
                     before = memory(pid)
+                    clock.microseconds(1)
                     note("NDJSON rows/s", lines(address, 20 * requests))
+                    note("processor time of a row of NDJSON, us", clock.microseconds(20 * requests))
                     note("memory, MB", memory(pid))
                     note("memory added by NDJSON, MB", memory(pid) - before)
                     os.kill(pid, signal.SIGKILL)
@@ -311,15 +341,23 @@ def measure(requests: int, repetitions: int) -> dict[str, Any]:
         for name, value in beside_auto(taught, asked, requests // 8).items():
             note(name, value)
         if find_spec("fastapi") and find_spec("river"):
-            with process([sys.executable, "-c", PEER]) as (address, _):
+            with process([sys.executable, "-c", PEER]) as (address, pid):
+                clock = Clock(pid)
                 for n in (1, 64):
                     learned = asyncio.run(load(address, "/learn", taught, n, requests // 4))
                     note(f"FastAPI + River: learns/s, {n} connections", learned.rate)
+                    spent = clock.microseconds(requests // 4)
+                note("FastAPI + River: processor time of a learn, 64 connections, us", spent)
+                asyncio.run(load(address, "/predict", asked, 64, requests // 4))
+                spent = clock.microseconds(requests // 4)
+                note("FastAPI + River: processor time of a predict, 64 connections, us", spent)
                 idle = asyncio.run(load(address, "/predict", asked, 1, requests // 4))
                 note("FastAPI + River: predict p99, ms", idle.p99)
         if find_spec("vowpalwabbit"):
-            with process([sys.executable, "-c", DAEMON]) as (address, _):
+            with process([sys.executable, "-c", DAEMON]) as (address, pid):
+                clock = Clock(pid)
                 note("VW's daemon: learns/s, 1 connection", daemon_load(address, True, requests).rate)
+                note("VW's daemon: processor time of a learn, us", clock.microseconds(requests))
                 note("VW's daemon: predict p99, ms", daemon_load(address, False, requests // 4).p99)
     return {name: median(values) for name, values in found.items()}
 

@@ -36,6 +36,7 @@ GROUPS = {
         "exact_resume": ("saved and resumed, bit for bit", "model-file.md"),
         "merging": ("merging of models", "merging.md"),
         "clusters": ("clusters", "distributed.md"),
+        "entities": ("a model per user around it", "entities.md"),
         "serving": ("learning on a server", "serve.md"),
     },
     "What is predicted": {
@@ -81,7 +82,13 @@ STACK = "A stack has no single row of coefficients; use `to_onnx`."
 
 NO_SCORES = "It does not learn the scores of true classes before it learns their rows."
 
+ENTITIES = "Entities deviate from one Gaussian over weights; use `OnlineClassifier` or `OnlineRegressor`."
+
 NO: dict[tuple[str, str], No] = {
+    **{
+        ("entities", name): No(ENTITIES, "expected an OnlineClassifier or an OnlineRegressor")
+        for name in ("AutoClassifier", "AutoRegressor", "MIRA", "OnlineMedLDA", "ContextualBandit")
+    },
     **{
         (name, estimator): NUMBERS
         for name in (

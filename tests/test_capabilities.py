@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 import confidently
 from confidently import active, load, merge, plots, progressive_validation, river
 from confidently.bandits import ContextualBandit
+from confidently.entities import EntityModels
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings
 from confidently.serve.problems import Problem
@@ -224,6 +225,11 @@ def merging(s):
     base = s.new().fit(*(np.concatenate([part] * 8) for part in s.given()))  # views of a thousand rows are alike
     halves = [deepcopy(base).partial_fit(*(part[k::2] for part in s.given())) for k in range(2)]
     assert merge(halves, base=base).n_seen_ == base.n_seen_ + N
+
+
+def entities(s):
+    model = EntityModels(shared=s.new()).fit(*s.given()[:2], key=np.arange(N) % 5)
+    assert model.n_entities_ == 5
 
 
 def dicts(s):

@@ -29,7 +29,8 @@ SETTINGS = {setting.name: setting for setting in fields(Settings)}
 BY_MULTICLASS = {"task"}  # estimators have multiclass=, which with the labels determines the task
 OF_PRODUCTS_AND_KERNELS = {"rows_per_product", "kernel", "kernel_params", "budget"}  # not for streams of single rows
 ESTIMATOR_OWN = {
-    *saved_training(OnlineClassifier()), "multiclass", "calibration", "device", "view", "coverage_by", "tol", "verbose"
+    *saved_training(OnlineClassifier()), "multiclass", "calibration", "device", "view", "coverage_by", "encoder", "tol",
+    "verbose",
 }  # fmt: skip
 RIVER_OWN = {"multiclass", "calibration", "view", "hash_bits"}
 OUTSIDE = [  # a value outside the range of each setting that has one

@@ -45,8 +45,10 @@ inline constexpr LineFormat kLineFormats[] = {
      [](const LineOptions& own, const ReaderOptions& options) {
     return reader_of(VwFormat(options.n_kept == 1, {own.keys.drop, own.keys.only}, options), options);
 }},
-    {"text", true, 0,
-     [](const LineOptions& own, const ReaderOptions& options) { return reader_of(TextFormat(own.ngrams), options); }},
+    {"text", true, 1,
+     [](const LineOptions& own, const ReaderOptions& options) {
+    return reader_of(TextFormat(options.n_kept == 1, own.ngrams), options);
+}},
     {"jsonl", true, std::size_t(-1),
      [](const LineOptions& own, const ReaderOptions& options) {
     return reader_of(JsonLinesFormat(own.keys, own.ngrams), options);

@@ -19,7 +19,8 @@ class TextFormat {
   public:
     static constexpr bool utf8 = true;
 
-    explicit TextFormat(NgramOptions options) : ngrams_(options) {}
+    // keep_text: keep texts, as the first of the kept strings
+    TextFormat(bool keep_text, NgramOptions options) : keep_text_(keep_text), ngrams_(options) {}
 
     const char* parse_line(const char* p, const char*, std::int64_t line, RowWriter& rows) {
         const char* end = p;
@@ -31,12 +32,15 @@ class TextFormat {
             if (tab == end) fail(between(p, end), "line", "has no tab between its label and its text");
             if (const std::string_view labels = trimmed(between(p, tab)); !labels.empty()) read_labels(labels, rows);
         }
-        ngrams_.add(no_namespace_, tab == end ? between(p, end) : between(tab + 1, end), rows);
+        const std::string_view text = tab == end ? between(p, end) : between(tab + 1, end);
+        if (keep_text_) rows.keep(0, text);
+        ngrams_.add(no_namespace_, text, rows);
         rows.end_row();
         return end;
     }
 
   private:
+    bool keep_text_;
     Ngrams ngrams_;
     const Namespace no_namespace_;
 };

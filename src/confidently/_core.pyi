@@ -967,6 +967,56 @@ class DictLearner:
     def size(self) -> int:
         """number of features seen"""
 
+class Entities:
+    def __init__(
+        self,
+        priors: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        outputs: int,
+        regression: bool,
+        max_age: int,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def add(self, n: int) -> None: ...
+    def keep(
+        self, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
+    def learn(
+        self,
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        matrix: Matrix,
+        offsets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+        labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        now: int,
+    ) -> None: ...
+    def scores(
+        self,
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        matrix: Matrix,
+        now: int,
+        mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        variance: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
+        squares: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None: ...
+    def one(
+        self, slot: int
+    ) -> tuple[
+        Annotated[NDArray[numpy.int32], dict(shape=(None,))],
+        Annotated[NDArray[numpy.float32], dict(shape=(None,))],
+        int,
+        int,
+    ]: ...
+    def state(self) -> dict[str, Any]: ...
+    def state_of_levels(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
+    @property
+    def last(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """number of the last row of each entity"""
+
+    @property
+    def bytes(self) -> int: ...
+
 def view_names() -> list[str]: ...
 def normal_quantile(p: float) -> float: ...
 def see(

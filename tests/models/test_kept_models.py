@@ -33,7 +33,9 @@ def test_every_format_is_kept():
 
 def is_written(name):
     """Return whether models of this kind are still written in the format of the file."""
-    return name.startswith(("format10-", "format11-")) or (name.startswith("format3-") and "topics" in name)
+    return name.startswith(("format10-", "format11-", "format12-")) or (
+        name.startswith("format3-") and "topics" in name
+    )
 
 
 @pytest.mark.parametrize("name", [name for name in KEPT if is_written(name)])

@@ -185,7 +185,7 @@ def use_everything(spam, folder):
     every |= {"since": 0, "until": 2**40}
     assert spam.rows(before=2**50, limit=5, **every)["rows"] == [] and spam.facets(**every)
     assert len(spam.rows(limit=5)["rows"]) == 5 and spam.row("p-1")
-    assert len(list(spam.examples(after=3, limit=5))) == 5 and not list(spam.set_aside(after=1, limit=2))
+    assert len(list(spam.examples(after=3, limit=5, vectors=True))) == 5 and not list(spam.set_aside(after=1, limit=2))
     spam.predict_many([{"id": "a/../ü?", "features": {"word": "x"}}, {"id": "..", "features": {"word": "y"}}])
     assert {row["id"] for row in spam.queue(5, "ann", seat="", hold=["..", "a/../ü?"])["rows"]} == {"..", "a/../ü?"}
     assert spam.answer("..", "ham", "ann")["id"] == ".." and spam.undo("..", "ann", seat="", second=False)["id"] == ".."

@@ -47,6 +47,7 @@ def file_of(server):
 
 
 def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local, tmp_path, capsys):
+    assert server("GET", f"{MODEL}/versions").json()["before"] is None
     answer = server("PUT", MODEL, SCW)
     assert answer.status_code == 202 and answer.json()["others"] == 1
     assert server("PUT", MODEL, SCW).status_code == server("PUT", MODEL, {"view": "none"}).status_code == 200
@@ -60,6 +61,7 @@ def test_other_settings_make_a_shadow_that_follows_and_can_answer(server, local,
     assert change(server, "POST", "versions/2/promote") == {"version": 2, "state": "live", "edit": None}
     assert server("GET", MODEL).json()["settings"] == SCW
     assert file_of(server) == trained(tmp_path, ROWS[:500], "--rule=scw1", "--view=none")
+    assert server("GET", f"{MODEL}/versions").json()["before"] == 1, "to which a rollback returns"
     teach(server, ROWS[500:600], 500)
     assert file_of(server) == trained(tmp_path, ROWS[:600], "--rule=scw1", "--view=none")
     server.stop()

@@ -29,11 +29,12 @@ class BadInput(click.ClickException):
 def reported() -> Iterator[None]:
     """Turn errors in data and model files into one line for the user."""
     from ..data import DataError
+    from ..encoders import EncoderError
     from ..models.file import ModelFileError
 
     try:
         yield
-    except (DataError, ModelFileError) as error:
+    except (DataError, EncoderError, ModelFileError) as error:
         raise BadInput(str(error)) from error
 
 

@@ -75,6 +75,7 @@ def label_kind(paths: Sequence[Path], reading: ReaderOptions) -> LabelKind:
 
 def _labels_only(reading: ReaderOptions) -> ReaderOptions:
     """Return how to read the same labels, with as few features as the format can leave out."""
+    reading = replace(reading, encoder=None)
     if not reading.file_format.columns:
         return replace(reading, analyzer="word", ngrams=(1, 1))
     label = reading.label or DEFAULT_LABEL

@@ -8,12 +8,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .. import _core
+from ..encoders import EncoderInfo
 from .formats import table
 from .formats.table import FORMATS, Format
 from .sources.encoding import UTF8, checked_encoding
 from .sources.json_schema import conform
 
 DEFAULT_LABEL = "label"  # name of the column of labels
+DEFAULT_TEXT = "text"  # name of the column of texts that an encoder takes
 MAX_BITS = 30
 MAX_NGRAM = 16
 MAX_LISTED = 30  # columns, in a message
@@ -30,6 +32,7 @@ DELIMITERS = ",;\t|:^~"  # of cells; others could be parts of numbers or words
 DATE_DIRECTIVES = "dmYybHIMSp"  # of date_format
 
 MARKS = ("decimal", "thousands")
+OF_OTHER_FEATURES = ("drop", "only", "category", "codes", "dates", "units", "vocabulary")
 DIRECTIVE = re.compile("%(.?)")
 TUPLES = (
     "columns", "drop", "only", "category", "text", "codes", "dates", "numbers", "mixed", "units", "unit_names",
@@ -105,6 +108,9 @@ class ReaderOptions:
     zeros : bool
         Formats with named columns: whether a number that is 0 is an entry of its row, unlike a missing one. For views
         that know the difference.
+    encoder : EncoderInfo, optional
+        What makes a vector of the text of a row, whose numbers are its features, in place of all others. Of named
+        columns, ``text`` has the one with the text, by default "text". Plain text and formats with named columns.
     """
 
     format: str = table.DEFAULT
@@ -136,6 +142,7 @@ class ReaderOptions:
     normalize: str | None = None
     missing_label: str = "error"
     zeros: bool = False
+    encoder: EncoderInfo | None = None
 
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
@@ -158,6 +165,8 @@ class ReaderOptions:
         self._check_ngrams()
         self._check_columns()
         self._check_cells()
+        if self.encoder is not None:
+            self._check_encoded()
 
     def _check_ngrams(self) -> None:
         whole = len(self.ngrams) == 2 and all(type(n) is int for n in self.ngrams)
@@ -182,6 +191,16 @@ class ReaderOptions:
             raise ValueError(f"columns is for csv and tsv without a header; {self.format} has no header")
         if self.codes and self.file_format.delimiter is None:
             raise ValueError(f"codes is for csv and tsv; {self.format} distinguishes strings from numbers")
+
+    def _check_encoded(self) -> None:
+        if not (self.file_format.text or self.file_format.columns):
+            raise ValueError(f"an encoder needs texts; {self.format} has none")
+        if given := [name for name in OF_OTHER_FEATURES if getattr(self, name) not in ((), None, False)]:
+            raise ValueError(f"{given[0]}: with an encoder, only the text of a row counts; leave it out")
+        if self.file_format.columns and not self.text:
+            object.__setattr__(self, "text", (DEFAULT_TEXT,))
+        if len(self.text) > 1:
+            raise ValueError(f"text: an encoder reads one column, got {', '.join(self.text)}; join their texts first")
 
     def _check_cells(self) -> None:
         """Check how cells and the values in them are written."""
@@ -222,7 +241,11 @@ class ReaderOptions:
     @property
     def named(self) -> bool:
         """Whether features have names rather than numbers."""
-        return self.file_format.named
+        return self.file_format.named and self.encoder is None
+
+    def of_texts(self) -> ReaderOptions:
+        """Return the options to read the text of a row that an encoder takes, and no other features."""
+        return replace(self, encoder=None, normalize="none", only=self.text)
 
     @property
     def first_index(self) -> int:
@@ -268,7 +291,10 @@ class ReaderOptions:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        if self.encoder is None:
+            del found["encoder"]
+        return found
 
     @classmethod
     def from_dict(cls, source: Mapping[str, Any]) -> ReaderOptions:

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..encoders import encoder_of
 from ..wording import counted
 from .advice import warn_if_ids, warn_if_table, warn_if_unknown, warn_of_categories, warn_of_missing_labels
 from .batch import Batch, DataError
 from .cache.origin import is_cache
+from .encoded import encoded, kept_text
 from .expected_columns import ExpectedColumns
 from .features import Features
 from .formats.first_names import check_requested_names
@@ -198,6 +200,7 @@ def open_stream(
     first_row: int = 0,
     expected: ExpectedColumns | None = None,
     parsers: int | None = None,
+    encoder: Any = None,
     **how: Any,
 ) -> Stream:
     """Open a stream of examples, in memory that does not grow with the files.
@@ -244,6 +247,9 @@ def open_stream(
     parsers : int, optional
         Threads that parse lines, which change the speed only; by default one per processor, up to 4. With 0 nothing is
         read ahead: everything happens in the calling thread.
+    encoder : str, object or callable, optional
+        What makes a vector of the text of a row, as :class:`confidently.AutoClassifier` has it; of named columns,
+        ``text`` has the one with the text, by default "text".
 
     Raises
     ------
@@ -278,17 +284,28 @@ def open_stream(
         reading = ReaderOptions(format=format or (format_of(files) if rows is None else rows.format), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
+    if encoder is not None and reading.encoder is None:
+        if cached is not None:
+            raise DataError(f"{display_name(files[0])} is a cache of rows that no encoder has read; build it with one")
+        reading = replace(reading, encoder=encoder_of(encoder).info, normalize=None)
     if cached is None:
         reading = infer_columns(files, reading, training=not freeze)
+    taken: tuple[str, ...] = ()  # of every row, for the encoder
+    rows_as = reading
+    if reading.encoder is not None and cached is None:
+        encoder = encoder_of(reading.encoder.name if encoder is None else encoder)
+        encoder.check(reading.encoder)
+        rows_as, features, taken = reading.of_texts(), Features(), (kept_text(reading),)
     skip = on_error != "stop"
     request = ReadRequest(
         multilabel=False if targets or (skip and multilabel is None) else multilabel, targets=targets,
         ignore_labels=ignore_labels, largest=largest, chunk_bytes=chunk_bytes, skip_errors=skip, classes=tuple(classes),
-        keep=tuple(keep), features=features, freeze=freeze, first_row=first_row, expected=expected, parsers=parsers,
+        keep=tuple(dict.fromkeys((*keep, *taken))), features=features, freeze=freeze or bool(taken),
+        first_row=first_row, expected=expected, parsers=parsers,
     )  # fmt: skip
     max_skipped = _max_skipped(on_error)
     if cached is None and reading.file_format.lines:
-        check_requested_names(files[0], reading, request)
+        check_requested_names(files[0], rows_as, request)
     if expected is not None and not reading.file_format.columns:
         expected = None
     if cached is not None:
@@ -298,11 +315,13 @@ def open_stream(
 
         batches = read_cache(files, reading, request)
     else:
-        batches = _reader_of(reading.file_format)(files, reading, request)
+        batches = _reader_of(reading.file_format)(files, rows_as, request)
         batches = skip_rows(batches, first_row) if first_row else batches
+        if taken:
+            batches = encoded(batches, taken[0], encoder, keep)
     has_threads = cached is None and reading.file_format.lines  # of its own, which parse
     source = in_background(batches, 0 if has_threads else request.ahead(BATCHES_AHEAD))
-    known = len(features) if freeze and features is not None else None
+    known = len(features) if freeze and features is not None and not taken else None
     by_rows = None if reading.file_format.header else expected
     advise = cached is None and (reading.file_format.columns or reading.file_format.text) and not freeze
     if request.multilabel is None and not ignore_labels:

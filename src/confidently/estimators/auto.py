@@ -73,6 +73,11 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
         as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
         others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+    encoder : str, object or callable, optional
+        What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
+        or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
+        or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
+        kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -139,6 +144,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
         coverage_by: str | int | None = None,
+        encoder: Any = None,
         verbose: bool = False,
     ) -> None:
         self.members = members
@@ -149,6 +155,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         self.random_state = random_state
         self.dtype = dtype
         self.coverage_by = coverage_by
+        self.encoder = encoder
         self.verbose = verbose
 
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
@@ -223,6 +230,11 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    encoder : str, object or callable, optional
+        What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
+        or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
+        or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
+        kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -280,6 +292,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         shuffle: bool | str = AUTO,
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
+        encoder: Any = None,
         verbose: bool = False,
     ) -> None:
         self.members = members
@@ -287,6 +300,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         self.shuffle = shuffle
         self.random_state = random_state
         self.dtype = dtype
+        self.encoder = encoder
         self.verbose = verbose
 
     def _check_members(self, members: Any) -> None:

@@ -279,7 +279,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy of :meth:`predict`; ``y`` as in :meth:`fit`."""
-        found: float = super().score(*separated(X, y), sample_weight)
+        found: float = super().score(*separated(X, y, self._encodes), sample_weight)
         return found
 
     def _apply(self, method: str, matrix: Any, learner: AnyClasses | None = None) -> Any:

@@ -200,7 +200,7 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R2 of :meth:`predict`; ``y`` as in :meth:`fit`."""
-        found: float = super().score(*separated(X, y), sample_weight)
+        found: float = super().score(*separated(X, y, self._encodes), sample_weight)
         return found
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:

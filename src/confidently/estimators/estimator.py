@@ -24,7 +24,7 @@ from ..learner.streams import StreamLearner, with_unseen_combined
 from .groups import kept, new_groups, values_of_array
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
-from .rows import Labels, rows_to_learn, rows_to_read
+from .rows import Labels, rows_to_learn, rows_to_read, source_of_vectors
 from .stream_estimator import AnyLearner, StreamEstimator
 
 
@@ -47,7 +47,7 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
                 self._forget()
             first = "learner_" not in vars(self)
             if isinstance(y, str) or not is_plain_matrix(X):
-                found = rows_to_learn(X, y, None if first else vars(self).get("source_", {}))
+                found = rows_to_learn(X, y, None if first else vars(self).get("source_", {}), self._encodes)
                 if found is not None:
                     return self._learn_rows(found, sample_weight, classes, first, partial, predicted)
             parameters = parameters_of(self)
@@ -62,6 +62,8 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
             matrix = as_matrix(X, self.dtype, check=False)
             if sample_weight is not None:
                 labels.options["weight"] = example_weights(sample_weight, matrix.shape[0], partial)
+            if first and (encoder := self._encoder()) is not None:
+                self.source_ = source_of_vectors(encoder.info, X.shape[1])
             if first:
                 self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 names = getattr(self, "feature_names_in_", None)
@@ -145,7 +147,7 @@ class OnlineEstimator(StreamEstimator[AnyLearner]):
 
     def _rows_to_read(self, X: Any) -> InMemory | None:
         check_is_fitted(self)
-        return rows_to_read(X, vars(self).get("source_", {}))
+        return rows_to_read(X, vars(self).get("source_", {}), self._encodes)
 
     def _matrix_of_rows(self, rows: InMemory) -> Any:
         with self._open(rows, ignore_labels=True, freeze=True) as stream:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..data import ReaderOptions
 from ..data.memory.labels import with_class_weight
+from ..encoders import KNOWN
 from ..learner.learner import Learner
 from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
@@ -52,8 +54,15 @@ def load(
         )
     with damage_reported(path):
         estimator = _mixture_of(model) if isinstance(model.learner, Members) else estimator_of(model)
+        estimator.encoder = known_encoder(model.source)
         estimator._check_parameters(partial=False)
         return estimator._take_model(model)
+
+
+def known_encoder(source: dict[str, Any]) -> str | None:
+    """Return the encoder of a model, if its name is enough to load it."""
+    found = ReaderOptions.from_dict(source).encoder if source else None
+    return None if found is None or found.name not in KNOWN else found.name
 
 
 def _mixture_of(model: Model) -> AutoClassifier | AutoRegressor:

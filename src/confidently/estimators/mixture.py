@@ -126,6 +126,7 @@ class MixtureEstimator(OnlineEstimator[AnyStack]):
         estimator, learner = estimator_of(model), copy(member)
         learner.state = {name: array.copy() for name, array in member.state.items()}
         estimator.learner_ = learner
+        estimator.encoder = self.encoder
         known = vars(self)
         for name in OF_DATA:
             if name in known:

@@ -14,6 +14,7 @@ import numpy as np
 from ..covariances.settings import Settings
 from ..covariances.table import make_covariance
 from ..data.memory.labels import check_class_weight, plain_class_weight
+from ..encoders import check_encoder
 from ..learner.recipe import Recipe
 from ..rules import make_rule
 from ..rules.rule import Rule
@@ -66,6 +67,7 @@ def check_training(estimator: Any, partial: bool) -> None:
     check_passes(estimator.passes, estimator.chooses_passes)
     check_tol(estimator.tol)
     check_class_weight(estimator.class_weight, partial)
+    check_encoder(estimator.encoder)
     check_coverage_by(estimator)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.names import AUTO
+from ..covariances.names import AUTO, RANK
 from ..covariances.table import COVARIANCES, kind_of
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
@@ -73,12 +73,17 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         its target was used, or the noise that the rule assumes, in units of the standard deviation of the targets:
         ``r`` times their variance. ``Ridge(r=None)`` with None gives the exact Student t distribution of Bayesian
         regression with unknown noise.
-    rows_per_product, device, kernel, kernel_params, budget, forget, projection
+    rows_per_product, device, kernel, kernel_params, budget, forget, projection, rank
         As in :class:`OnlineClassifier`.
     view : str, View or list of these, optional
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
         they are, as ``confidently train --rule ridge`` does: least squares with a full covariance centers them, and
         rows of unit norm, which suit classes, would lose the length on which numbers depend.
+    encoder : str, object or callable, optional
+        What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
+        or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
+        or "wordllama", which an extra installs. Arrays are taken for its vectors. The vectors of the last texts are
+        kept; a blank text is a row of zeros. A model file has its name and answers by which it is recognized.
     verbose : bool, default=False
         Whether training shows a bar of the rows done, on standard error or in the notebook.
 
@@ -147,7 +152,9 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         budget: int | None = None,
         forget: float = 0.0,
         projection: str | None = None,
+        rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
+        encoder: Any = None,
         verbose: bool = False,
     ) -> None:
         self.rule = rule
@@ -167,7 +174,9 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.budget = budget
         self.forget = forget
         self.projection = projection
+        self.rank = rank
         self.view = view
+        self.encoder = encoder
         self.verbose = verbose
 
     # --- the learner ---------------------------------------------------------------------------------------------

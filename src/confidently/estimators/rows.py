@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.batch import Batch, DataError, NewLabel
-from ..data.formats.table import BY_NAME, OBJECTS, TEXTS
+from ..data.encoded import table_of_texts
+from ..data.formats.table import BY_NAME, OBJECTS, TEXTS, TYPED
 from ..data.memory.frames import holds_numbers, is_frame, of_frame
 from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
-from ..data.reading import DEFAULT_LABEL, ReaderOptions
+from ..data.reading import DEFAULT_LABEL, DEFAULT_TEXT, ReaderOptions
 from ..data.similar import similar
 from ..data.sources.in_memory import InMemory
-from ..wording import listed
+from ..encoders import EncoderError, EncoderInfo
+from ..wording import counted, listed
 
 ARRAYS = "numbers in arrays or frames"
 KINDS = {"frame": "a data frame", "dicts": "a list of dicts", "texts": "a list of texts"}
@@ -71,7 +73,7 @@ class LabelledRows(NamedTuple):
     label: str | None
 
 
-def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None) -> LabelledRows | None:
+def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None, encoded: bool = False) -> LabelledRows | None:
     """Return rows that are learned as those of a file are; ``None``: they are those of an array.
 
     Parameters
@@ -82,6 +84,8 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None) -> LabelledRows
         Labels, or the name of the column that has them.
     source : dict, optional
         How rows were read before, empty for arrays; ``None``: training begins.
+    encoded : bool
+        Whether an encoder makes vectors of texts.
 
     Raises
     ------
@@ -89,13 +93,13 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None) -> LabelledRows
         If ``y`` names no column, or ``X`` is not what the estimator was trained on.
     """
     named = isinstance(y, str)
-    if source is None and not named and is_frame(X) and holds_numbers(X):
+    if source is None and not (named or encoded) and is_frame(X) and holds_numbers(X):
         return None
     if named and not (is_frame(X) or are_dicts(X)):
         raise ValueError(f"y={y!r} is the name of a column, and X has no names; pass a data frame, or an array y")
     if named and source == {}:
         raise ValueError(f"y={y!r} is the name of a column, and the estimator was trained on {ARRAYS}; pass an array y")
-    rows = rows_to_read(X, source)
+    rows = rows_to_read(X, source, encoded)
     if rows is None:
         return None
     if named:
@@ -111,14 +115,16 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None) -> LabelledRows
     return LabelledRows(rows, y, name)
 
 
-def separated(X: Any, y: Any) -> tuple[Any, Any]:
+def separated(X: Any, y: Any, encoded: bool = False) -> tuple[Any, Any]:
     """Return rows and labels, which are in a column of the rows if ``y`` is its name; errors as of `rows_to_learn`."""
-    found = rows_to_learn(X, y, None) if isinstance(y, str) else None
+    found = rows_to_learn(X, y, None, encoded) if isinstance(y, str) else None
     return (X, y) if found is None else (found.rows, found.y)
 
 
-def rows_to_read(X: Any, source: dict[str, Any] | None) -> InMemory | None:
+def rows_to_read(X: Any, source: dict[str, Any] | None, encoded: bool = False) -> InMemory | None:
     """Return rows that are read as those of files are; ``None``: they are those of an array.
+
+    With an encoder, texts are a table with one column, in which nothing of them is lost.
 
     Raises
     ------
@@ -130,7 +136,12 @@ def rows_to_read(X: Any, source: dict[str, Any] | None) -> InMemory | None:
     kind = "frame" if is_frame(X) else "dicts" if are_dicts(X) else "texts" if are_texts(X) else None
     if kind is None:
         return None
-    if source is not None:
+    if encoded:
+        if kind == "frame" and holds_numbers(X):
+            raise DataError("X is a frame of numbers; with an encoder, pass texts, or their vectors as an array")
+        if kind == "texts":
+            return table_of_texts(X, *((source or {}).get("text") or (DEFAULT_TEXT,)))
+    elif source is not None:
         trained = BY_NAME[source["format"]] if source else None
         if kind == "frame" and (trained is None or not trained.named):
             return None
@@ -142,10 +153,37 @@ def rows_to_read(X: Any, source: dict[str, Any] | None) -> InMemory | None:
 
 def read_as(rows: InMemory, reading: ReaderOptions) -> ReaderOptions:
     """Return how rows in memory are read, given how those of training were."""
+    if reading.encoder is not None:
+        of_encoder = column_of_texts(rows, reading.text)
+        return ReaderOptions(format=rows.format, text=of_encoder, encoder=reading.encoder, header=of_encoder)
     if rows.format == TEXTS:
         return replace(reading, encoding=ReaderOptions.encoding)
     adapted = reading.of_objects() if rows.format == OBJECTS else reading.of_table()
     return adapted if adapted.file_format.binary else replace(adapted, encoding=ReaderOptions.encoding)
+
+
+def column_of_texts(rows: InMemory, known: tuple[str, ...] = (), others: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the column of texts that an encoder takes: the known one, "text", or the only other."""
+    if isinstance(rows.content, bytes):
+        return known
+    columns = [name for name in rows.content.column_names if name not in set(others)]
+    if usual := [name for name in (*known, DEFAULT_TEXT) if name in columns]:
+        return (usual[0],)
+    if len(columns) != 1:
+        raise DataError(
+            f"the encoder takes one text per row, and X has {counted(len(columns), 'column')}: {listed(columns)}; pass "
+            f"one column, or call it {DEFAULT_TEXT!r}"
+        )
+    return tuple(columns)
+
+
+def source_of_vectors(encoder: EncoderInfo, n_columns: int) -> dict[str, Any]:
+    """Return how texts are read after training on an array of vectors of their encoder."""
+    if n_columns != encoder.dimension:
+        raise EncoderError(
+            f"X has {counted(n_columns, 'column')}, and the encoder is {encoder}; pass texts, or vectors of the encoder"
+        )
+    return {**ReaderOptions(format=TYPED, encoder=encoder, header=(DEFAULT_TEXT,)).as_dict(), "closed": False}
 
 
 def labelled(batches: Iterable[Batch], labels: Labels, names: list[Any]) -> Iterator[Batch]:

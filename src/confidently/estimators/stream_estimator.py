@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -22,6 +22,7 @@ from ..data.memory.labels import example_weights, plain, training_of
 from ..data.memory.plain import is_plain_labels
 from ..data.selection import columns_of_first
 from ..data.shuffling import shuffled
+from ..encoders import Encoder, EncoderError, encoder_of
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..learner.streams import StreamLearner, StreamPredictor, class_number
@@ -50,6 +51,25 @@ LEARNED = (
 )  # attributes that training from scratch forgets
 
 
+class BegunRows(NamedTuple):
+    """Rows that are read as those of a file are, and the learner that is to be trained on them.
+
+    Attributes
+    ----------
+    learning : StreamLearner
+    batches : list of Batch
+        All rows.
+    labels : Labels
+    reading : ReaderOptions, optional
+        How the rows are read; ``None``: as those before.
+    """
+
+    learning: StreamLearner
+    batches: list[Batch]
+    labels: Labels
+    reading: ReaderOptions | None
+
+
 class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     """Base of the estimators, without arrays."""
 
@@ -71,6 +91,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     multiclass: str | None = None
     class_weight: dict[Any, float] | str | None = None
     coverage_by: str | int | None = None
+    encoder: Any = None
 
     # --- what estimators of classes and of numbers define -----------------------------------------------------------
 
@@ -156,7 +177,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
 
     def _default_view(self, rows: Any) -> View | None:
         """Return the view that an array, a sparse matrix or a stream chooses, if a view is to be chosen."""
-        if not self._is_seen_by_default:
+        if not self._is_seen_by_default or self.encoder is not None:  # whose vectors have one scale
             return None
         if isinstance(rows, Stream):
             return view_of_stream(rows)
@@ -172,7 +193,22 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     def _open(self, paths: Any, **options: Any) -> Stream:
         """Open files that are read as those of training were."""
         source, features = getattr(self, "source_", {}), getattr(self, "features_", None)
-        return open_as_before(paths, source, features, self.dtype, **options)
+        return open_as_before(paths, source, features, self.dtype, encoder=self._encoder(), **options)
+
+    def _encoder(self) -> Encoder | None:
+        """Return the encoder of texts, which is the same one, with its cache, in all calls."""
+        if self.encoder is None:
+            return None
+        found: Encoder | None = vars(self).get("_encoding")
+        if found is None or (found is not self.encoder and found.source is not self.encoder):
+            found = self._encoding = encoder_of(self.encoder)
+        return found
+
+    @property
+    def _encodes(self) -> bool:
+        """Whether rows are texts, of which an encoder makes vectors."""
+        source = vars(self).get("source_", {})
+        return "encoder" in source or ("learner_" not in vars(self) and self.encoder is not None)
 
     def partial_fit_stream(self, paths: Any, *, progress: bool = False, **options: Any) -> Self:
         """Train on more files, which are read as those of ``fit_stream`` were.
@@ -213,10 +249,13 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             check_stream(data, self._passes(), options)
             if isinstance(data, Stream):
                 stream = data
+                if self.encoder is not None and stream.reading.encoder is None:
+                    raise EncoderError("the stream has no vectors of an encoder; open it with encoder=...")
             else:
                 keep = kept(self.coverage_by, options.pop("keep", ()))
                 targets = self.predicts_numbers
-                stream = open_to_learn(data, self.dtype, self._scaled, targets=targets, keep=keep, **options)
+                of_data: dict[str, Any] = {"targets": targets, "keep": keep, "encoder": self._encoder(), **options}
+                stream = open_to_learn(data, self.dtype, self._scaled, **of_data)
             with batches_of(stream, progress or bool(self.verbose)) as batches:
                 table = self._table_of(stream.targets, stream.multilabel, classes)
                 self._forget("feature_names_in_")
@@ -280,6 +319,21 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any
     ) -> Self:
         """Train on rows that are read as those of a file are."""
+        begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted)
+        n, labels = found.rows.n_rows, begun.labels
+        shape = n, max((batch.n_columns for batch in begun.batches), default=0)
+        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels, partial)
+        self._run(begun.learning, begun.batches, labels, passes, shuffle)
+        if not partial:
+            self.learner_.settle(shuffled=shuffle)
+        return self._keep(begun.learning, begun.reading)
+
+    def _begin_rows(
+        self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None
+    ) -> BegunRows:
+        """Return rows that are read as those of a file are, and a copy of the learner to train on them."""
         if first:
             self.__dict__.pop("feature_names_in_", None)
         self._check_parameters(partial)
@@ -293,7 +347,8 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
         keep = kept(self.coverage_by)
         if first:
             options = {} if found.label is None else {"label": found.label}
-            stream = open_to_learn(found.rows, self.dtype, self._scaled, ignore_labels=True, keep=keep, **options)
+            of_rows: dict[str, Any] = {"ignore_labels": True, "keep": keep, "encoder": self._encoder(), **options}
+            stream = open_to_learn(found.rows, self.dtype, self._scaled, **of_rows)
             table = self._first_table(labels, [] if not (partial or labels.multilabel) else names)
         else:
             self._follow_parameters()
@@ -305,14 +360,7 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
             else:
                 learning = self._continued(table, stream.reading)
             batches = list(rows)
-        shape = n, max((batch.n_columns for batch in batches), default=0)
-        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
-        if not shuffle:
-            self._advise(labels, partial)
-        self._run(learning, batches, labels, passes, shuffle)
-        if not partial:
-            self.learner_.settle(shuffled=shuffle)
-        return self._keep(learning, stream.reading if first else None)
+        return BegunRows(learning, batches, labels, stream.reading if first else None)
 
     def _next_table(self, names: list[Any]) -> ClassTable:
         """Return the classes so far and perhaps more."""
@@ -362,6 +410,16 @@ class StreamEstimator(BaseEstimator, Generic[AnyLearner]):
     @property
     def n_seen_(self) -> int:
         return self._fitted.n_seen
+
+    def __sklearn_clone__(self) -> Any:
+        """Return an untrained copy, which shares the encoder: it may be large, or a connection."""
+        without = copy(self)
+        without.encoder = None
+        cloned = BaseEstimator.__sklearn_clone__(without)
+        cloned.encoder = self.encoder
+        if self.encoder is not None:
+            cloned._encoding = self._encoder()
+        return cloned
 
     # --- files ------------------------------------------------------------------------------------------------------
 

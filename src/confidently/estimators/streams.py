@@ -22,17 +22,19 @@ from ..data.memory.matrix import largest_value
 from ..data.memory.rows import in_memory
 from ..data.sources.paths import expand_paths
 from ..data.stream import cached_reading
+from ..encoders import Encoder, EncoderError
 from ..views.view import View
 from .progress import watched
-from .rows import read_as
+from .rows import column_of_texts, read_as
 
 OF_READING = tuple(field.name for field in fields(ReaderOptions))
 OF_SCALING = frozenset(("reading", "normalize", "zeros"))  # options about how rows are scaled, in place of the learner
 
 
 def open_as_before(
-    paths: Any, source: dict[str, Any], features: Features | None, dtype: str, strict: bool = False, **options: Any
-) -> Stream:
+    paths: Any, source: dict[str, Any], features: Features | None, dtype: str, strict: bool = False,
+    encoder: Encoder | None = None, **options: Any,
+) -> Stream:  # fmt: skip
     """Open files that are read as those were that an estimator was trained on, its ``source_``.
 
     Columns that differ are reported; with ``strict``, they are errors.
@@ -60,12 +62,19 @@ def open_as_before(
     if features is not None:
         options["expected"] = ExpectedColumns(reading, features, strict, predicting=options.get("freeze", False))
     files = paths if rows is None else rows
-    return open_stream(files, reading, features=features, largest=largest_value(dtype), **options)
+    if encoder is not None and reading.encoder is None:
+        raise EncoderError("the estimator was trained without an encoder; call fit to train from scratch")
+    if reading.encoder is not None and encoder is None:
+        raise EncoderError(
+            f"the estimator has learned vectors of the encoder {reading.encoder}; pass it: set_params(encoder=...)"
+        )
+    return open_stream(files, reading, features=features, largest=largest_value(dtype), encoder=encoder, **options)
 
 
 def open_to_learn(
-    data: Any, dtype: str, scaled: Callable[[Sequence[Path], ReaderOptions], ReaderOptions], **options: Any
-) -> Stream:
+    data: Any, dtype: str, scaled: Callable[[Sequence[Path], ReaderOptions], ReaderOptions],
+    encoder: Encoder | None = None, **options: Any,
+) -> Stream:  # fmt: skip
     """Open data to train an estimator on them from scratch.
 
     Parameters
@@ -75,7 +84,8 @@ def open_to_learn(
         Of the state.
     scaled : callable
         Takes files and the options of reading them; returns the options, with the scaling of rows that suits the
-        learner. It is not asked if the options name one, or for a cache.
+        learner. It is not asked if the options name one, for a cache, or with an encoder.
+    encoder : Encoder, optional
     options
         As for :func:`confidently.data.open_stream`.
     """
@@ -83,9 +93,16 @@ def open_to_learn(
     files = expand_paths(data if rows is None else rows)
     largest = largest_value(dtype)
     if "reading" in options or cached_reading(files, None) is not None:
-        return open_stream(files, largest=largest, **options)
+        return open_stream(files, largest=largest, encoder=encoder, **options)
     given = {name: options.pop(name) for name in OF_READING if name in options}
-    reading = ReaderOptions(**{"format": format_of(files) if rows is None else rows.format, **given})
+    given = {"format": format_of(files) if rows is None else rows.format, **given}
+    if encoder is not None:
+        if rows is not None and "text" not in given:
+            given["text"] = column_of_texts(rows, others=(str(given.get("label")), *options.get("keep", ())))
+        return open_stream(
+            files, ReaderOptions(**given, encoder=encoder.info), largest=largest, encoder=encoder, **options
+        )
+    reading = ReaderOptions(**given)
     reading = infer_columns(files, reading)
     if OF_SCALING.isdisjoint(given):
         reading = scaled(files, reading)
@@ -94,7 +111,8 @@ def open_to_learn(
 
 def check_values_kept(view: View | None, reading: ReaderOptions) -> None:
     """Raise ``ValueError`` if a view takes the values of named columns, which reading has scaled or dropped."""
-    if view is not None and view.takes_values and reading.file_format.columns and not reading.zeros:
+    in_columns = reading.file_format.columns and reading.encoder is None
+    if view is not None and view.takes_values and in_columns and not reading.zeros:
         raise ValueError(
             f"the view {view.name} needs rows as they are; open the stream with normalize='none', zeros=True"
         )

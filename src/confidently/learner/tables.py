@@ -74,7 +74,7 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
     Rows have named columns, some of them numbers, and at least half of these in a row: JSON objects whose keys are
     words are no table. A cache is one if it was built of a table without scaling its rows, and with its zeros.
     """
-    if not reading.file_format.columns:
+    if not reading.file_format.columns or reading.encoder is not None:
         return False
     if cached_reading(paths, None) is None:
         reading = unscaled(reading)

@@ -35,9 +35,10 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores, 9 had no variances of margins, 10 had no groups
-FORMAT = 11
-WITHOUT_GROUPS = 10  # of models without any, which need nothing later
+# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders
+FORMAT = 12
+WITHOUT_ENCODER = 11  # of models without one, which need nothing later
+WITHOUT_GROUPS = 10  # of models without these either
 WITHOUT_VIEWS = 3  # of topic models, which need nothing later
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
@@ -185,10 +186,18 @@ def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str
     """Write a model file, which replaces the one of its name only when it is complete."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
-    needed = WITHOUT_VIEWS if header.get("kind") == TOPICS else FORMAT if "coverage_by" in header else WITHOUT_GROUPS
-    text = json.dumps({"format": needed, **header, "crc32": checksums})
+    text = json.dumps({"format": _needed(header), **header, "crc32": checksums})
     with new_file(path) as temporary, open(temporary, "wb") as file:
         tensors.write(file, arrays, {KEY: _signed(text)})
+
+
+def _needed(header: dict[str, Any]) -> int:
+    """Return the lowest format that has everything of a header."""
+    if header.get("kind") == TOPICS:
+        return WITHOUT_VIEWS
+    if "encoder" in header["source"]:
+        return FORMAT
+    return WITHOUT_ENCODER if "coverage_by" in header else WITHOUT_GROUPS
 
 
 def read(path: str | os.PathLike[str], *kinds: str) -> Contents:

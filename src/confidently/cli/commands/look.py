@@ -74,6 +74,8 @@ def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options:
     from ...data import DataError
     from ...data.reading import DEFAULT_LABEL
 
+    if options["encoder"] is not None:
+        raise click.UsageError("--encoder: look shows what rows hold, not their vectors; omit it")
     files = _files(data)
     first = files[:1]
     with reported():

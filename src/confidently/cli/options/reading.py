@@ -22,9 +22,12 @@ NAME_OPTIONS = ("bits", "vocabulary")
 COLUMN_OPTIONS = ("label", "weight", "category", "text", "dates")
 UNIT_COLUMNS = ("units", "category", "text", "dates", "drop")
 SELECTION = ("drop", "only")  # of columns or namespaces
+OF_OTHER_FEATURES = (
+    *SELECTION, *NGRAM_OPTIONS, *NAME_OPTIONS, "zero_based", "category", "dates", "units", "normalize", "zeros"
+)  # fmt: skip
 READING = (
     "format", "zero_based", "columns", "delimiter", "label", "missing_label", "weight", "drop", "only", "category",
-    "text", "dates", "date_format", "decimal", "thousands", "units", "analyzer", "ngrams", "counts", "bits",
+    "text", "encoder", "dates", "date_format", "decimal", "thousands", "units", "analyzer", "ngrams", "counts", "bits",
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
@@ -34,7 +37,7 @@ NEEDS_ROWS_STACK = (
     "train a single learner, such as --rule arow"
 )
 COUNTING = tuple(
-    name for name in READING if name not in ("vocabulary", "normalize", "zeros")
+    name for name in READING if name not in ("encoder", "vocabulary", "normalize", "zeros")
 )  # for words to be counted
 
 
@@ -122,6 +125,11 @@ _OPTIONS = [
         multiple=True,
         callback=all_names,
         help="Tables: read these columns as text, in n-grams. Repeatable.",
+    ),
+    click.option(
+        "--encoder",
+        metavar="NAME",
+        help="Text, or tables with a column --text: learn the vectors of an encoder instead of n-grams; wordllama.",
     ),
     click.option(
         "--dates",
@@ -231,7 +239,8 @@ def chosen_reading(
     if cached is not None:
         if given:
             raise click.UsageError(f"a cache stores how its rows were read; omit {listed(given)}")
-        if view is not None and view.takes_values and cached.file_format.columns and not cached.zeros:
+        in_columns = cached.file_format.columns and cached.encoder is None
+        if view is not None and view.takes_values and in_columns and not cached.zeros:
             raise click.UsageError(NEEDS_ROWS_STACK if stack else NEEDS_ROWS.format(view.name))
         return cached
     try:
@@ -239,7 +248,11 @@ def chosen_reading(
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     _check_combination(given)
-    if view is not None and view.takes_values and BY_NAME[given["format"]].columns:
+    if "encoder" in given:
+        from ...encoders import encoder_of
+
+        given["encoder"] = encoder_of(given["encoder"]).info
+    elif view is not None and view.takes_values and BY_NAME[given["format"]].columns:
         given = dict[str, Any](normalize="none", zeros=True) | given
     if "ngrams" in given:
         given["ngrams"] = _ngrams(given["ngrams"])
@@ -257,7 +270,7 @@ def chosen_raw_reading(options: dict[str, Any], data: Sequence[str]) -> ReaderOp
     """
     from ...views.standard import Standard
 
-    if not _is_cached(data) and options["normalize"] is None:
+    if not _is_cached(data) and options["normalize"] is None and options["encoder"] is None:
         options = options | {"normalize": "none"}
     return chosen_reading(options, data, Standard(), stack=True)
 
@@ -284,6 +297,8 @@ def _is_cached(data: Sequence[str]) -> bool:
 
 def _check_combination(given: dict[str, Any]) -> None:
     kind, file_format = given["format"], BY_NAME[given["format"]]
+    if "encoder" in given and (others := _among(given, OF_OTHER_FEATURES)):
+        raise click.UsageError(f"--encoder makes features of the text only; omit {listed(others)}")
     columns, ngrams = _among(given, COLUMN_OPTIONS), _among(given, NGRAM_OPTIONS)
     if "zero_based" in given and file_format.named:
         raise click.UsageError(f"--zero-based is for numbered features; features of {kind} have names")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ...encoders import EncoderInfo
 from ...tasks.table import task_named
 from ...wording import counted
 from .learner_summaries import (
@@ -100,6 +101,8 @@ def model_text(facts: dict[str, Any]) -> str:
         rows.append(["kept", f"{counted(kernel['examples_kept'], 'example')}{most}"])
     if facts["source"].get("format"):
         rows.append(["format", facts["source"]["format"]])
+    if encoder := facts["source"].get("encoder"):
+        rows.append(["encoder", str(EncoderInfo(**encoder))])
     return table(rows, str.ljust)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import row_numbers
+from ...encoders import EncoderInfo
 from ...wording import counted
 from ..batch import Batch, DataError, NewLabel, RowLocation
 from ..features import Features, NewFeatures, Strings
@@ -138,9 +139,16 @@ def reading_of_caches(paths: Sequence[str | os.PathLike[str]], reading: ReaderOp
 
 
 def _difference(there: ReaderOptions, wanted: ReaderOptions) -> str:
-    left, right = there.as_dict(), wanted.as_dict()
-    different = [one.name for one in fields(there) if one.compare and left[one.name] != right[one.name]]
-    return "; ".join(f"{name} is {left[name]!r} there, {right[name]!r} here" for name in different)
+    names = [one.name for one in fields(there) if one.compare]
+    left, right = ({name: getattr(reading, name) for name in names} for reading in (there, wanted))
+    shown = {name: (_shown(left[name]), _shown(right[name])) for name in names if left[name] != right[name]}
+    return "; ".join(f"{name} is {one} there, {other} here" for name, (one, other) in shown.items())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, EncoderInfo):
+        return str(value)
+    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 def read_cache(

@@ -98,6 +98,9 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
     """
     if reading.header is not None or not (reading.file_format.columns or reading.file_format.namespaces):
         return reading
+    if reading.encoder is not None:
+        found = infer_columns(paths, reading.of_texts(), training)
+        return replace(reading, **{name: getattr(found, name) for name in ("format", "delimiter", "label", "header")})
     with suppress(OSError, ValueError):  # raised again when the rows are read
         reading = with_delimiter(paths[0], reading)
     if training:

@@ -109,7 +109,7 @@ TABLE = (
     Format(
         name="text", title="plain text", suffixes=(".txt",),
         syntax="`label<TAB>text`", features="n-grams",
-        reader="lines:read_lines", lines=True, text=True, keepable=(),
+        reader="lines:read_lines", lines=True, text=True, keepable=("text",),
         example="a\tx x\nb\ty\n",
     ),
     Format(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, time
 from decimal import Decimal
 from math import isfinite, isinf, isnan
@@ -60,14 +60,22 @@ def of_texts(texts: Iterable[Any]) -> InMemory:
     DataError
         If one is no text.
     """
-    lines = []
-    for number, text in enumerate(texts, 1):
-        if _is_missing(text):
-            text = ""
-        if not isinstance(text, str):
-            raise DataError(f"X, row {number}: expected a text, got {text!r}")
-        lines.append("\t" + text.replace("\n", " ").replace("\r", " "))
+    lines = ["\t" + text.replace("\n", " ").replace("\r", " ") for text in checked_texts(texts)]
     return InMemory(TEXTS, _joined(lines), len(lines))
+
+
+def checked_texts(texts: Iterable[Any]) -> Iterator[str]:
+    """Yield texts, in place of a missing one an empty one.
+
+    Raises
+    ------
+    DataError
+        If one is no text.
+    """
+    for number, text in enumerate(texts, 1):
+        if not (isinstance(text, str) or _is_missing(text)):
+            raise DataError(f"X, row {number}: expected a text, got {text!r}")
+        yield text if isinstance(text, str) else ""
 
 
 def _joined(lines: list[str]) -> bytes:

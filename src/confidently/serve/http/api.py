@@ -97,6 +97,7 @@ PARK = ("park", {"enum": ["false", "true"], "default": "false"})
 SET = ("set", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 NOVELTY = ("novelty", {"enum": ["false", "true"], "default": "false"})
+VECTORS = ("vectors", {"enum": ["false", "true"], "default": "false"})
 AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0})
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
@@ -205,7 +206,7 @@ ROUTES = (
     Route("DELETE", f"{MODEL}/edits/{{id}}", versions.delete_edit, "admin", None, versions.VersionState, (LIVE,)),
     Route("GET", f"{MODEL}/metrics", models.metrics, "predict", None, dict[str, Any]),
     Route(
-        "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, stored.ExampleOut, (AFTER, LIMIT),
+        "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, stored.ExampleOut, (AFTER, LIMIT, VECTORS),
         lines="answer",
     ),
     Route(

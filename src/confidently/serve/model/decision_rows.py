@@ -38,6 +38,11 @@ class DecisionRow(msgspec.Struct, forbid_unknown_fields=True):
         """Features of the context and of the slot."""
         return in_slot(self.context, self.slot)
 
+    def check(self) -> None:
+        """Raise one of ``WRONG`` if a feature cannot be read."""
+        in_slot(self.context, self.slot)
+        flat(self.action)
+
     @property
     def chosen(self) -> Action:
         """The action."""
@@ -129,7 +134,7 @@ class DecisionCheck(RowCheck):
     def _check(self, number: int, line: bytes) -> DecisionRow:
         try:
             found = read_row(line)
-            assert found.features is not None and found.chosen is not None  # both can be read
+            found.check()
             return found
         except WRONG as error:
             raise ValueError(f"line {number}: {_told(error)}") from None

@@ -14,7 +14,7 @@ from ..log.events import Event, State, StoredVersion
 from ..model.hosted import Hosted
 from ..model.measures import measures_of
 from ..model.metrics import Metrics
-from ..model.settings import Setup
+from ..model.settings import Setup, as_given
 from ..model.version import BASE, Version, settings_of
 from ..problems import Problem
 
@@ -23,13 +23,14 @@ MAX_LISTED = 20  # retired versions
 
 
 def listed(hosted: Hosted) -> Request:
-    """Return a request for the versions of a model, answered with a dict for each, the newest first."""
+    """Return a request for the versions of a model, newest first, and the number of that before the last promotion."""
 
-    def work(log: EventLog, request: Request) -> list[dict[str, Any]]:
+    def work(log: EventLog, request: Request) -> dict[str, Any]:
         hosted.check_living()
         stored = log.versions.of(hosted.number)[::-1]
         retired = [one for one in stored if one.state == State.RETIRED][:MAX_LISTED]
-        return [_shown(hosted, one) for one in stored if one.state != State.RETIRED or one in retired]
+        shown = [_shown(hosted, one) for one in stored if one.state != State.RETIRED or one in retired]
+        return {"versions": shown, "before": _before(log, hosted)}
 
     return Request(work)
 
@@ -40,7 +41,7 @@ def _shown(hosted: Hosted, stored: StoredVersion) -> dict[str, Any]:
     shown = metrics.shown()
     return {
         "version": stored.number, "state": stored.state, "reason": stored.reason, "created": stored.created / 1000.0,
-        "settings": settings_of(stored), "seq": version.cursor if version else 0,
+        "settings": as_given(settings_of(stored)), "seq": version.cursor if version else 0,
         "progress": min(version.cursor / max(hosted.cursor, 1), 1.0) if version else 0.0,
         "failed": version.failed if version else None,
         **{name: shown[name] for name in ("rows", *metrics.measures.names, "recent", "refused", "curve")},
@@ -70,12 +71,18 @@ def roll_back(engine: Engine, hosted: Hosted) -> Request:
 
     def work(log: EventLog, request: Request) -> Any:
         hosted.check_living()
-        note = log.last_note(hosted.number, Event.PROMOTED)
-        if note is None:
+        number = _before(log, hosted)
+        if number is None:
             raise Problem("unknown-version", f"no other version of {hosted.name!r} has answered before")
-        return promote(engine, hosted, int(msgspec.json.decode(note)["from"])).work(log, request)
+        return promote(engine, hosted, number).work(log, request)
 
     return Request(work)
+
+
+def _before(log: EventLog, hosted: Hosted) -> int | None:
+    """Return the number of the version that answered before the last promotion, if there was one."""
+    note = log.last_note(hosted.number, Event.PROMOTED)
+    return None if note is None else int(msgspec.json.decode(note)["from"])
 
 
 def retire(engine: Engine, hosted: Hosted, number: int) -> Request:

@@ -44,9 +44,10 @@ class Version(m.ProgressiveMeans):
 
 
 class Versions(Struct):
-    """Versions of a model."""
+    """Versions of a model; ``before`` answered before the last promotion, and does so again after a rollback."""
 
     versions: list[Version]
+    before: int | None
 
 
 class VersionState(Struct):
@@ -98,7 +99,7 @@ class Edits(Struct):
 
 async def get_versions(call: Call) -> Sendable:
     """List the versions of a model with the progressive error of each on the same rows, the newest first."""
-    return answered({"versions": await call.log(versions.listed(call.hosted))})
+    return answered(await call.log(versions.listed(call.hosted)))
 
 
 async def promote_version(call: Call) -> Sendable:

@@ -42,7 +42,7 @@ export function lifeView(page, name) {
       }
       settings.take(model);
       draw(chart, found.versions, measureOf(model).key);
-      fill(versions, versionTable(model, found.versions, refresh));
+      fill(versions, versionTable(model, found, refresh));
       fill(edits, batchTable(name, batches.batches, refresh));
       fill(classes, classTable(name, model, edited.edits, refresh));
     } catch (problem) {
@@ -80,12 +80,12 @@ async function change(refresh, said, ask) {
 
 // --- versions --------------------------------------------------------------------------------------------------------
 
-function versionTable(model, versions, refresh) {
+function versionTable(model, { versions, before }, refresh) {
   const { name } = model, [first, second] = measuresOf(model);
   const live = versions.find((one) => one.state === "live");
-  const back = h("button", { type: "button", class: "quiet", onclick: () => change(refresh, "The version before answers again", () => request("POST", modelPath(name, "/rollback"))) }, "Roll back");
+  const back = h("button", { type: "button", class: "quiet", onclick: () => change(refresh, `Version ${before} answers again`, () => request("POST", modelPath(name, "/rollback"))) }, `Roll back to version ${before}`);
   return [
-    h("div", { class: "heading" }, h("h2", { id: "versions-title" }, "Versions"), may("admin") && versions.length > 1 ? h("div", { class: "actions" }, back) : null),
+    h("div", { class: "heading" }, h("h2", { id: "versions-title" }, "Versions"), may("admin") && before !== null ? h("div", { class: "actions" }, back) : null),
     h("div", { class: "scrolled", tabindex: 0, role: "group", "aria-labelledby": "versions-title" }, h("table", { class: "versions" },
       h("thead", {}, h("tr", {}, ["Version", "State", "Settings"].map((text) => h("th", { scope: "col", class: text === "Settings" ? "wide-only" : null }, text)),
         ["Rows", ...(isNumeric(model) ? ["MAE", "Recent MAE", "RMSE"] : ["Error", "Recent error", "Log-loss"])].map((text) => h("th", { scope: "col", class: "figure-cell" }, text)), h("td"))),

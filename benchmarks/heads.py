@@ -1,0 +1,201 @@
+"""AutoClassifier on embeddings, compared with logistic regression whose C is the best in hindsight, and streaming LDA.
+
+Rows are static embeddings of 256 dimensions by wordllama (``pip install wordllama``, whose wheel has the weights), or
+with ``--ngrams`` hashed words and pairs of words. Few: ten rows per class, three draws. All: every row, one pass.
+Error and log-loss on at most 4000 test rows. LogisticRegression tries every C of ``GRID``, and has the best error and
+the best log-loss on the test rows, perhaps with different C. Streaming LDA has the means of the classes and a shared
+covariance, shrunk by 1e-4 of the identity (Hayes & Kanan, CVPR workshops 2020). Late: a class of which the model has
+had no row appears after the others were learned: its accuracy and that of the others before, after 5 and 10 rows, and
+where all of its rows come among the others'. Scope: a quarter of the classes is held out; area under the ROC curve of
+finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs PyTorch,
+and its linear heads are those of LogisticRegression.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from harness import arguments, have_data, load, machine, table, write_json
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+
+from confidently import AutoClassifier
+from tests.data_sets import DATA_SETS
+
+SETS = ("stackoverflow", "newsgroups", "goemotions", "tweet_emoji")
+GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+DRAWS, FEW, TEST_ROWS, LATE_CLASSES, ROWS_OF_OTHERS = 3, 10, 4000, 5, 200
+PARTS = ("few", "all", "late", "scope")
+
+Rows = tuple[Any, np.ndarray, Any, np.ndarray]
+
+
+def encoder() -> Callable[[list[str]], np.ndarray]:
+    """Return the function from texts to unit vectors, with the tokenizer of the wheel where wordllama looks for it."""
+    import wordllama
+
+    package = Path(wordllama.__file__).parent
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "tokenizers").mkdir()
+        for file in (package / "tokenizers").glob("*.json"):
+            (Path(folder) / "tokenizers" / file.name).symlink_to(file)
+        model = wordllama.WordLlama.load(cache_dir=Path(folder), disable_download=True)
+    return lambda texts: model.embed(texts, norm=True)
+
+
+def embedded(name: str, cache: Path) -> Rows:
+    """Return the embeddings of a set, which are kept in a folder."""
+    file = cache / f"{name}.npz"
+    raw, y, raw_test, y_test = DATA_SETS[name]()
+    if not file.exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        encode = encoder()
+        np.savez(file, X=encode(list(raw)), X_test=encode(list(raw_test)))
+    kept = np.load(file)
+    return kept["X"].astype(np.float64), y, kept["X_test"].astype(np.float64), y_test
+
+
+def shortened(rows: Rows) -> Rows:
+    """Return a set whose training rows are shuffled, with few test rows of known classes."""
+    X, y, X_test, y_test = rows
+    order = np.random.default_rng(0).permutation(len(y))
+    known = np.flatnonzero(np.isin(y_test, y))
+    known = np.random.default_rng(0).permutation(known)[:TEST_ROWS]
+    return X[order], y[order], X_test[known], y_test[known]
+
+
+def first_of_each(y: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Return the numbers of n rows of each class, in random order."""
+    order, seen, found = np.random.default_rng(seed).permutation(len(y)), dict[Any, int](), []
+    for i in order.tolist():
+        seen[y[i]] = seen.get(y[i], 0) + 1
+        if seen[y[i]] <= n:
+            found.append(i)
+    return np.array(found)
+
+
+class StreamingLDA:
+    """Means of the classes and their shared covariance, from one pass."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> StreamingLDA:
+        self.classes_, k = np.unique(y, return_inverse=True)
+        n, sums = np.bincount(k), np.zeros((len(self.classes_), X.shape[1]))
+        covariance, seen = np.zeros((X.shape[1], X.shape[1])), np.zeros(len(n))
+        for x, c in zip(X, k, strict=True):
+            delta = x - sums[c] / max(seen[c], 1.0)
+            covariance += np.outer(delta, delta) * seen[c] / (seen[c] + 1.0)
+            sums[c] += x
+            seen[c] += 1.0
+        means = sums / n[:, None]
+        covariance = covariance / len(y) * (1 - 1e-4) + 1e-4 * np.eye(X.shape[1])
+        self.weights = np.linalg.solve(covariance, means.T)
+        self.offsets = -0.5 * np.einsum("kd,dk->k", means, self.weights)
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        scores = X @ self.weights + self.offsets
+        p: np.ndarray = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return p / p.sum(axis=1, keepdims=True)
+
+
+def measured(model: Any, rows: Rows) -> tuple[float, float]:
+    """Return test error and log-loss of a trained model."""
+    p, y = model.predict_proba(rows[2]), rows[3]
+    return float(np.mean(model.classes_[p.argmax(axis=1)] != y)), float(log_loss(y, p, labels=model.classes_))
+
+
+def compared(rows: Rows, X: Any, y: np.ndarray) -> dict[str, list[float]]:
+    """Return error, log-loss and seconds of every learner that is trained on some rows."""
+    start, found = time.perf_counter(), dict[str, list[float]]()
+    tried = [measured(LogisticRegression(C=C, max_iter=500).fit(X, y), rows) for C in GRID]
+    seconds = (time.perf_counter() - start) / len(GRID)
+    found["LogisticRegression"] = [min(error for error, _ in tried), min(loss for _, loss in tried), seconds]
+    learners = {"AutoClassifier": AutoClassifier()}
+    if isinstance(X, np.ndarray):
+        learners["streaming LDA"] = StreamingLDA()
+    for name, model in learners.items():
+        start = time.perf_counter()
+        model.fit(X, y)
+        seconds = time.perf_counter() - start
+        found[name] = [*measured(model, rows), seconds]
+    return found
+
+
+def few(rows: Rows) -> dict[str, list[float]]:
+    """Return the means over the draws of ten rows per class."""
+    X, y, *_ = rows
+    draws = [compared(rows, X[i], y[i]) for i in (first_of_each(y, FEW, seed) for seed in range(DRAWS))]
+    return {name: np.mean([draw[name] for draw in draws], axis=0).tolist() for name in draws[0]}
+
+
+def every(rows: Rows) -> dict[str, list[float]]:
+    """Return what is measured after one pass over all rows."""
+    return compared(rows, rows[0], rows[1])
+
+
+def late(rows: Rows) -> dict[str, list[float]]:
+    """Return the accuracy on a new class and on the others: before it, after 5 and 10 rows, and learned with them."""
+    X, y, X_test, y_test = rows
+    kept = np.sort(first_of_each(y, ROWS_OF_OTHERS, 0))  # the rows of a set are shuffled
+    X, y, found = X[kept], y[kept], dict[str, list[list[float]]]()
+    whole = AutoClassifier(shuffle=False).fit(X, y).predict(X_test) == y_test
+    for new in np.unique(y)[:LATE_CLASSES]:
+        own, is_new = X[y == new], y_test == new
+        model = AutoClassifier().partial_fit(X[y != new], y[y != new], classes=np.unique(y))
+        for first, n in ((0, 0), (0, 5), (5, 10)):
+            if n:
+                model.partial_fit(own[first:n], np.full(n - first, new))
+            right = model.predict(X_test) == y_test
+            found.setdefault(f"after {n} rows", []).append([right[is_new].mean(), right[~is_new].mean()])
+        found.setdefault("learned with the others", []).append([whole[is_new].mean(), whole[~is_new].mean()])
+    return {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
+
+
+def scope(rows: Rows) -> dict[str, list[float]]:
+    """Return the areas under the ROC curves of finding rows of classes that were held out."""
+    X, y, X_test, y_test = rows
+    found: dict[str, list[float]] = {"by novelty": [], "by the largest probability": []}
+    for seed in range(DRAWS):
+        classes = np.unique(y)
+        held = np.random.default_rng(seed).permutation(classes)[: max(len(classes) // 4, 1)]
+        i = first_of_each(y, 100, seed)
+        i = i[~np.isin(y[i], held)]
+        model = AutoClassifier().fit(X[i], y[i])
+        outside = np.isin(y_test, held)
+        found["by novelty"].append(roc_auc_score(outside, -model.novelty(X_test)))
+        found["by the largest probability"].append(roc_auc_score(outside, -model.predict_proba(X_test).max(axis=1)))
+    return {name: [float(np.mean(values))] for name, values in found.items()}
+
+
+def main() -> None:
+    options = arguments(
+        __doc__,
+        ("--part", {"choices": PARTS, "action": "append", "help": "leave out the other parts"}),
+        ("--sets", {"nargs": "+", "choices": SETS, "default": SETS, "help": "leave out the other sets"}),
+        ("--cache", {"type": Path, "default": Path("embeddings"), "help": "folder that keeps the embeddings"}),
+        ("--ngrams", {"action": "store_true", "help": "hashed words and pairs of words instead of embeddings"}),
+    )
+    if not have_data():
+        return
+    warnings.simplefilter("ignore")
+    print(machine())
+    run = {"few": few, "all": every, "late": late, "scope": scope}
+    results: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for part in options.part or PARTS[: 2 if options.ngrams else None]:
+        for name in options.sets:
+            rows = shortened(load(name) if options.ngrams else embedded(name, options.cache))
+            found = results.setdefault(part, {})[name] = run[part](rows)
+            lines = [[learner, *(f"{value:.3f}" for value in values)] for learner, values in found.items()]
+            width = len(lines[0]) - 1
+            print(table([f"{part}: {name}", *[""] * width], lines), "", sep="\n", flush=True)
+    write_json(options.json, results)
+
+
+if __name__ == "__main__":
+    main()

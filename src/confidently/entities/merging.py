@@ -1,0 +1,205 @@
+"""Merging models of entities that were trained separately: entity by entity, and their shared models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from ..estimators.merging import merge
+from ..models.alignment import all_classes, all_features, class_numbers
+from ..models.merged_learner import MergeError
+from .keys import Key
+from .models import EntityModels
+from .table import EntityTable
+
+Floats = NDArray[np.float64]
+SUMS = "evidence", "noise", "losses"
+
+
+class _Weights(NamedTuple):
+    """The weights of a model's entities in the numbers of the merged model.
+
+    Attributes
+    ----------
+    number : int64 array of shape (n,)
+        The number of the key times the number of features, plus the feature. Ascending.
+    precision, product : arrays of shape (n, outputs, levels)
+        Inverse variances, and these times the means.
+    """
+
+    number: NDArray[np.int64]
+    precision: Floats
+    product: Floats
+
+
+def merge_entities(models: Iterable[EntityModels], base: EntityModels | None = None) -> EntityModels:
+    """Merge models of entities that were trained separately, each on its fraction of the rows, into one.
+
+    The shared models are merged as :func:`confidently.merge` does. So is each weight of an entity, whose precision
+    p = 1/variance has a common starting point, the base's or the prior's::
+
+        p = p_0 + sum_i (p_i - p_0),     p mean = p_0 mean_0 + sum_i (p_i mean_i - p_0 mean_0)
+
+    so an entity that was trained by one model only is taken over as it is.
+
+    Parameters
+    ----------
+    models : iterable of EntityModels
+        Fitted, with the same settings.
+    base : EntityModels, optional
+        The model from which all of them continued; by default each started at the prior.
+
+    Returns
+    -------
+    EntityModels
+        A new one, with the settings of the first; ``partial_fit`` continues it. Rows are added; ages are those of rows
+        that came side by side.
+
+    Raises
+    ------
+    MergeError
+        If the models differ in what must be the same, or do not come from the base; a ``ValueError``.
+    TypeError
+        If an argument is not a fitted EntityModels, or keys are strings in one and integers in another.
+
+    Examples
+    --------
+    >>> from confidently.entities import EntityModels, merge_entities
+    >>> rows = [{"user": user, "likes": word} for word in ("tea", "milk") for user in ("ann", "bob", "eve")] * 20
+    >>> y = [row["likes"] == "tea" for row in rows]
+    >>> halves = [EntityModels("user").fit(rows[k::2], y[k::2]) for k in range(2)]
+    >>> merge_entities(halves).keys_
+    ['ann', 'eve', 'bob']
+    """
+    models = list(models)
+    together = [*([] if base is None else [base]), *models]
+    for model in together:
+        if not isinstance(model, EntityModels) or "shared_" not in vars(model):
+            raise TypeError(f"merge_entities takes fitted EntityModels, got {type(model).__name__}")
+    if not models:
+        raise MergeError("merge_entities needs at least one model, got none")
+    _check_settings(together)
+    shared = merge([model.shared_ for model in models], None if base is None else base.shared_)
+    if len(models) == 1:
+        return deepcopy(models[0])
+    union = _Union(together)
+    whole: EntityModels = clone(models[0])
+    table = whole._new_table()
+    table.grow(union.outputs)
+    table.restore(list(union.keys), union.merged(table, 0 if base is None else 1))
+    return whole._take(shared, table, union.rows(0 if base is None else 1))
+
+
+class _Union:
+    """All keys, features and classes of models, those of their base first if there is one."""
+
+    def __init__(self, models: Sequence[EntityModels]) -> None:
+        self.models = models
+        as_models = [model.shared_.as_model() for model in models]
+        columns, _ = all_features(as_models)
+        classes = all_classes(as_models)
+        regression = models[0]._table.regression
+        self.outputs = 1 if regression or len(classes) <= 2 else len(classes)
+        self.keys: dict[Key, int] = {}
+        for model in models:
+            models[0]._table.check_kind(model.keys_)
+            for key in model.keys_:
+                self.keys.setdefault(key, len(self.keys))
+        self.n_features = max(int(own.max(initial=-1)) + 1 for own in columns) + 1  # with the intercept
+        self.weights = [
+            self._aligned(model._table, own, class_numbers(as_model, classes))
+            for model, as_model, own in zip(models, as_models, columns, strict=True)
+        ]
+
+    def rows(self, n_bases: int) -> int:
+        """Return the rows of all models, of which those of the base count once."""
+        return sum(factor * model.n_seen_ for factor, model in self._counted(n_bases))
+
+    def merged(self, table: EntityTable, n_bases: int) -> dict[str, Any]:
+        """Return the state of the merged entities."""
+        number = np.unique(np.concatenate([one.number for one in self.weights]))
+        shape = len(number), table.outputs, len(table.priors)
+        least = 1.0 / np.array(table.priors)
+        precision_0, product_0 = np.broadcast_to(least, shape).copy(), np.zeros(shape)
+        for one in self.weights[:n_bases]:
+            at = np.searchsorted(number, one.number)
+            precision_0[at], product_0[at] = one.precision, one.product
+        precision, product = precision_0.copy(), product_0.copy()
+        for one in self.weights[n_bases:]:
+            at = np.searchsorted(number, one.number)
+            precision[at] += one.precision - precision_0[at]
+            product[at] += one.product - product_0[at]
+        precision = np.maximum(precision, least)
+        cells = np.stack([product / precision, 1.0 / precision], axis=-1).astype(np.float32)
+        return {
+            "size": np.bincount(number // self.n_features, minlength=len(self.keys)).astype(np.int32),
+            "features": (number % self.n_features).astype(np.int32),
+            "weights": cells.ravel(),
+            "swept": np.array(0, dtype=np.int64),
+            **self._counts(n_bases),
+        }
+
+    def _counts(self, n_bases: int) -> dict[str, Any]:
+        """Return the rows of each entity, when it was last seen, and what is known about the prior variances."""
+        rows, last = np.zeros(len(self.keys), np.int64), np.full(len(self.keys), -1, np.int64)
+        sums = [np.zeros_like(self.models[0]._table.state()[name]) for name in SUMS]
+        newest = self.rows(n_bases) - 1
+        for factor, model in self._counted(n_bases):
+            state = model._table.state()
+            at = np.array([self.keys[key] for key in model.keys_], dtype=np.intp)
+            rows[at] += factor * state["rows"]
+            last[at] = np.maximum(last[at], newest - (model.n_seen_ - 1 - state["last"]))
+            sums = [total + factor * state[name] for total, name in zip(sums, SUMS, strict=True)]
+        evidence, noise, losses = sums
+        return {
+            "rows": rows, "last": np.maximum(last, 0), "evidence": evidence, "noise": np.maximum(noise, 0.0),
+            "losses": losses,
+        }  # fmt: skip
+
+    def _counted(self, n_bases: int) -> list[tuple[int, EntityModels]]:
+        """Return the models, each with what its counts are multiplied by so that those of the base count once."""
+        parts = len(self.models) - n_bases
+        return [(1 if k >= n_bases else 1 - parts, model) for k, model in enumerate(self.models)]
+
+    def _aligned(self, table: EntityTable, columns: NDArray[np.intp], classes: NDArray[np.intp]) -> _Weights:
+        """Return the weights of a model's entities in the numbers of the merged model."""
+        if self.outputs > 1:
+            table = table.copied()
+            table.grow(max(len(classes), 2))
+        state = table.state()
+        shape = -1, table.outputs, len(table.priors), 2
+        cells = state["weights"].reshape(shape).astype(np.float64)
+        if self.outputs > 1:  # classes that the model does not know are at the prior
+            wide = np.zeros((len(cells), self.outputs, len(table.priors), 2))
+            wide[..., 1] = table.priors
+            wide[:, classes[: table.outputs]] = cells
+            cells = wide
+        elif not table.regression and len(classes) == 2 and classes[0] > classes[1]:
+            cells[..., 0] *= -1.0
+        keys = np.array([self.keys[key] for key in table.keys], dtype=np.int64)
+        features = np.concatenate([[0], np.asarray(columns, dtype=np.int64) + 1])
+        number = np.repeat(keys, state["size"]) * self.n_features + features[state["features"]]
+        order = np.argsort(number, kind="stable")
+        precision = 1.0 / cells[order, ..., 1]
+        return _Weights(number[order], precision, precision * cells[order, ..., 0])
+
+
+def _check_settings(models: Sequence[EntityModels]) -> None:
+    first = models[0]
+    for model in models[1:]:
+        for name, one, other in (
+            ("entity_variance", first._table.priors, model._table.priors),
+            ("key", first.key, model.key),
+            ("shared", type(first.shared_).__name__, type(model.shared_).__name__),
+        ):
+            if one != other:
+                raise MergeError(f"the models have {name} {one!r} and {other!r}; merge models with equal settings")
+    for model in models:
+        learner = model.shared_.learner_
+        if learner.view is not None and learner.view.n_columns(learner.state, learner.n_features) != learner.n_features:
+            raise MergeError("entities cannot be merged with a view that makes columns of its own; use another view")
