@@ -125,11 +125,11 @@ class DecidingModel(HostedModel):
         row = read_row(line)
         features, known = row.features, self.rewards.names.columns
         mean, variance = self.expected(features, Actions([row.chosen]))
-        parts = self.rewards.explain(features, row.chosen)
-        offset, added = parts.pop(""), dict.fromkeys(features, 0.0) | parts
+        parts = self.rewards.contributions(features, row.chosen)
+        offset, _ = parts.pop("")
         contributions = [
-            Contribution(name, features[name], part / (features[name] or 1.0), part, 0.0, name in known)
-            for name, part in sorted(added.items(), key=lambda one: -abs(one[1]))
+            Contribution(name, features[name], added / (features[name] or 1.0), added, spread, name in known)
+            for name, (added, spread) in parts.items()
         ]
         predicted, deviation = float(mean[0]), math.sqrt(float(variance[0]) + self._noise)
         return NumberExplanation(predicted, deviation, offset, predicted - offset, float(variance[0]), contributions)

@@ -275,7 +275,7 @@ class Setup:
             raise ValueError(f"an encoder makes features of the text only; leave out {', '.join(given)}")
 
     def _check_deciding(self) -> None:
-        settings, allowed = self.settings, {"task", "ask", *OF_DECISIONS}
+        settings, allowed = self.settings, {"task", "ask", "file", *OF_DECISIONS}
         if given := [one for one in settings.__struct_fields__ if one not in allowed and _is_set(settings, one)]:
             raise ValueError(f"a model of decisions has none of {', '.join(given)}; leave that out")
         low, high = settings.reward_range
