@@ -9,7 +9,7 @@ PARALLEL := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test short pages test-all test-lowest raises bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test short pages spark test-all test-lowest raises bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
 
 demo: $(VENV)/built
 	$(BIN)/confidently demo
@@ -24,6 +24,10 @@ short: $(VENV)/installed
 # Tests of a file share a server. They wait for the browser most of the time, so that two files are tested at once.
 pages: $(VENV)/installed
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:cacheprovider -m browser tests/serve/page
+
+# Tests on Spark, which needs Java, and their page. They share a session.
+spark: $(VENV)/spark
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m spark tests/spark tests/test_docs.py
 
 # What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed
@@ -139,7 +143,12 @@ $(VENV)/installed: $(VENV)/built
 	$(INSTALL) "confidently[test]"
 	touch $@
 
-$(VENV)/docs: $(VENV)/installed
+# As large as all else together.
+$(VENV)/spark: $(VENV)/installed
+	$(INSTALL) "confidently[spark]"
+	touch $@
+
+$(VENV)/docs: $(VENV)/spark
 	$(INSTALL) --upgrade "pip>=25.1" # which knows groups
 	$(INSTALL) --group docs
 	touch $@

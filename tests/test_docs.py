@@ -11,6 +11,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -28,12 +29,18 @@ from confidently.cli import cli, run
 ROOT = Path(__file__).parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
 TEXTS = [*PAGES, *(page for page in sorted(ROOT.glob("*.md")) if page not in PAGES)]
+NEEDS_SPARK, HAS_SPARK = ("confidently.spark", "spark.md"), importlib.util.find_spec("pyspark") is not None
+ON_SPARK = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore"),  # those of Spark
+    pytest.mark.skipif(not HAS_SPARK or shutil.which("java") is None, reason="needs pyspark and Java"),
+]
 MODULES = [
     "confidently",
     *(
         module.name
         for module in pkgutil.walk_packages(confidently.__path__, "confidently.")
-        if not module.name.endswith(("__main__", "_core"))
+        if not module.name.endswith(("__main__", "_core")) and (HAS_SPARK or not module.name.startswith(NEEDS_SPARK))
     ),
 ]
 SHELL = re.compile(r"[|<>&;$*?~`]")  # what makes a command more than words
@@ -67,10 +74,12 @@ THEIR_OPTIONS = {  # options of vw
 def long(values, *slow):
     """The values as parameters, of which the slow ones (named so, or files of such names) are long."""
     assert {*slow} <= {getattr(value, "name", value) for value in values}
-    return [
-        pytest.param(value, marks=pytest.mark.long) if getattr(value, "name", value) in slow else value
-        for value in values
-    ]
+    marks = {
+        name: ON_SPARK if name.startswith(NEEDS_SPARK)
+        else [pytest.mark.long] if name in slow else []
+        for name in (getattr(value, "name", value) for value in values)
+    }  # fmt: skip
+    return [pytest.param(value, marks=marks[getattr(value, "name", value)]) for value in values]
 
 
 @dataclass
@@ -255,7 +264,7 @@ def test_paths_and_files_on_pages_exist(page):
 def test_names_on_pages_exist(page):
     """Names in backticks that begin with confidently."""
     names = NAME.findall(outside_blocks(page))
-    for name in names:
+    for name in names if HAS_SPARK else (name for name in names if not name.startswith(NEEDS_SPARK)):
         try:
             pkgutil.resolve_name(name)
         except (ImportError, AttributeError) as error:
@@ -268,6 +277,7 @@ def test_the_reference_lists_all_public_names():
     for current, name in LISTED.findall(REFERENCE.read_text(encoding="utf-8")):
         module = current or module
         listed.add(f"{module}.{name}")
+    listed = {name for name in listed if HAS_SPARK or not name.startswith(NEEDS_SPARK)}
     objects = {id(pkgutil.resolve_name(name)) for name in listed if not name.endswith(".")}
     constants = {*re.findall(r"^\.\. py:data:: (\w+)$", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE)}
     found = {public.__name__: public for public in (confidently, *public_modules())}
@@ -281,7 +291,7 @@ def test_the_reference_lists_all_public_names():
 def public_modules():
     """The modules at the root of the package that say what is public in them."""
     for found in pkgutil.iter_modules(confidently.__path__, "confidently."):
-        if not found.name.endswith(("__main__", "._core")):
+        if not found.name.endswith(("__main__", "._core")) and (HAS_SPARK or found.name not in NEEDS_SPARK):
             module = importlib.import_module(found.name)
             if hasattr(module, "__all__"):
                 yield module

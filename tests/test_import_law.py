@@ -20,10 +20,10 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("__main__",),
     ("cli",),
     ("serve",),
-    ("plots",),
+    ("mlflow", "plots"),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
-    ("distributed",),
-    ("bandits", "entities", "evaluation"),
+    ("distributed", "spark"),
+    ("bandits", "entities", "evaluation", "rounds"),
     ("estimators",),
     ("topics",),
     ("models",),

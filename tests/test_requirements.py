@@ -17,6 +17,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 @pytest.mark.parametrize(("module", "package", "extra"), [
     ("confidently.river", "river", "river"),
     ("confidently.distributed", "distributed", "dask"),
+    ("confidently.spark", "pyspark", "spark"),
+    ("confidently.mlflow", "mlflow", "mlflow"),
 ])  # fmt: skip
 def test_a_module_without_its_package_names_the_extra(module, package, extra):
     code = f"import sys; sys.modules[{package!r}] = None; import {module}"
@@ -51,7 +53,7 @@ def test_bounds_of_developers_are_those_of_users():
     tested = {name(requirement): requirement.replace("[dataframe]", "") for requirement in extras["test"]}
     for extra, requirements in extras.items():
         for requirement in requirements:
-            if extra not in ("test", "torch"):  # which is as large as all others together
+            if extra not in ("test", "torch", "spark"):  # of which each is as large as all others together
                 assert tested[name(requirement)] == requirement
 
 

@@ -212,7 +212,7 @@ def test_defaults_in_help_are_those_of_the_modules_that_apply_them():
 
 def test_the_default_number_of_rounds_is_in_the_help():
     pytest.importorskip("distributed")
-    from confidently.distributed.training import DEFAULT_ROUNDS
+    from confidently.rounds.preparation import DEFAULT_ROUNDS
 
     assert f"[default: {DEFAULT_ROUNDS}]" in help_of("train", "rounds")
 

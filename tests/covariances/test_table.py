@@ -14,11 +14,11 @@ from confidently.covariances.settings import Settings
 from confidently.covariances.table import COVARIANCES
 from confidently.data.batch import Batch
 from confidently.data.memory.matrix import as_matrix
-from confidently.distributed.change import advanced, change_of
 from confidently.estimators.classifier import OnlineClassifier
 from confidently.learner.learner import Learner
 from confidently.models.explanation import explain
 from confidently.models.model import Model
+from confidently.rounds.change import advanced, change_of
 from confidently.tasks import calibration
 from tests.compared_names import compared_names
 from tests.twins.reference import ReferenceLearner

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from confidently.data import DataError, ReaderOptions, open_stream
 from confidently.data.formats.table import BY_NAME, FORMATS
-from confidently.distributed.sources import can_be_cut
+from confidently.rounds.survey import can_be_cut
 
 TEXT = [name for name in FORMATS if not BY_NAME[name].binary]
 ROWS = {  # the same rows in every format; those of svmlight have no text but their labels

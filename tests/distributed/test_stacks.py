@@ -22,9 +22,9 @@ import confidently
 from confidently import AROW, AutoClassifier, AutoRegressor, Logistic, OnlineClassifier, distributed
 from confidently.data import DataError, open_stream
 from confidently.data.sources.file_range import FileRange
-from confidently.distributed import tasks
-from confidently.distributed.change import advanced, merge_changes
 from confidently.models.stack_merging import merge_all
+from confidently.rounds import tasks
+from confidently.rounds.change import advanced, merge_changes
 from confidently.stack.members import COUNTERS, WEIGHTS
 from confidently.stack.members import ROWS as MIXTURE_ROWS
 from confidently.stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN, ROWS, NaiveBayes

@@ -20,9 +20,9 @@ import confidently
 from confidently import OnlineClassifier, distributed
 from confidently.data import ReaderOptions, open_stream
 from confidently.data.sources.file_range import FileRange
-from confidently.distributed import tasks
-from confidently.distributed.change import advanced, merge_changes
 from confidently.models.merging import merge_models
+from confidently.rounds import tasks
+from confidently.rounds.change import advanced, merge_changes
 from confidently.views.pairs import Pairs
 from confidently.views.table import VIEWS
 from tests.command_line import process

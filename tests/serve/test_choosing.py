@@ -172,9 +172,14 @@ def test_a_replica_makes_the_same_predictions(tmp_path):
                 assert file_of(replica) == file_of(primary)
             row = {"features": {"arm": "b", "context": {"who": "w1"}}}
             for path in ("predict", "explain"):
-                assert (
-                    replica.post(f"{SHOP}/{path}", json=row).json() == primary.post(f"{SHOP}/{path}", json=row).json()
-                )
+                found = [client.post(f"{SHOP}/{path}", json=row).json() for client in (primary, replica)]
+                assert found[0] == found[1]
+            paths = [f"{SHOP}/evaluate?policy=uniform&policy=always:b&periods=2", f"{SHOP}/evaluate?policy=none"]
+            for path in paths:  # which the primary answers
+                answers = [client.get(path) for client in (primary, replica)]
+                assert answers[0].status_code == answers[1].status_code
+                told = [{name: one for name, one in answer.json().items() if name != "request"} for answer in answers]
+                assert told[0] == told[1]
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------

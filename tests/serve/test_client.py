@@ -230,7 +230,7 @@ def decide_everything(shop):
     both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
     given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
     assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
-    found = shop.evaluate(["baseline", "lin_ucb:alpha=0.5"], periods=2)
+    found = shop.evaluate(["baseline", "lin_ucb:alpha=0.5"], periods=2, reward_range=(-1, 2.5))
     assert [one["policy"] for one in found["policies"]] == ["baseline", "lin_ucb:alpha=0.5"]
 
 

@@ -11,8 +11,8 @@ from ..extras import install
 if find_spec("distributed") is None:
     raise ImportError(f"confidently.distributed needs dask.distributed; run {install('dask')}")
 
+from ..rounds.rounds import Round
 from .decisions import fit_decisions
 from .fitting import fit, partial_fit
-from .rounds import Round
 
 __all__ = ["Round", "fit", "fit_decisions", "partial_fit"]

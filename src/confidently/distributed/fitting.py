@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import numbers
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any, TypeVar
+from typing import Any
 
 from distributed import Client
-from sklearn.utils import check_random_state
 
-from ..covariances.names import AUTO
-from ..covariances.table import kind_of
 from ..data import ReaderOptions
-from ..data.classes import check_classes
-from ..data.features import Features
 from ..data.memory.labels import training_of
-from ..estimators.auto import AutoClassifier, AutoRegressor
-from ..estimators.classifier import OnlineClassifier
-from ..estimators.mixture import MixtureEstimator
-from ..estimators.regressor import OnlineRegressor
 from ..estimators.streams import check_values_kept
 from ..models.model import Model
-from ..rules.ranges import check_choice
+from ..rounds.preparation import (
+    DEFAULT_ROUNDS,
+    AnyEstimator,
+    Estimator,
+    check_estimator,
+    initial_model,
+    seed_of,
+    shuffling_of,
+    take_trained,
+)
+from ..rounds.rounds import Round, Rounds
 from ..wording import counted
 from .cluster import connected, dashboard, n_threads
 from .frames import Frames, is_collection, paths_of
-from .rounds import Round, Rounds
-from .sources import Survey
-from .training import DEFAULT_ROUNDS, SHUFFLE, surveyed, training_on_files
+from .training import surveyed, training_on_files
 
 Report = Callable[[Round], None]
-TRAINED = (OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor)
-AnyEstimator = OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor
-Estimator = TypeVar("Estimator", OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor)
 
 
 def fit(
@@ -157,32 +152,10 @@ class _Training:
         self, estimator: AnyEstimator, client: Client | str | None, workers: int | None, partitions: int | None,
         rounds: int, shuffle: str | None, progress: bool | Report, base: Model | None = None,
     ) -> None:  # fmt: skip
-        if not isinstance(estimator, TRAINED):
-            raise TypeError(
-                "training on a cluster needs an OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor, "
-                f"got {type(estimator).__name__}"
-            )
-        estimator._check_parameters(partial=True)
-        if estimator.encoder is not None:
-            told = "pass an array of its vectors, or use confidently train --encoder"
-            raise ValueError(f"encoder: not supported on a cluster, whose workers would each need it; {told}")
-        if estimator.coverage_by is not None:
-            raise ValueError("coverage_by is not supported on a cluster; train without one, or use coverage_by=None")
-        for one in single_learners(estimator):
-            if one.covariance != AUTO:
-                kind_of(one.covariance).require("distribute")
-            if one.forget:
-                raise ValueError(
-                    "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"
-                )
-        for name, number in (("partitions", partitions), ("rounds", rounds), ("workers", workers)):
-            if number is not None and (not isinstance(number, numbers.Integral) or number < 1):
-                raise ValueError(f"{name} must be an integer >= 1, got {number!r}")
-        check_choice("shuffle", shuffle, SHUFFLE)
+        check_estimator(estimator, shuffle, partitions=partitions, rounds=rounds, workers=workers)
         self.estimator, self.base, self.progress = estimator, base, progress
         self.client, self.workers, self.partitions, self.rounds = client, workers, partitions, rounds
-        self.shuffle = shuffle or ("within" if estimator.shuffle not in (False, AUTO) else None)
-        self.seed = int(check_random_state(estimator.random_state).randint(2**31))
+        self.shuffle, self.seed = shuffling_of(estimator, shuffle), seed_of(estimator)
 
     def run(
         self, data: Any, y: Any, sample_weight: Any, classes: Any, multilabel: bool | None, on_error: str | int,
@@ -210,9 +183,7 @@ class _Training:
             self._report(client, training, options)
             for summary in training:
                 self._show(summary)
-        table = training.model.class_table()
-        check_classes(table.names, table.multilabel)
-        self.estimator._take_model(training.model)
+        take_trained(self.estimator, training.model)
 
     def _files(
         self, client: Client, paths: list[str], classes: Any, multilabel: bool | None, on_error: str | int,
@@ -232,18 +203,10 @@ class _Training:
             multilabel, how = False, how | {"targets": True}
         by_default = base is None and estimator._is_seen_by_default
         found = surveyed(client, paths, reading, multilabel, on_error, by_default, **how)
-        model = base or self._initial_model(found, classes)
+        model = base or initial_model(estimator, found, classes)
         check_values_kept(model.learner.view, found.reading)
         weights = estimator.class_weight
         return training_on_files(client, found, model, on_error=on_error, class_weight=weights, **options)
-
-    def _initial_model(self, found: Survey, classes: Any) -> Model:
-        estimator, reading = self.estimator, found.reading
-        table = estimator._table_of(estimator.predicts_numbers, found.multilabel, classes)
-        features = Features(bounded=not reading.vocabulary) if reading.named else None
-        source = {**reading.as_dict(), "closed": classes is not None}
-        learner = estimator._new_learner(0, len(table), found.multilabel, found.default, found.n_columns)
-        return Model(learner, table.names, features, estimator._saved_parameters(), source)
 
     def _report(self, client: Client, training: Rounds, options: dict[str, Any]) -> None:
         if self.progress is True:
@@ -259,11 +222,3 @@ class _Training:
             print(summary, file=sys.stderr)
         elif callable(self.progress):
             self.progress(summary)
-
-
-def single_learners(estimator: AnyEstimator) -> Sequence[OnlineClassifier | OnlineRegressor]:
-    """Return the estimator itself, or the members that a stack was given."""
-    if not isinstance(estimator, MixtureEstimator):
-        return [estimator]
-    members: Any = estimator.members
-    return [] if isinstance(members, str) else list(members)

@@ -14,10 +14,12 @@ from ..data.features import Features
 from ..data.memory.labels import plain
 from ..learner.tables import view_of_rows
 from ..models.model import Model
-from .rounds import Rounds
+from ..rounds.preparation import grid_of
+from ..rounds.rounds import Rounds
+from ..rounds.tasks import Job, choose_by_rows, count, distinct, head
+from .engine import DaskEngine
 from .sources import Blocks
-from .tasks import Job, choose_by_rows, count, distinct, head
-from .training import grid_of, result_of
+from .training import result_of
 
 UNKNOWN_ROWS = 2**20  # assumed for blocks of unknown size
 
@@ -120,8 +122,8 @@ class Frames:
     ) -> Rounds:
         """Return the rounds in which the model trains on these rows."""
         grid = grid_of(self.sizes, [True] * len(self.sizes), partitions, rounds, shuffle, seed)
-        source = Blocks(self.client, self.blocks, self.estimator, self.sizes)
-        return Rounds(self.client, model, source, grid, Job(shuffle=shuffle is not None), seed=seed, **options)
+        engine = DaskEngine(self.client, Blocks(self.client, self.blocks, self.estimator, self.sizes))
+        return Rounds(engine, model, grid, Job(shuffle=shuffle is not None), seed=seed, **options)
 
 
 def _blocks(collection: Any) -> list[Any]:

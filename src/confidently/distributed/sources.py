@@ -2,99 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import chain, cycle, zip_longest
 from typing import Any
 
 from distributed import Client, Future
 
-from ..data import DataError, DataWarning, ReaderOptions, open_stream
-from ..data.cache.origin import is_cache
-from ..data.selection import columns_of_first
-from ..data.sources.compression import compression_of
-from ..data.sources.encoding import cuts_lines
 from ..data.sources.file_range import FileRange
-from ..data.sources.paths import expand_paths
-from ..data.sources.source import MAX_MAGIC_BYTES, UTF16_MARKS, display_name, is_uri, opened
-from ..learner.recipe import ROWS_TO_CHOOSE
-from ..learner.tables import view_of_stream
-from ..views.view import View
-from .cells import Cell, Piece
-from .tasks import Failure, Job, Seed, cut, learn_files, learn_rows
-
-
-@dataclass
-class Survey:
-    """The training files: their sizes in bytes, which of them can be cut, how rows are read, columns of the first.
-
-    ``default`` is the view that the rows choose, if they are to choose one.
-    """
-
-    files: list[str]
-    sizes: list[int]
-    divisible: list[bool]
-    reading: ReaderOptions
-    multilabel: bool
-    n_columns: int
-    warnings: list[str]
-    default: View | None
-
-
-def survey(
-    paths: Sequence[str],
-    reading: ReaderOptions | None,
-    how: dict[str, Any],
-    multilabel: bool | None,
-    on_error: str,
-    seen_by_default: bool,
-) -> Any:
-    """Inspect files and read the first rows; return a :class:`Survey` or a :class:`Failure`.
-
-    ``seen_by_default``: the rows are to choose a view.
-    """
-    try:
-        files = [os.fspath(path) for path in expand_paths(list(paths))]
-        sizes = [size_of_file(file) for file in files]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DataWarning)
-            with open_stream(files, reading, multilabel=multilabel, on_error=on_error, **how) as stream:
-                default = view_of_stream(stream) if seen_by_default else None
-                n_columns, _ = columns_of_first(stream, ROWS_TO_CHOOSE)
-        divisible = [can_be_cut(file, stream.reading) for file in files]
-        texts = [str(warning.message) for warning in caught]
-        return Survey(files, sizes, divisible, stream.reading, stream.multilabel, n_columns, texts, default)
-    except (DataError, OSError, ValueError) as error:
-        return Failure(error)
-
-
-def size_of_file(path: str) -> int:
-    """Return the size of a regular file or URI in bytes.
-
-    Raises
-    ------
-    DataError
-        If it is neither, for example a pipe, since every worker opens the file itself.
-    """
-    if is_uri(path):
-        with opened(path) as file:
-            return file.seek(0, os.SEEK_END)
-    if path == "-" or not os.path.isfile(path):
-        raise DataError(
-            f"{display_name(path)}: workers open files themselves and need a regular file; write the data to one"
-        )
-    return os.path.getsize(path)
-
-
-def can_be_cut(path: str, reading: ReaderOptions) -> bool:
-    """Return whether a file has one row per line, which a line feed ends, and is not compressed."""
-    if not reading.file_format.lines or not cuts_lines(reading.encoding) or is_cache(path):
-        return False
-    with opened(path) as file:
-        head = file.read(MAX_MAGIC_BYTES)
-    return compression_of(head, path) is None and not head.startswith(UTF16_MARKS)
+from ..rounds.cells import Cell, Piece
+from ..rounds.survey import Survey
+from ..rounds.tasks import Job, Seed, cut, learn_files, learn_rows
 
 
 class Files:

@@ -7,19 +7,17 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from distributed import Client, Future
 
 from ..data import DataWarning, ReaderOptions
 from ..data.sources.source import is_uri
 from ..models.model import Model
-from .cells import Cell, cells_of
-from .rounds import Rounds
-from .sources import Files, Survey, survey
-from .tasks import Failure, Job, choose_by_files
-
-DEFAULT_ROUNDS = 16
-SHUFFLE = (None, "within", "between")
+from ..rounds.preparation import DEFAULT_ROUNDS, grid_of, skipping
+from ..rounds.rounds import Rounds
+from ..rounds.survey import Survey, survey
+from ..rounds.tasks import Failure, Job, choose_by_files
+from .engine import DaskEngine
+from .sources import Files
 
 
 def surveyed(
@@ -42,7 +40,7 @@ def surveyed(
     """
     names = [os.fspath(path) for path in paths]
     absolute = [name if is_uri(name) or name == "-" else os.path.abspath(name) for name in names]
-    options = (reading, how, multilabel, _skip(on_error), seen_by_default)
+    options = (reading, how, multilabel, skipping(on_error), seen_by_default)
     found: Survey = result_of(client.submit(survey, absolute, *options, pure=False))
     for text in found.warnings:
         warnings.warn(text, DataWarning, stacklevel=2)
@@ -64,14 +62,13 @@ def training_on_files(
         If these rows cannot be read.
     """
     grid = grid_of(found.sizes, found.divisible, partitions, rounds, shuffle, seed)
-    job = Job(found.reading, found.multilabel, _skip(on_error), class_weight, shuffle is not None)
+    job = Job(found.reading, found.multilabel, skipping(on_error), class_weight, shuffle is not None)
     if model.learner.rows_to_prepare:
         model = result_of(client.submit(choose_by_files, model, found.files, job, pure=False))
     max_skipped = on_error if isinstance(on_error, int) else float("inf")
     return Rounds(
-        client,
+        DaskEngine(client, Files(client, found)),
         model,
-        Files(client, found),
         grid,
         job,
         passes=passes,
@@ -81,22 +78,9 @@ def training_on_files(
     )
 
 
-def grid_of(
-    sizes: Sequence[int], divisible: Sequence[bool], partitions: int, rounds: int, shuffle: str | None, seed: int
-) -> list[list[Cell]]:
-    """Return the cells of each partition in each round, in order or dealt out at random."""
-    deal = np.random.default_rng(seed) if shuffle == "between" else None
-    return cells_of(sizes, divisible, partitions, rounds, deal)
-
-
 def result_of(future: Future) -> Any:
     """Return the result of a task, or raise its error in the data."""
     found = future.result()
     if isinstance(found, Failure):
         raise found.error
     return found
-
-
-def _skip(on_error: str | int) -> str:
-    """Return what single tasks do on an invalid row; the rounds count the rows they skip."""
-    return "stop" if on_error == "stop" else "skip"

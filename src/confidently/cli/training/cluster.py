@@ -12,7 +12,7 @@ from ..inputs import BadInput
 from ..output.counts import Counts
 
 if TYPE_CHECKING:
-    from ...distributed.rounds import Rounds
+    from ...rounds.rounds import Rounds
     from .learner import LearnerTraining
 
 
@@ -60,7 +60,8 @@ def train_on_cluster(training: LearnerTraining, paths: Sequence[str], passes: in
 
 
 def _rounds(client: Any, training: LearnerTraining, found: Any, partitions: int, passes: int) -> Rounds:
-    from ...distributed.training import DEFAULT_ROUNDS, training_on_files
+    from ...distributed.training import training_on_files
+    from ...rounds.preparation import DEFAULT_ROUNDS
 
     options = training.options
     return training_on_files(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 
 from ...bandits.policies import DEFAULT_POLICY, Policy, make_policy
-from ...covariances.names import AUTO, DIAGONAL
+from ...covariances.names import AUTO, DIAGONAL, RANK
 from ...covariances.settings import Settings
 from ...data.classes import ClassTable, class_named
 from ...data.features import Features
@@ -29,7 +29,7 @@ from ..problems import Problem
 
 Name = int | str
 Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
-ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
+ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection", "rank")
 OF_CLASSES = ("classes", "multilabel", "multiclass")
 OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", "zeros", "date_format")
 DECISIONS: Final = "decisions"
@@ -120,6 +120,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     average: bool = False
     forget: float = 0.0
     projection: Literal["precision", "moments"] | None = None
+    rank: int = RANK
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
     arms: Literal["auto", "own", "shared"] = "auto"

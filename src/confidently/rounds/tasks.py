@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
+from ..data.formats.files import Path
 from ..data.memory.matrix import largest_value
 from ..data.selection import joined, select_rows
 from ..data.sources.file_range import FileRange
@@ -85,7 +86,7 @@ class Failure:
     error: Exception
 
 
-def choose_by_files(model: Model, paths: Sequence[str], job: Job) -> Any:
+def choose_by_files(model: Model, paths: Sequence[Path], job: Job) -> Any:
     """Return an untrained model with the features of the first rows of files, and members that these rows choose."""
     learning = _copied(model, job.reading)
     try:
@@ -115,7 +116,7 @@ def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
 
 
 @members_in_turn()
-def learn_files(base: Model, paths: Sequence[str | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
+def learn_files(base: Model, paths: Sequence[Path | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
     """Train a copy of the base on the rows of some files or ranges of files."""
     began = time.monotonic()
     learning = _copied(base, job.reading)
@@ -205,7 +206,7 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
     return Learned(change, rows, float(learning.log_loss[0]), change.nbytes, time.monotonic() - began)
 
 
-def _opened(paths: Sequence[str | FileRange], base: Model, learning: StreamLearner, job: Job) -> Stream:
+def _opened(paths: Sequence[Path | FileRange], base: Model, learning: StreamLearner, job: Job) -> Stream:
     return open_stream(
         paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
         largest=largest_value(base.learner.dtype), features=learning.features, targets=base.learner.task.regression,
