@@ -33,6 +33,7 @@ ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "for
 OF_CLASSES = ("classes", "multilabel", "multiclass")
 OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", "zeros", "date_format")
 DECISIONS: Final = "decisions"
+SHARED_ARMS: Final = "shared"  # one model of all actions
 OF_DECISIONS = ("arms", "reward_range", "drift", "policy")
 DEFAULTS: dict[str, dict[str, str | None]] = {
     "classes": {"rule": "arow", "covariance": DIAGONAL},
@@ -274,7 +275,7 @@ class Setup:
             raise ValueError(f"an encoder makes features of the text only; leave out {', '.join(given)}")
 
     def _check_deciding(self) -> None:
-        settings, allowed = self.settings, {"task", "ask", *OF_DECISIONS}
+        settings, allowed = self.settings, {"task", "ask", "file", *OF_DECISIONS}
         if given := [one for one in settings.__struct_fields__ if one not in allowed and _is_set(settings, one)]:
             raise ValueError(f"a model of decisions has none of {', '.join(given)}; leave that out")
         low, high = settings.reward_range

@@ -6,6 +6,7 @@ import enum
 import os
 import re
 import shutil
+import zipfile
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +26,7 @@ from ..log.events import State, StoredModel, StoredVersion, now
 from ..log.log_file import FILE
 from ..model.encoding import info_of
 from ..model.hosted import Hosted
-from ..model.settings import ModelSettings, Setup, as_given, canonical, what_is_learned
+from ..model.settings import DECISIONS, Deciding, ModelSettings, Setup, as_given, canonical, what_is_learned
 from ..model.snapshots import snapshots
 from ..model.version import BASE, Version, settings_of
 from ..problems import Problem
@@ -89,8 +90,11 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     Raises
     ------
     Problem
-        If it is not the file of a classifier, or of a regression with one number per row, whose rows are named columns.
+        If it is not the file of a classifier, or of a regression with one number per row, whose rows are named columns,
+        or of a model of decisions.
     """
+    if zipfile.is_zipfile(path):
+        return _make(engine, name, canonical(_of_decisions(path, digest)), path)
     try:
         model = Model.load(path, LINEAR, REGRESSION)
     except ModelFileError as error:
@@ -105,6 +109,23 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     if model.learner.groups is not None:
         raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
+
+
+def _of_decisions(path: str | os.PathLike[str], digest: str) -> ModelSettings:
+    """Return the settings with which the model of a file goes on."""
+    from ...bandits.decision_model import DecisionModel  # imported here since scikit-learn is slow to import
+
+    try:
+        model = DecisionModel.load(path)
+    except ModelFileError as error:
+        raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
+    settings = ModelSettings(
+        task=DECISIONS, file=digest, reward_range=model.reward_range, drift=model.drift is not None,
+        arms="shared" if model.actions.shared else "own",
+        policy=Deciding(name=model.policy.name, parameters=model.policy.get_params()),
+    )  # fmt: skip
+    Setup(settings)
+    return settings
 
 
 def _make(engine: Engine, name: str, settings: bytes, base: str | os.PathLike[str] | None = None) -> Request:
