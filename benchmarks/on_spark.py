@@ -49,7 +49,7 @@ def seconds_on_spark(folder: Path, threads: int, repetitions: int) -> list[float
         SparkSession.builder.master(f"local[{threads}]").config("spark.ui.enabled", "false")
         .config("spark.driver.host", "127.0.0.1").config("spark.driver.memory", "4g")
         .config("spark.sql.files.maxPartitionBytes", max(path.stat().st_size for path in folder.iterdir()))
-        .config("spark.sql.files.openCostInBytes", 0).config("spark.pyspark.python", sys.executable).getOrCreate()
+        .config("spark.sql.files.openCostInBytes", 0).getOrCreate()
     )  # fmt: skip
     spark.sparkContext.setLogLevel("ERROR")
     rows, found = spark.read.parquet(str(folder)), []
@@ -79,7 +79,7 @@ def main() -> None:
         ("--repetitions", {"type": int, "default": 3}),
     )
     print(machine())
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ |= {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_rows(folder, options.rows)
