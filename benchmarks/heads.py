@@ -7,8 +7,8 @@ the best log-loss on the test rows, perhaps with different C. Streaming LDA has 
 covariance, shrunk by 1e-4 of the identity (Hayes & Kanan, CVPR workshops 2020). Late: a class of which the model has
 had no row appears after the others were learned: its accuracy and that of the others before, after 5 and 10 rows, and
 where all of its rows come among the others'. Scope: a quarter of the classes is held out; area under the ROC curve of
-finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs
-PyTorch, and its linear heads are those of LogisticRegression.
+finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs PyTorch,
+and its linear heads are those of LogisticRegression.
 """
 
 from __future__ import annotations

@@ -92,6 +92,7 @@ def test_models_are_inspected(folder: Path) -> None:
     ("arguments", "message"),
     [
         (["train", "rows.csv", "--max-age", "5"], "--max-age needs --key"),
+        (["train", "rows.csv", "--key", "user", "--encoder", "wordllama"], "--encoder: not supported with --key"),
         (["train", "rows.csv", "--key", "user", "--passes", "2"], "--passes: not supported with --key"),
         (["train", "rows.csv", "--label", "said", "--key", "said"], "--key: 'said' is the column of labels"),
         (["train", "rows.csv", "--label", "said", "--key", "usr"], "no column 'usr' (did you mean 'user'?)"),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.names import AUTO
+from ..covariances.names import AUTO, RANK
 from ..covariances.table import COVARIANCES, kind_of
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
@@ -73,7 +73,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         its target was used, or the noise that the rule assumes, in units of the standard deviation of the targets:
         ``r`` times their variance. ``Ridge(r=None)`` with None gives the exact Student t distribution of Bayesian
         regression with unknown noise.
-    rows_per_product, device, kernel, kernel_params, budget, forget, projection
+    rows_per_product, device, kernel, kernel_params, budget, forget, projection, rank
         As in :class:`OnlineClassifier`.
     view : str, View or list of these, optional
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
@@ -152,6 +152,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         budget: int | None = None,
         forget: float = 0.0,
         projection: str | None = None,
+        rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
         encoder: Any = None,
         verbose: bool = False,
@@ -173,6 +174,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.budget = budget
         self.forget = forget
         self.projection = projection
+        self.rank = rank
         self.view = view
         self.encoder = encoder
         self.verbose = verbose

@@ -28,7 +28,7 @@ OF_ENTITIES = ("max_entities", "max_age")
 WITHOUT_KEY = (  # what has no meaning, or no support, for entities
     "auto", "passes", "cache", "coverage_by", "validation", "holdout", "early_stop", "patience", "checkpoint_every",
     "resume", "workers", "scheduler", "partitions", "rounds", "shuffle", "shuffle_buffer", "shuffle_partitions", "seed",
-    "multilabel",
+    "multilabel", "encoder",
 )  # fmt: skip
 WITH_INIT_MODEL = ("key", "data", "output_path", "as_json", "quiet", "init_model", "on_error")
 WITH_PREDICTION = ("model_path", "data", "output_path", "output_format", "csv_safe", "as_json", "proba", "std", "keep")
