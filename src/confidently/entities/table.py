@@ -144,7 +144,7 @@ class EntityTable:
         if outputs == self.outputs:
             return
         state = self.core.state()
-        cells = state["weights"].reshape(-1, self.outputs, len(self.priors), 2)
+        cells = state["cells"].reshape(-1, self.outputs, len(self.priors), 2)
         if self.outputs == 1:  # the score of class 1, and the opposite of that of class 0
             cells = np.concatenate([cells * np.array([-1, 1], np.float32), cells], axis=1)
         wider = np.zeros((len(cells), outputs, len(self.priors), 2), np.float32)
@@ -152,7 +152,7 @@ class EntityTable:
         wider[:, : cells.shape[1]] = cells
         self.outputs = outputs
         self.core = self._new_core()
-        self.core.restore(state | {"weights": wider.ravel()})
+        self.core.restore(state | {"cells": wider.ravel()})
 
     def copied(self) -> EntityTable:
         """Return a copy that learns on its own."""

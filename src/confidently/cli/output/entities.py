@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...wording import counted
 from .text import digits, percent, shown, table
 
 
@@ -30,10 +31,8 @@ def entities_text(result: dict[str, Any]) -> str:
 
 def deviation_text(result: dict[str, Any]) -> str:
     """Return what an entity deviates from the shared model by."""
-    title = (
-        f"{result['key']}: {result['rows']:,} rows, the last one {result['rows_ago']:,} rows ago; the largest of "
-        f"{result['n_weights']:,} deviations"
-    )
+    rows, age, n = counted(result["rows"], "row"), counted(result["rows_ago"], "row"), result["n_weights"]
+    title = f"{result['key']}: {rows}, the last one {age} ago; the largest of {counted(n, 'deviation')}"
     if result["classes"] is None:
         lines = [["feature", "mean", "std"]]
         lines += [[one["feature"], f"{one['mean']:+.4g}", f"{one['std']:.4g}"] for one in result["weights"]]
