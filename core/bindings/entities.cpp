@@ -55,18 +55,20 @@ void learn(Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, In
 }
 
 // Mean and variance of the deviation of every output at every prior variance, shape (n, outputs, levels), and |x|^2.
-void scores(Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, std::int64_t now, Array<double, 3> mean,
-            Array<double, 3> variance, Array<double, 1> squares) {
+void scores(const Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, std::int64_t now,
+            Array<double, 3> mean, Array<double, 3> variance, Array<double, 1> squares) {
     require_slots(all, matrix, slots, -1);
     const std::size_t n = slots.size(), cells = all.cells();
     for (const auto& out : {mean, variance})
         require(out.shape(0) == n && out.shape(1) == all.outputs && out.shape(2) == all.levels(),
                 "means and variances must have the shape (rows, outputs, levels)");
     require(squares.shape(0) == n, "squares do not match the rows");
+    EntityRow row;
+    RowBuffer buffer;
     for (std::size_t i = 0; i < n; ++i) {
-        all.row.read(matrix.rows->at(std::int64_t(i), false, all.buffer));
-        all.score(all.known(slots.data()[i], now), mean.data() + i * cells, variance.data() + i * cells);
-        squares.data()[i] = all.row.square;
+        row.read(matrix.rows->at(std::int64_t(i), false, buffer));
+        all.score(all.known(slots.data()[i], now), row, mean.data() + i * cells, variance.data() + i * cells);
+        squares.data()[i] = row.square;
     }
 }
 

@@ -68,10 +68,31 @@ def test_predictions_of_classes_and_of_numbers(folder: Path) -> None:
     assert set(json.loads(found.stdout.splitlines()[0])) == {"prediction", "std"}
 
 
+def test_models_are_inspected(folder: Path) -> None:
+    here("train", "rows.csv", "--label", "said", "--key", "user", "--drop", "price", "-q", "-o", "m", cwd=folder)
+    found = here("inspect", "m", cwd=folder)
+    assert found.returncode == 0 and "12 values of user" in found.stdout, found.stderr
+    found = here("inspect", "m", "--key", "u7", "--top", "2", "--json", cwd=folder)
+    facts = json.loads(found.stdout)
+    expected = EntityModels.load(folder / "m").deviation("u7")
+    assert (facts["rows"], facts["n_weights"], len(facts["weights"])) == (expected.rows, 4, 2)
+    assert facts["weights"][0]["mean"] == expected.mean[np.argmax(np.abs(expected.mean))]
+    text = here("inspect", "m", "--key", "u7", cwd=folder).stdout
+    assert "genre=g1" in text and "intercept" in text
+    here("train", "rows.csv", "--label", "genre", "--key", "user", "-q", "-o", "g", cwd=folder)
+    assert here("inspect", "g", "--key", "u7", cwd=folder).stdout.splitlines()[1].split() == [
+        "feature",
+        "g0",
+        "g1",
+        "g2",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["train", "rows.csv", "--max-age", "5"], "--max-age needs --key"),
+        (["train", "rows.csv", "--key", "user", "--encoder", "wordllama"], "--encoder: not supported with --key"),
         (["train", "rows.csv", "--key", "user", "--passes", "2"], "--passes: not supported with --key"),
         (["train", "rows.csv", "--label", "said", "--key", "said"], "--key: 'said' is the column of labels"),
         (["train", "rows.csv", "--label", "said", "--key", "usr"], "no column 'usr' (did you mean 'user'?)"),
@@ -80,6 +101,8 @@ def test_predictions_of_classes_and_of_numbers(folder: Path) -> None:
         (["predict", "m", "rows.csv", "--margin"], "--margin: not supported for a model of train --key"),
         (["evaluate", "m", "rows.csv"], "m: not a model file"),
         (["predict", "m", "first.txt"], "user"),
+        (["inspect", "m", "--key", "u77"], "no row had user = 'u77' (did you mean 'u7'?)"),
+        (["inspect", "m", "--row", "{}"], "--row: not supported for a model of train --key"),
     ],
 )
 def test_wrong_uses_are_one_line(folder: Path, arguments: list[str], message: str) -> None:

@@ -1,5 +1,6 @@
 """Training on clusters: nothing lost, nothing counted twice, the same on any number of workers, near to one learner."""
 
+import gzip
 import os
 import signal
 import subprocess
@@ -24,7 +25,7 @@ with warnings.catch_warnings():
     import pandas as pd
 
 from confidently import AROW, AutoClassifier, OnlineClassifier, distributed
-from confidently.data import DataError, open_stream
+from confidently.data import DataError, DataWarning, open_stream
 from confidently.distributed import engine, sources
 from confidently.distributed.cluster import connected
 from confidently.distributed.engine import MAX_ATTEMPTS, DaskEngine
@@ -87,6 +88,17 @@ def test_the_number_of_workers_does_not_matter(client, files, kind):
     assert other.n_seen_ == 1400
     scores = (list(model.predict_stream(files / "all.vw", "decision_function")) for model in (one, other))
     assert not np.array_equal(*map(np.concatenate, scores))
+
+
+def test_a_file_that_cannot_be_divided_is_reported(client, files, tmp_path):
+    """One compressed file keeps one partition busy, which is as slow as one process."""
+    path = tmp_path / "all.svm.gz"
+    path.write_bytes(gzip.compress((files / "all.svm").read_bytes()))
+    with pytest.warns(DataWarning, match=r"one of 2 partitions trains at a time, because .*all\.svm\.gz cannot be div"):
+        fitted = distributed.fit(OnlineClassifier(), path, client=client, partitions=2, rounds=4)
+    assert fitted.n_seen_ == 1400
+    distributed.fit(OnlineClassifier(), path, client=client, partitions=1, rounds=4)
+    distributed.fit(OnlineClassifier(), [path, files / "all.svm"], client=client, partitions=2, rounds=4)
 
 
 def test_arrays_and_frames_and_bags(client, files):

@@ -29,6 +29,7 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.gaussian import GaussianEstimator
 from ..estimators.rows import LabelledRows, separated
 from ..estimators.streams import batches_of, open_to_learn
+from ..rules import make_rule
 from . import files
 from .keys import Key, checked_keys, without_key
 from .shared import Block, blocks_of_array, blocks_of_stream, offsets_of, predictions, trained_apart
@@ -317,7 +318,9 @@ class EntityModels(BaseEstimator):
             shared = trained_apart(shared, X.shape[0], before)
             blocks = list(blocks_of_array(shared, X, y, classes, weight, before))
         else:
-            if is_multilabel(rows.y):
+            if self._regression and np.ndim(rows.y) > 1:
+                raise ValueError(f"y has {np.shape(rows.y)[1]} numbers per row; EntityModels predicts one")
+            if not self._regression and is_multilabel(rows.y):
                 raise ValueError(MULTILABEL)
             begun = shared._begin_rows(rows, weight, classes, first, partial)
             learning, calibration = begun.learning, shared.calibration
@@ -344,6 +347,9 @@ class EntityModels(BaseEstimator):
         template = self._template
         if not isinstance(template, GaussianEstimator):
             raise TypeError(f"shared: expected an OnlineClassifier or an OnlineRegressor, got {template!r}")
+        rule = make_rule(template.rule)
+        if rule.counts or rule.name == "quantile":
+            raise ValueError(f"shared: entities deviate from an expectation, which {rule.name!r} has not; use 'ridge'")
         if template.passes != 1 or template.shuffle:
             raise ValueError("shared: entities are trained in one pass and in order; use passes=1 and shuffle=False")
         _variances(self.entity_variance)

@@ -49,8 +49,9 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         is learned with them.
     covariance : str, default="auto"
         How Sigma is stored: "full" has the covariances of all weights, "diag" one variance per weight, "shared" one
-        matrix for all numbers per row, and "kernel" coefficients of the training examples. By default "full" for up to
-        1,000 columns, otherwise "diag". With several numbers per row, "full" is "shared".
+        matrix for all numbers per row, "low_rank" a diagonal and the ``rank`` directions about which most is known, and
+        "kernel" coefficients of the training examples. By default "full" for up to 1,000 columns, otherwise "diag".
+        With several numbers per row, "full" is "shared".
     prior_variance : float, default=1.0
         Variance of every weight before training; > 0. With ``rule="ridge"``, in units of the variance of the noise
         divided by ``r``.

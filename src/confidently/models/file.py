@@ -106,7 +106,7 @@ class SavedView(TypedDict):
 class NamedMember(TypedDict):
     """What every member of a stack has."""
 
-    kind: Literal["gaussian", "naive_bayes", "log", "rest"]
+    kind: Literal["gaussian", "naive_bayes", "class_means", "log", "rest"]
     name: str
     multiclass: Multiclass | None
 

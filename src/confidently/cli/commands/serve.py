@@ -70,9 +70,9 @@ _OPTIONS = [
         help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
     ),
     click.option(
-        "--demo", type=click.Choice(["messages", "heads", "decisions"]), is_flag=False, flag_value="messages",
-        help="Send made-up messages, some to be labelled on the page; heads: tickets that an encoder reads; decisions: "
-        "visits of a shop that decides on offers.",
+        "--demo", metavar="NAME", type=click.Choice(["messages", "heads", "decisions"]), is_flag=False,
+        flag_value="messages",
+        help="Send made-up messages to label on the page, heads (tickets that an encoder reads) or decisions.",
     ),
     click.option("--check", is_flag=True, help="Verify the log and the snapshots, and end."),
     click.option(

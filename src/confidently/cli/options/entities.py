@@ -28,10 +28,11 @@ OF_ENTITIES = ("max_entities", "max_age")
 WITHOUT_KEY = (  # what has no meaning, or no support, for entities
     "auto", "passes", "cache", "coverage_by", "validation", "holdout", "early_stop", "patience", "checkpoint_every",
     "resume", "workers", "scheduler", "partitions", "rounds", "shuffle", "shuffle_buffer", "shuffle_partitions", "seed",
-    "multilabel",
+    "multilabel", "encoder",
 )  # fmt: skip
 WITH_INIT_MODEL = ("key", "data", "output_path", "as_json", "quiet", "init_model", "on_error")
 WITH_PREDICTION = ("model_path", "data", "output_path", "output_format", "csv_safe", "as_json", "proba", "std", "keep")
+WITH_INSPECTION = ("model_path", "top", "key", "as_json")
 OF_READING = ("strict", "encoding", "delimiter", "quiet", "on_error")
 
 
@@ -57,4 +58,11 @@ def check_prediction(ctx: click.Context) -> None:
     """Raise an error for options that predictions of entities do not have."""
     given = [name for name in ctx.params if is_given(ctx, name)]
     if wrong := [name for name in given if name not in (*WITH_PREDICTION, *OF_READING)]:
+        raise click.UsageError(f"{listed(wrong)}: not supported for a model of train --key; omit it")
+
+
+def check_inspection(ctx: click.Context) -> None:
+    """Raise an error for options that the inspection of entities does not have."""
+    given = [name for name in ctx.params if is_given(ctx, name)]
+    if wrong := [name for name in given if name not in WITH_INSPECTION]:
         raise click.UsageError(f"{listed(wrong)}: not supported for a model of train --key; omit it")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .text import digits, percent, table
+from .text import digits, percent, shown, table
 
 
 def entities_text(result: dict[str, Any]) -> str:
-    """Return a summary of training."""
+    """Return a summary of a model."""
     lines = [
         ["rows", f"{result['rows']:,}"],
         ["entities", f"{result['entities']:,} values of {result['key']}"],
@@ -26,3 +26,18 @@ def entities_text(result: dict[str, Any]) -> str:
     if "model_bytes" in result:
         lines.append(["saved", f"{result['model']} ({result['model_bytes']:,} bytes)"])
     return table(lines, align=str.ljust)
+
+
+def deviation_text(result: dict[str, Any]) -> str:
+    """Return what an entity deviates from the shared model by."""
+    title = (
+        f"{result['key']}: {result['rows']:,} rows, the last one {result['rows_ago']:,} rows ago; the largest of "
+        f"{result['n_weights']:,} deviations"
+    )
+    if result["classes"] is None:
+        lines = [["feature", "mean", "std"]]
+        lines += [[one["feature"], f"{one['mean']:+.4g}", f"{one['std']:.4g}"] for one in result["weights"]]
+    else:
+        lines = [["feature", *result["classes"]]]
+        lines += [[one["feature"], *(f"{mean:+.4g}" for mean in one["mean"])] for one in result["weights"]]
+    return f"{shown(title)}\n{table(lines)}"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...data.reading import DEFAULT_LABEL
+from ...data.similar import similar
 from ...entities import EntityModels
 from ...estimators.classifier import OnlineClassifier
 from ...estimators.regressor import OnlineRegressor
@@ -19,6 +20,7 @@ from ..options.view import chosen_view_and_reading
 from ..output.predictions import Column
 from ..output.writers import format_of, writer
 
+MOST_COMPARED = 10_000  # keys, to find a similar one
 PROGRESS = ("log_loss", "error"), ("rmse", "mae")  # of classes, and of numbers
 
 
@@ -35,8 +37,23 @@ def train_entities(data: Sequence[str], options: dict[str, Any], regression: boo
             model, reading = _new(data, options, regression)
             classes = chosen_classes(options["classes"]) or None
             model.fit_stream(list(data), classes, reading=reading, **given)
+    found = entity_facts(model)
+    if options["output_path"]:
+        model.save(options["output_path"])
+        found |= {"model": options["output_path"], "model_bytes": os.path.getsize(options["output_path"])}
+    return found
+
+
+def read_entities(path: str) -> EntityModels:
+    """Read a model of entities."""
+    with reported():
+        return EntityModels.load(path)
+
+
+def entity_facts(model: EntityModels) -> dict[str, Any]:
+    """Return what is known about a model of entities."""
     names = PROGRESS[bool(getattr(model.shared_, "predicts_numbers", False))]
-    found: dict[str, Any] = {
+    return {
         "rows": model.n_seen_,
         "key": model.key,
         "entities": model.n_entities_,
@@ -44,10 +61,35 @@ def train_entities(data: Sequence[str], options: dict[str, Any], regression: boo
         **{name: getattr(model, f"{name}_") for name in names},
         "variance_weights": {f"{variance:g}": weight for variance, weight in model.variance_weights_.items()},
     }
-    if options["output_path"]:
-        model.save(options["output_path"])
-        found |= {"model": options["output_path"], "model_bytes": os.path.getsize(options["output_path"])}
-    return found
+
+
+def deviation_facts(model: EntityModels, key: str, top: int) -> dict[str, Any]:
+    """Return what an entity deviates by, its largest weights first."""
+    known = model.keys_
+    try:
+        found = model.deviation(int(key) if known and isinstance(known[0], int) else key)
+    except (KeyError, ValueError):
+        meant = similar(key, [str(one) for one in known[:MOST_COMPARED]])
+        hint = "" if meant is None else f" (did you mean {meant!r}?)"
+        raise BadInput(f"--key: no row had {model.key} = {key!r}{hint}") from None
+    mean, std = (one.reshape(len(found.features), -1) for one in (found.mean, np.sqrt(found.variance)))
+    order = np.argsort(-np.abs(mean).max(axis=1), kind="stable")[:top].tolist()
+    several = mean.shape[1] > 1
+    return {
+        "key": key,
+        "rows": found.rows,
+        "rows_ago": found.age,
+        "classes": [str(name) for name in model.classes_.tolist()] if several else None,
+        "n_weights": len(found.features),
+        "weights": [
+            {
+                "feature": str(found.features[k]),
+                "mean": mean[k].tolist() if several else float(mean[k, 0]),
+                "std": std[k].tolist() if several else float(std[k, 0]),
+            }
+            for k in order
+        ],
+    }
 
 
 def _new(data: Sequence[str], options: dict[str, Any], regression: bool) -> tuple[EntityModels, Any]:

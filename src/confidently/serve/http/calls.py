@@ -143,10 +143,10 @@ class Call:
         return self.engine.find(self.names["m"], self.token.sees)
 
     async def checked(self, check: Callable[..., T], hosted: Hosted, *arguments: Any) -> T:
-        """Return what checking rows of a model gives; an encoder, which takes time, works in another thread."""
+        """Return what checking rows of a model gives; an encoder, which takes time, works in a thread of its own."""
         if hosted.vectors is None:
             return check(hosted, *arguments)
-        return await asyncio.to_thread(check, hosted, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(hosted.vectors.thread, check, hosted, *arguments)
 
     @property
     def all_hosted(self) -> list[Hosted]:

@@ -25,7 +25,7 @@ from .guards import Finding, Guards
 from .learning import Example, raise_of_machine
 from .numbers import NOTHING, NumberAnswer
 from .predicted import AnyAnswer, Promises
-from .settings import ModelSettings, Setup
+from .settings import SHARED_ARMS, ModelSettings, Setup
 
 
 class DecidingModel(HostedModel):
@@ -54,7 +54,7 @@ class DecidingModel(HostedModel):
         guards, asking = Guards(setup.reading(), saved=kept.get("guards")), Asking(settings.ask, kept.get("asking"))
         super().__init__(settings, setup, guards, asking, seq)
         self.reading = setup.reading()
-        self.rewards = self._untrained(settings.arms == "shared")
+        self.rewards = self._untrained(settings.arms == SHARED_ARMS)
         if content is not None:
             self.rewards = DecisionModel.from_saved(content)
         self._since = int(kept.get("since", 0))

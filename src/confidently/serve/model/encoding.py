@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import numpy as np
@@ -40,12 +41,18 @@ class Vectors:
         That of the model, which has an encoder.
     dtype : str
         Of the model.
+
+    Attributes
+    ----------
+    thread : ThreadPoolExecutor
+        One thread, in which nobody waits but who asks this model.
     """
 
     def __init__(self, reading: ReaderOptions, dtype: str) -> None:
         assert reading.encoder is not None
         self._info, self._lock = reading.encoder, threading.Lock()
         self._texts = QuestionReader(reading, dtype)
+        self.thread = ThreadPoolExecutor(1, "encoder")
 
     def added(self, rows: Sequence[bytes]) -> list[bytes]:
         """Return the features of rows, which were checked, with their vectors; blank texts have none.

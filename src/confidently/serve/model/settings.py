@@ -33,6 +33,7 @@ ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "for
 OF_CLASSES = ("classes", "multilabel", "multiclass")
 OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", "zeros", "date_format")
 DECISIONS: Final = "decisions"
+SHARED_ARMS: Final = "shared"  # one model of all actions
 OF_DECISIONS = ("arms", "reward_range", "drift", "policy")
 DEFAULTS: dict[str, dict[str, str | None]] = {
     "classes": {"rule": "arow", "covariance": DIAGONAL},
