@@ -1,6 +1,6 @@
 """AutoClassifier on embeddings, compared with logistic regression whose C is the best in hindsight, and streaming LDA.
 
-Rows are static embeddings of 256 dimensions by wordllama (``pip install wordllama``, whose wheel has the weights), or
+Rows are static embeddings of 256 dimensions by wordllama (the extra of that name), or
 with ``--ngrams`` hashed words and pairs of words. Few: ten rows per class, three draws. All: every row, one pass.
 Error and log-loss on at most 4000 test rows. LogisticRegression tries every C of ``GRID``, and has the best error and
 the best log-loss on the test rows, perhaps with different C. Streaming LDA has the means of the classes and a shared
@@ -16,9 +16,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from confidently import AutoClassifier
+from confidently.encoders import encoder_of
 from tests.data_sets import DATA_SETS
 
 SETS = ("stackoverflow", "newsgroups", "goemotions", "tweet_emoji")
@@ -38,26 +37,13 @@ PARTS = ("few", "all", "late", "scope", "curve")
 Rows = tuple[Any, np.ndarray, Any, np.ndarray]
 
 
-def encoder() -> Callable[[list[str]], np.ndarray]:
-    """Return the function from texts to unit vectors, with the tokenizer of the wheel where wordllama looks for it."""
-    import wordllama
-
-    package = Path(wordllama.__file__).parent
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "tokenizers").mkdir()
-        for file in (package / "tokenizers").glob("*.json"):
-            (Path(folder) / "tokenizers" / file.name).symlink_to(file)
-        model = wordllama.WordLlama.load(cache_dir=Path(folder), disable_download=True)
-    return lambda texts: model.embed(texts, norm=True)
-
-
 def embedded(name: str, cache: Path) -> Rows:
     """Return the embeddings of a set, which are kept in a folder."""
     file = cache / f"{name}.npz"
     raw, y, raw_test, y_test = DATA_SETS[name]()
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        encode = encoder()
+        encode = encoder_of("wordllama")
         np.savez(file, X=encode(list(raw)), X_test=encode(list(raw_test)))
     kept = np.load(file)
     return kept["X"].astype(np.float64), y, kept["X_test"].astype(np.float64), y_test

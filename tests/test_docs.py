@@ -11,6 +11,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -29,6 +30,11 @@ ROOT = Path(__file__).parent.parent
 PAGES = [page for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))) if page.exists()]
 TEXTS = [*PAGES, *(page for page in sorted(ROOT.glob("*.md")) if page not in PAGES)]
 NEEDS_SPARK, HAS_SPARK = ("confidently.spark", "spark.md"), importlib.util.find_spec("pyspark") is not None
+ON_SPARK = [
+    pytest.mark.spark,
+    pytest.mark.filterwarnings("ignore"),  # those of Spark
+    pytest.mark.skipif(not HAS_SPARK or shutil.which("java") is None, reason="needs pyspark and Java"),
+]
 MODULES = [
     "confidently",
     *(
@@ -69,7 +75,7 @@ def long(values, *slow):
     """The values as parameters, of which the slow ones (named so, or files of such names) are long."""
     assert {*slow} <= {getattr(value, "name", value) for value in values}
     marks = {
-        name: [pytest.mark.spark, pytest.mark.filterwarnings("ignore")] if name.startswith(NEEDS_SPARK)
+        name: ON_SPARK if name.startswith(NEEDS_SPARK)
         else [pytest.mark.long] if name in slow else []
         for name in (getattr(value, "name", value) for value in values)
     }  # fmt: skip

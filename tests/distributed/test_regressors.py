@@ -22,6 +22,8 @@ X[200:] += 1.0  # parts of other means
 Y = X @ RNG.normal(size=(5, 2)) + [5.0, -100.0] + RNG.normal(size=(400, 2))
 WEIGHT = RNG.uniform(0.1, 2.0, size=400)
 
+ONE_AT_A_TIME = pytest.mark.filterwarnings("ignore:one of . partitions trains at a time")  # CSV cannot be divided
+
 
 def blocks(array):
     return da.from_array(array, chunks=(130, -1)[: array.ndim])
@@ -74,6 +76,7 @@ def test_other_regressions_are_near_one_pass(parameters, client):
     assert found.score(rows, Y) > expected.score(rows, Y) - 0.05
 
 
+@ONE_AT_A_TIME
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_files(client, tmp_path, rounds):
     path = tmp_path / "rows.csv"
@@ -87,6 +90,7 @@ def test_files(client, tmp_path, rounds):
     assert_alike(found, expected.partial_fit_stream(path))
 
 
+@ONE_AT_A_TIME
 def test_skipped_rows_of_files(client, tmp_path):
     path = tmp_path / "rows.csv"
     options = {"client": client, "normalize": "none", "zeros": True}

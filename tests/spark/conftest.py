@@ -1,6 +1,7 @@
 """One session for all tests that need no other one."""
 
 import os
+import shutil
 import sys
 import warnings
 
@@ -34,6 +35,8 @@ def session(master):
 @pytest.fixture(scope="session")
 def spark():
     """Two threads; a task that fails is tried again."""
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
     started = session("local[2,4]")
     yield started
     started.stop()

@@ -6,7 +6,6 @@ import tempfile
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from confidently.data.formats.inference import infer_columns
 from confidently.data.reading import ReaderOptions
@@ -40,7 +39,7 @@ def people(n, seed=0):
 
 def partitions_of(frame):
     """The rows of each partition that has any, as tables of Arrow."""
-    rows = frame.withColumn("partition", F.spark_partition_id()).toPandas()
+    rows = frame.selectExpr("*", "spark_partition_id() partition").toPandas()
     tables = [
         pa.Table.from_pandas(rows[rows.partition == k].drop(columns="partition"), preserve_index=False)
         for k in sorted(rows.partition.unique())

@@ -85,6 +85,18 @@ def test_saved_estimators_and_models_are_the_same(frame, tmp_path, params):
     model.write().overwrite().save(str(tmp_path / "model"))
 
 
+def test_a_model_that_trains_further_predicts_so(frame):
+    rows = frame.drop("price")
+    model = on_spark.OnlineClassifier(rounds=1).fit(rows)
+    before = model.transform(rows).toPandas()["prediction"]
+    table = rows.toPandas()
+    opposite = np.where(table["label"] == "yes", "no", "yes")
+    for _ in range(3):
+        model.estimator.partial_fit(table.drop(columns="label"), opposite)
+    after = model.transform(rows).toPandas()["prediction"]
+    assert after.tolist() == model.estimator.predict(table.drop(columns="label")).tolist() != before.tolist()
+
+
 def test_a_parameter_that_json_cannot_hold_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="a parameter that is function cannot be saved"):
         on_spark.OnlineClassifier(kernel=lambda x, y: 0.0).save(str(tmp_path / "estimator"))

@@ -6,7 +6,9 @@ import subprocess
 import sys
 import textwrap
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import confidently
 from confidently import ModelFileError
@@ -100,30 +102,24 @@ QUERY = """
 
 
 def run(folder, when):
-    code = textwrap.dedent(QUERY)
-    return subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, str(folder), when], capture_output=True, text=True
-    )
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(QUERY), str(folder), when]
+    return subprocess.run(command, capture_output=True, text=True).returncode
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_query_that_was_killed_trains_on_each_batch_once(tmp_path, when):
-    """Before or after a micro-batch is in the file, and before Spark notes that it is done."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    for name in ("killed", "whole"):
-        (tmp_path / name / "rows").mkdir(parents=True)
-        for k in range(3):
-            table = pa.Table.from_pandas(people(300, seed=k).drop(columns="price"), preserve_index=False)
-            path = tmp_path / name / "rows" / f"{k}.parquet"
-            parquet.write_table(table, path)
-            os.utime(path, (10**9 + k, 10**9 + k))
-    assert run(tmp_path / "whole", "never").returncode == 0
-    assert run(tmp_path / "killed", when).returncode == -signal.SIGKILL
-    seen = Model.load(tmp_path / "killed" / "model.cw").training
-    assert seen == {"batch": 0 if when == "before" else 1}
-    assert run(tmp_path / "killed", "never").returncode == 0
-    found, expected = (tmp_path / name / "model.cw" for name in ("killed", "whole"))
-    assert found.read_bytes() == expected.read_bytes()
-    assert confidently.load(found).n_seen_ == 900
+def test_a_query_that_was_killed_trains_on_each_batch_once(spark, tmp_path):
+    """Before a micro-batch is in the file, and after, before Spark notes that it is done."""
+    (tmp_path / "rows").mkdir()
+    trainer = StreamTrainer(OnlineClassifier(rounds=2), tmp_path / "whole.cw")
+    for k in range(3):
+        path = tmp_path / "rows" / f"{k}.parquet"
+        table = pa.Table.from_pandas(people(300, seed=k).drop(columns="price"), preserve_index=False)
+        parquet.write_table(table, path)
+        os.utime(path, (10**9 + k, 10**9 + k))
+        trainer(spark.read.parquet(str(path)), k)
+    assert run(tmp_path, "before") == -signal.SIGKILL
+    assert Model.load(tmp_path / "model.cw").training == {"batch": 0}
+    assert run(tmp_path, "after") == -signal.SIGKILL
+    assert Model.load(tmp_path / "model.cw").training == {"batch": 1}
+    assert run(tmp_path, "never") == 0
+    assert (tmp_path / "model.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+    assert trainer.as_estimator().n_seen_ == 900

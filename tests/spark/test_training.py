@@ -5,8 +5,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -156,44 +154,43 @@ def test_a_round_whose_process_is_killed_runs_again(rows, tmp_path, monkeypatch)
 
 
 CLUSTER = """
-    import os, sys
+    import os, signal, sys
     from confidently.spark import OnlineClassifier, engine
     from tests.spark.conftest import session
-    from tests.spark.data import people
-    from tests.spark.test_training import killing_the_executor
 
-    path, marker = sys.argv[1:]
+    rows, model, marker = sys.argv[1:]
     spark = session("local-cluster[2,1,1024]")
-    rows = spark.createDataFrame(people(1500).drop(columns="price")).repartition(5, "visits").persist()
     learn = engine.learn_units
-    if marker:
-        engine.learn_units = lambda *given: learn(*given[:-1], killing_the_executor(marker, given[-1]))
-    OnlineClassifier(rounds=3).fit(rows).estimator.save(path)
-    spark.stop()
-"""
 
-
-def killing_the_executor(marker, batches):
-    """Kill the process in which the task runs and that which started it, in the second round."""
-    for batch in batches:
-        with suppress(FileExistsError):
+    def learn_or_kill(*given):
+        try:
             open(marker, "x").close()
-            processes = Path(f"/proc/{os.getppid()}/stat").read_text().split()
-            os.kill(int(processes[3]), signal.SIGKILL)
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield batch
+        except FileExistsError:
+            return learn(*given)
+        daemon = open(f"/proc/{os.getppid()}/stat").read().split()
+        os.kill(int(daemon[3]), signal.SIGKILL)  # the executor, which started it
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    engine.learn_units = learn_or_kill
+    OnlineClassifier(rounds=3).fit(spark.read.parquet(rows)).estimator.save(model)
+"""
 
 
 @pytest.mark.long
 def test_an_executor_that_is_killed_changes_nothing(tmp_path):
     """Its rows are computed again by the other, or by one that takes its place."""
-    found = []
-    for name, marker in (("whole", ""), ("killed", str(tmp_path / "marker"))):
-        command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(CLUSTER), str(tmp_path / name), marker]
-        subprocess.run(command, check=True)
-        found.append((tmp_path / name).read_bytes())
-    assert (tmp_path / "marker").exists()
-    assert found[0] == found[1]
+    rows, model, marker = (tmp_path / name for name in ("rows", "model.cw", "marker"))
+    rows.mkdir()
+    for k in range(2):
+        table = pa.Table.from_pandas(people(700, seed=k).drop(columns="price"), preserve_index=False)
+        parquet.write_table(table, rows / f"{k}.parquet")
+    command = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(CLUSTER), *map(str, (rows, model, marker))]
+    subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": os.getcwd()})
+    assert marker.exists()
+    in_order = sorted(rows.iterdir(), key=os.path.getsize, reverse=True)  # as Spark reads them
+    tables = [parquet.read_table(path) for path in in_order]
+    expected, _ = trained_here(confidently.OnlineClassifier(), tables, 3)
+    assert bytes_of(confidently.load(model).as_model()) == bytes_of(expected)
 
 
 def test_rows_that_change_when_they_are_computed_again_are_an_error(rows, monkeypatch):

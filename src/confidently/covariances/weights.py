@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from .. import _core
+from ..memory import require_memory
 from ..rules.ranges import Range
 from .covariance import Covariance, draws, intercept_last
 from .settings import Settings
@@ -31,6 +32,7 @@ from .state import (
     without_base,
 )
 
+LARGE = 2**28  # bytes of weights, beyond which memory is looked for first: it may not be there when it is written to
 COLUMNS_PER_SPARE = 8  # columns of weights for each that is kept to spare
 
 
@@ -78,6 +80,13 @@ class WeightCovariance(Covariance):
 
         So the scale of the ellipsoid rules applies to them too.
         """
+        size = rows * self.planes * columns * np.dtype(self.settings.dtype).itemsize
+        if size > LARGE:
+            require_memory(
+                size,
+                f"the weights of {rows:,} features in {columns:,} columns, one per class,",
+                "hash the features into fewer columns, merge rare classes or use float32",
+            )
         return np.zeros((rows, self.planes, columns), self.settings.dtype)
 
     def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:

@@ -10,7 +10,7 @@ from typing import Any
 from distributed import Client, Future
 
 from ..data import DataWarning, ReaderOptions
-from ..data.sources.source import is_uri
+from ..data.sources.source import display_name, is_uri
 from ..models.model import Model
 from ..rounds.preparation import DEFAULT_ROUNDS, grid_of, skipping
 from ..rounds.rounds import Rounds
@@ -60,8 +60,20 @@ def training_on_files(
     ------
     confidently.data.DataError, OSError
         If these rows cannot be read.
+
+    Warns
+    -----
+    confidently.data.DataWarning
+        If files that cannot be divided leave work for one partition only.
     """
     grid = grid_of(found.sizes, found.divisible, partitions, rounds, shuffle, seed)
+    if partitions > 1 and not all(found.divisible) and max(sum(map(bool, row)) for row in grid) == 1:
+        warnings.warn(
+            f"one of {partitions} partitions trains at a time, because {display_name(found.files[0])} cannot be "
+            f"divided; use {partitions} files or more, or a text file that is not compressed",
+            DataWarning,
+            stacklevel=2,
+        )
     job = Job(found.reading, found.multilabel, skipping(on_error), class_weight, shuffle is not None)
     if model.learner.rows_to_prepare:
         model = result_of(client.submit(choose_by_files, model, found.files, job, pure=False))

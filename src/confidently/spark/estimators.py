@@ -13,7 +13,7 @@ from ..rounds.rounds import Round
 from .params import NATIVE, READING, declare, defaults_of
 from .predictions import Columns, predicted
 from .saving import Readable, Writable
-from .sending import send
+from .sending import is_classic, send
 from .training import Training
 
 COLUMNS = {
@@ -110,11 +110,14 @@ class OnlineModel(Shared, Model):
         self._setDefault(**MODEL_DEFAULTS)
         self.estimator: Any = estimator
         self.rounds = rounds or []
-        self._sent: Any = None  # the estimator, where executors have it
+        self._sent: Any = None  # the estimator, as executors have it, and what it was like
+        self._sent_state: Any = None
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        if self._sent is None:
-            self._sent = send(dataset.sparkSession, self.estimator)
+        spark = dataset.sparkSession
+        state = spark.sparkContext if is_classic(spark) else spark, self.estimator, self.estimator.n_seen_
+        if state != self._sent_state:
+            self._sent, self._sent_state = send(spark, self.estimator), state
         return predicted(self.estimator, self._sent, dataset, self.columns())
 
     def columns(self) -> Columns:

@@ -33,7 +33,7 @@ def sent(spark: SparkSession, value: Any) -> Iterator[Any]:
 
 def is_classic(spark: SparkSession) -> bool:
     """Return whether a session runs in this process, not over Spark Connect."""
-    return type(spark).__module__.startswith("pyspark.sql.session") or hasattr(spark, "_jsparkSession")
+    return hasattr(spark, "_jsparkSession")
 
 
 def slots(spark: SparkSession) -> int | None:
