@@ -14,6 +14,7 @@ import numpy as np
 from .. import _core
 from ..memory import require_memory
 from ..rules.ranges import Range
+from ..wording import counted
 from .covariance import Covariance, draws, intercept_last
 from .settings import Settings
 from .state import (
@@ -84,7 +85,7 @@ class WeightCovariance(Covariance):
         if size > LARGE:
             require_memory(
                 size,
-                f"the weights of {rows:,} features in {columns:,} columns, one per class,",
+                f"the weights of {counted(rows, 'feature')} in {counted(columns, 'column')}, one per class,",
                 "hash the features into fewer columns, merge rare classes or use float32",
             )
         return np.zeros((rows, self.planes, columns), self.settings.dtype)
