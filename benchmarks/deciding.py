@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -56,16 +58,22 @@ class Client:
 
 
 @contextmanager
-def served(**settings: Any) -> Iterator[int]:
-    """Serve a model of decisions; yield the port."""
+def served(**settings: Any) -> Iterator[tuple[int, int]]:
+    """Serve a model of decisions; yield the port and the process."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "confidently", "serve", folder, "--port", "0"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
             assert server.stdout is not None
             port = int(server.stdout.readline().split("http://")[1].split()[0].rsplit(":", 1)[1].strip("/"))
             Client(port).send("PUT", MODEL, {"task": "decisions", **settings})
-            yield port
+            yield port, server.pid
             server.terminate()
+
+
+def processor(process: int) -> float:
+    """Return the milliseconds of processor time that a process has taken."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return 1e3 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def mean_rewards(name: str, n_rows: int) -> dict[str, float]:
@@ -75,7 +83,7 @@ def mean_rewards(name: str, n_rows: int) -> dict[str, float]:
     model, earned = DecisionModel(), {"server": 0.0, "DecisionModel": 0.0}
     names = [f"a{k}" for k in range(rewards.shape[1])]
     actions = Actions([Action(id) for id in names])
-    with served() as port:
+    with served() as (port, _):
         client = Client(port)
         for i in order.tolist():
             context = {f"x{j}": float(X[i, j]) for j in np.flatnonzero(X[i])}
@@ -116,7 +124,8 @@ def times(client: Client, random: np.random.Generator, actions: list[Any], pause
     return found[10:]
 
 
-def many_actions(n: int, with_features: bool) -> list[float]:
+def many_actions(n: int, with_features: bool) -> tuple[list[float], float]:
+    """Return the milliseconds of decisions, and those of the server's processors for each."""
     random = np.random.default_rng(0)
     actions: list[Any] = [f"item{k}" for k in range(n)]
     if with_features:
@@ -124,16 +133,18 @@ def many_actions(n: int, with_features: bool) -> list[float]:
             {"id": id, "features": {f"topic{k % 20}": 1, "price": round(random.random(), 4)}}
             for k, id in enumerate(actions)
         ]
-    with served() as port:
+    with served() as (port, process):
         client = Client(port)
         taught(client, random, actions)
-        return times(client, random, actions, 0.02)
+        before = processor(process)
+        found = times(client, random, actions, 0.02)
+        return found, (processor(process) - before) / N_TIMED
 
 
 def beside_rewards() -> tuple[list[float], float]:
     """Return the milliseconds of decisions beside rewards, and how many rewards came per second."""
     random, actions = np.random.default_rng(0), ["news", "sport", "games"]
-    with served() as port:
+    with served() as (port, _):
         client = Client(port)
         taught(client, random, actions)
         for k in range(RATE * SECONDS):
@@ -171,13 +182,15 @@ def main() -> None:
     print(machine())
     if args.speed:
         beside, rate = beside_rewards()
-        spent = {
-            f"3 actions, beside {rate:,.0f} rewards per second": beside,
+        spent: dict[str, tuple[list[float], float | None]] = {
+            "3 actions": many_actions(3, False),
+            f"3 actions, beside {rate:,.0f} rewards per second": (beside, None),
             f"{args.actions:,} actions": many_actions(args.actions, False),
             f"{args.actions:,} actions with features": many_actions(args.actions, True),
         }
-        print(markdown(["ms per decision", "median", "99 %"], [
-            [name, *(f"{np.percentile(found, q):.1f}" for q in (50, 99))] for name, found in spent.items()
+        print(markdown(["ms per decision", "median", "99 %", "processor"], [
+            [name, *(f"{np.percentile(found, q):.1f}" for q in (50, 99)), "" if used is None else f"{used:.1f}"]
+            for name, (found, used) in spent.items()
         ]))  # fmt: skip
         write_json(args.json, spent)
         return

@@ -1,7 +1,8 @@
 """Full covariance: products of matrices compared with row-by-row updates and the machine's rate of products; kernels.
 
 Parts: ``speed`` (random dense rows), ``data`` (usps and mnist, one shared covariance), ``classes`` (usps and letter: a
-matrix that the classes share, one of all weights, one per class), ``kernel`` (usps), ``picture`` (error against time).
+matrix that the classes share, one of all weights, one per class), ``low-rank`` (made rows of 4,096 columns), ``many``
+(made rows of 3,000 classes), ``kernel`` (usps), ``picture`` (error against time).
 ``speed`` measures every form in a process of its own, since threads of a BLAS spin for a while after their work, with
 the default threads and with one BLAS thread, in turns; medians, of ratios within a turn.
 """
@@ -9,6 +10,7 @@ the default threads and with one BLAS thread, in turns; medians, of ratios withi
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -38,7 +40,8 @@ FORMS = (
     ("float64", ""), ("float64", "one thread"), ("blas2", ""), ("blas2", "one thread"), ("loop", ""),
     ("gemm float64", ""), ("gemm float64", "one thread"), ("float32", ""), ("gemm float32", ""),
 )  # fmt: skip
-PARTS = ("speed", "data", "classes", "kernel", "picture")
+PARTS = ("speed", "data", "classes", "low-rank", "many", "kernel", "picture")
+NEEDS_NO_DATA = {"speed", "low-rank", "many"}
 # rule, several classes, budget
 KERNELS = (
     ("cw_stdev", "joint", 500), ("cw_stdev", "joint", 1000), ("cw_stdev", "joint", 2000),
@@ -191,8 +194,56 @@ def classes() -> list[list[Any]]:
     return lines
 
 
+def low_rank() -> list[list[Any]]:
+    """Part 4: a covariance of low rank on rows whose k-th principal axis has the variance 1/k, in two classes."""
+    rng, d, n = np.random.default_rng(0), 4096, 6000
+    axes = np.linalg.qr(rng.normal(size=(d, d)))[0] / np.sqrt(np.arange(1, d + 1))[:, None]
+    X = rng.normal(size=(2 * n, d)) @ axes
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    score = X @ rng.normal(size=d)
+    y = (score + 0.3 * score.std() * rng.normal(size=2 * n) > 0).astype(np.int32)
+    lines = []
+    for covariance, rank in (("full", 32), ("low_rank", 8), ("low_rank", 32), ("low_rank", 128), ("diag", 32)):
+        learner = Learner(Settings("arow", covariance, rank=rank), n_features=d)
+        start = time.perf_counter()
+        learner.learn(as_matrix(X[:n]), y[:n])
+        seconds = time.perf_counter() - start
+        error = np.mean((learner.decision(as_matrix(X[n:])) > 0) != y[n:])
+        size = sum(array.nbytes for array in learner.state.values()) / 1e6
+        name = f"{covariance}, rank {rank}" if covariance == "low_rank" else covariance
+        lines.append([name, f"{n / seconds:,.0f}", f"{size:.2f}", f"{100 * error:.2f}"])
+        print(*lines[-1], sep="  ", flush=True)
+    print(table(["covariance", "rows/s", "MB", "test error %"], lines))
+    return lines
+
+
+def many() -> list[list[Any]]:
+    """Part 5: thousands of classes that share a matrix, of rows around their centers; processor time of all threads."""
+    rng, d, k, n = np.random.default_rng(0), 768, 3000, 15_000
+    centers = rng.normal(size=(k, d))
+    y = rng.integers(k, size=2 * n).astype(np.int32)
+    X = centers[y] + 3.0 * rng.normal(size=(2 * n, d))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    lines = []
+    for rule in ("arow", "logistic"):
+        learner = Learner(Settings(rule, "shared", "softmax" if rule == "logistic" else "joint"), k, d)
+        learner.learn(as_matrix(X[:1000]), y[:1000])
+        start = time.process_time()
+        learner.learn(as_matrix(X[1000:n]), y[1000:n])
+        learned = time.process_time()
+        scores = learner.decision(as_matrix(X[n:]))
+        scored = time.process_time()
+        error = np.mean(scores.argmax(axis=1) != y[n:])
+        rates = (n - 1000) / (learned - start), n / (scored - learned)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        lines.append([rule, *(f"{rate:,.0f}" for rate in rates), f"{100 * error:.2f}", f"{peak:.2f}"])
+        print(*lines[-1], sep="  ", flush=True)
+    print(table(["rule", "learned rows per CPU second", "scored", "test error %", "peak GB of the process"], lines))
+    return lines
+
+
 def kernel() -> list[list[Any]]:
-    """Part 4: kernel learners on usps compared with SVC."""
+    """Part 6: kernel learners on usps compared with SVC."""
     split, lines = load("usps"), []
     X = split[0]
     gamma = 1.0 / (X.shape[1] * X.var())  # SVC's default
@@ -212,7 +263,7 @@ def kernel() -> list[list[Any]]:
 
 
 def picture(file: Path) -> None:
-    """Part 5: test error against seconds of training, one pass."""
+    """Part 7: test error against seconds of training, one pass."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -258,7 +309,11 @@ def main() -> None:
     print(machine())
     if "speed" in parts:
         found["speed"] = speed(options.rule or list(RULES), options.sizes, options.repetitions)
-    if set(parts) - {"speed"} and have_data():
+    if "low-rank" in parts:
+        found["low-rank"] = low_rank()
+    if "many" in parts:
+        found["many"] = many()
+    if set(parts) - NEEDS_NO_DATA and have_data():
         if "data" in parts:
             found["data"] = data()
         if "classes" in parts:

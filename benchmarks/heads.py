@@ -1,13 +1,14 @@
 """AutoClassifier on embeddings, compared with logistic regression whose C is the best in hindsight, and streaming LDA.
 
-Rows are static embeddings of 256 dimensions by wordllama (``pip install wordllama``, whose wheel has the weights), or
+Rows are static embeddings of 256 dimensions by wordllama (the extra of that name), or
 with ``--ngrams`` hashed words and pairs of words. Few: ten rows per class, three draws. All: every row, one pass.
 Error and log-loss on at most 4000 test rows. LogisticRegression tries every C of ``GRID``, and has the best error and
 the best log-loss on the test rows, perhaps with different C. Streaming LDA has the means of the classes and a shared
 covariance, shrunk by 1e-4 of the identity (Hayes & Kanan, CVPR workshops 2020). Late: a class of which the model has
 had no row appears after the others were learned: its accuracy and that of the others before, after 5 and 10 rows, and
-where all of its rows come among the others'. Scope: a quarter of the classes is held out; area under the ROC curve of
-finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs
+where all of its rows come among the others'. Curve: errors of AutoClassifier and of LogisticRegression with the best C
+of three, by the number of rows per class; two draws. Scope: a quarter of the classes is held out; area under the ROC
+curve of finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs
 PyTorch, and its linear heads are those of LogisticRegression.
 """
 
@@ -15,9 +16,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -26,27 +25,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from confidently import AutoClassifier
+from confidently.encoders import encoder_of
 from tests.data_sets import DATA_SETS
 
 SETS = ("stackoverflow", "newsgroups", "goemotions", "tweet_emoji")
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 DRAWS, FEW, TEST_ROWS, LATE_CLASSES, ROWS_OF_OTHERS = 3, 10, 4000, 5, 200
-PARTS = ("few", "all", "late", "scope")
+CURVE, CURVE_GRID = (1, 2, 5, 10, 20, 50, 100), (1.0, 10.0, 100.0)
+PARTS = ("few", "all", "late", "scope", "curve")
 
 Rows = tuple[Any, np.ndarray, Any, np.ndarray]
-
-
-def encoder() -> Callable[[list[str]], np.ndarray]:
-    """Return the function from texts to unit vectors, with the tokenizer of the wheel where wordllama looks for it."""
-    import wordllama
-
-    package = Path(wordllama.__file__).parent
-    with TemporaryDirectory() as folder:
-        (Path(folder) / "tokenizers").mkdir()
-        for file in (package / "tokenizers").glob("*.json"):
-            (Path(folder) / "tokenizers" / file.name).symlink_to(file)
-        model = wordllama.WordLlama.load(cache_dir=Path(folder), disable_download=True)
-    return lambda texts: model.embed(texts, norm=True)
 
 
 def embedded(name: str, cache: Path) -> Rows:
@@ -55,7 +43,7 @@ def embedded(name: str, cache: Path) -> Rows:
     raw, y, raw_test, y_test = DATA_SETS[name]()
     if not file.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        encode = encoder()
+        encode = encoder_of("wordllama")
         np.savez(file, X=encode(list(raw)), X_test=encode(list(raw_test)))
     kept = np.load(file)
     return kept["X"].astype(np.float64), y, kept["X_test"].astype(np.float64), y_test
@@ -173,6 +161,21 @@ def scope(rows: Rows) -> dict[str, list[float]]:
     return {name: [float(np.mean(values))] for name, values in found.items()}
 
 
+def curve(rows: Rows) -> dict[str, list[float]]:
+    """Return the errors of AutoClassifier and of LogisticRegression by the number of rows per class."""
+    found = {}
+    for n in CURVE:
+        draws = []
+        for seed in range(2):
+            i = first_of_each(rows[1], n, seed)
+            X, y = rows[0][i], rows[1][i]
+            models = [AutoClassifier(), *(LogisticRegression(C=C, max_iter=200) for C in CURVE_GRID)]
+            own, *others = (1.0 - model.fit(X, y).score(rows[2], rows[3]) for model in models)
+            draws.append([own, min(others)])
+        found[f"{n} rows per class"] = np.mean(draws, axis=0).tolist()
+    return found
+
+
 def main() -> None:
     options = arguments(
         __doc__,
@@ -185,7 +188,7 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     print(machine())
-    run = {"few": few, "all": every, "late": late, "scope": scope}
+    run = {"few": few, "all": every, "late": late, "scope": scope, "curve": curve}
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
     for part in options.part or PARTS[: 2 if options.ngrams else None]:
         for name in options.sets:

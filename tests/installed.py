@@ -27,7 +27,7 @@ def learn(folder: Path) -> None:
     random = np.random.default_rng(0)
     X = random.normal(size=(300, 5))
     y = np.where(X @ [1.0, -1.0, 0.5, 0.0, 0.0] > 0, "yes", "no")
-    for covariance in ("diag", "full", "shared", "kernel"):
+    for covariance in ("diag", "full", "shared", "low_rank", "kernel"):
         assert OnlineClassifier("arow", covariance).fit(X, y).score(X, y) > 0.9
     classifier = OnlineClassifier().fit(X, y)
     classifier.save(folder / "model.cw")

@@ -32,9 +32,19 @@ from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
 from tests.tables.tasks import MULTILABEL
 
-INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start")
+INDEXES = ("labels", "label_start", "class_start", "order", "columns", "start", "words", "entry", "list_start", "slots")
 # and the arrays of a state that is learned
-OUTPUTS = ("out", "log_loss", "logits", "weights_of_mira", "weights_of_update", "proportions")
+OUTPUTS = (
+    "out",
+    "log_loss",
+    "logits",
+    "weights_of_mira",
+    "weights_of_update",
+    "proportions",
+    "mean_out",
+    "variance_out",
+    "squares_out",
+)
 
 HARMLESS = (  # in every call: space that is not used
     "state.weights: longer", "weights_of_mira: longer", "s: longer", "text: longer", "valid: longer",
@@ -234,6 +244,27 @@ def naive_bayes_learn(n_classes: int) -> Call:
     return Call(make, run, ("order: longer", "start: longer", "state.frequency: longer"))
 
 
+def class_means(n_classes: int) -> Arrays:
+    groups = n_classes + 1
+    state = {"means": np.zeros((3, groups)), "directions": np.zeros((3, groups)), "precision": np.eye(3)}
+    by_group = {name: np.ones(groups) for name in ("squares", "rows")}
+    variances = {"variances": np.concatenate([[1.0], np.zeros(_core.margin_variances_size - 1)])}
+    return CSR | {f"state.{name}": array for name, array in (state | by_group | variances).items()}
+
+
+def class_means_learn(n_classes: int) -> Call:
+    def make() -> Arrays:
+        weights = {"weight": np.ones(2), "class_weight": np.ones(n_classes), "order": i64(1, 0)}
+        logits = np.zeros((2, 1 if n_classes == 2 else n_classes))
+        weights["state.calibration"] = np.ones(5 if n_classes == 2 else 2)
+        return class_means(n_classes) | weights | {"labels": i32(1, 0), "logits": logits}
+
+    def run(a: Arrays) -> None:
+        _core.class_means_learn(state_in(a), matrix(a), training_rows(a))
+
+    return Call(make, run, ("order: longer", "start: longer"))
+
+
 def mixture() -> Call:
     def make() -> Arrays:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "own": np.ones((3, 2))}
@@ -282,6 +313,29 @@ def number_mixture() -> Call:
         )  # fmt: skip
 
     return Call(make, run)
+
+
+def entities(numbers: bool = False) -> _core.Entities:
+    found = _core.Entities(np.array([0.5, 1.0]), 1, numbers, 100)
+    found.add(2)
+    return found
+
+
+def entities_learn(numbers: bool) -> Call:
+    def make() -> Arrays:
+        y = {"targets": np.ones(2)} if numbers else {"labels": i32(1, 0)}
+        return CSR | {"slots": i32(1, 0), "offsets": np.zeros((2, 1)), "weight": np.ones(2)} | y
+
+    def run(a: Arrays) -> None:
+        entities(numbers).learn(a["slots"], matrix(a), a["offsets"], a.get("labels"), a.get("targets"), a["weight"], 0)
+
+    return Call(make, run, ("start: longer",))
+
+
+def entities_state() -> Arrays:
+    found = entities()
+    found.learn(i32(1, 0), matrix(CSR), np.zeros((2, 1)), i32(1, 0), None, None, 0)
+    return {f"state.{name}": array.copy() for name, array in found.state().items()}
 
 
 def topics(method: str) -> Call:
@@ -695,10 +749,40 @@ CALLS = {
     ),
     "naive_bayes_learn": naive_bayes_learn(2),
     "naive_bayes_learn of several": naive_bayes_learn(3),
+    "class_means_scores": Call(
+        lambda: class_means(2) | {"out": np.zeros((2, 1))},
+        lambda a: _core.class_means_scores(state_in(a), matrix(a), a["out"]),
+        ("start: longer",),
+    ),
+    "class_means_p_values": Call(
+        lambda: class_means(2) | {"out": np.zeros(2)},
+        lambda a: _core.class_means_p_values(state_in(a), matrix(a), a["out"]),
+        ("start: longer",),
+    ),
+    "class_means_learn": class_means_learn(2),
+    "class_means_learn of several": class_means_learn(3),
     "score_row": score_row("binary", "diag"),
     "score_row of several classes": score_row("joint", "diag"),
     "score_row of a matrix": score_row("binary", "full"),
     "score_row of a shared matrix": score_row("joint", "shared"),
+    "Entities.__init__": Call(
+        lambda: {"priors": np.ones(2)}, lambda a: _core.Entities(a["priors"], 1, False, 100),
+        ("priors: shorter", "priors: longer"),
+    ),
+    "Entities.learn": entities_learn(numbers=False),
+    "Entities.learn numbers": entities_learn(numbers=True),
+    "Entities.scores": Call(
+        lambda: CSR | {
+            "slots": i32(1, 0), "mean_out": np.zeros((2, 1, 2)), "variance_out": np.zeros((2, 1, 2)),
+            "squares_out": np.zeros(2),
+        },
+        lambda a: entities().scores(a["slots"], matrix(a), 0, a["mean_out"], a["variance_out"], a["squares_out"]),
+        ("start: longer", "slots: negative at 0", "slots: negative at 1"),  # an unknown entity
+    ),
+    "Entities.keep": Call(
+        lambda: {"slots": i32(1, 0)}, lambda a: entities().keep(a["slots"]), ("slots: shorter", "slots: empty")
+    ),
+    "Entities.restore": Call(entities_state, lambda a: entities().restore(state_in(a))),
     "mixture_learn": mixture(),
     "label_mixtures_learn": label_mixtures(),
     "number_mixture_learn": number_mixture(),

@@ -21,6 +21,8 @@ void require_slots(const Entities& all, const Matrix& matrix, Input<std::int32_t
     for (std::size_t i = 0; i < slots.size(); ++i)
         require(slots.data()[i] >= least && slots.data()[i] < std::int64_t(all.entities.size()), "slots out of range");
     require_columns(matrix);
+    for (std::int64_t i = 0; i < matrix.rows->n_rows; ++i)
+        require(matrix.rows->in_order(i), "the columns of a row must ascend");
 }
 
 void check_numbers(const double* numbers, std::size_t n, double least, const char* what) {
@@ -55,18 +57,20 @@ void learn(Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, In
 }
 
 // Mean and variance of the deviation of every output at every prior variance, shape (n, outputs, levels), and |x|^2.
-void scores(Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, std::int64_t now, Array<double, 3> mean,
-            Array<double, 3> variance, Array<double, 1> squares) {
+void scores(const Entities& all, Input<std::int32_t, 1> slots, const Matrix& matrix, std::int64_t now,
+            Array<double, 3> mean, Array<double, 3> variance, Array<double, 1> squares) {
     require_slots(all, matrix, slots, -1);
     const std::size_t n = slots.size(), cells = all.cells();
     for (const auto& out : {mean, variance})
         require(out.shape(0) == n && out.shape(1) == all.outputs && out.shape(2) == all.levels(),
                 "means and variances must have the shape (rows, outputs, levels)");
     require(squares.shape(0) == n, "squares do not match the rows");
+    EntityRow row;
+    RowBuffer buffer;
     for (std::size_t i = 0; i < n; ++i) {
-        all.row.read(matrix.rows->at(std::int64_t(i), false, all.buffer));
-        all.score(all.known(slots.data()[i], now), mean.data() + i * cells, variance.data() + i * cells);
-        squares.data()[i] = all.row.square;
+        row.read(matrix.rows->at(std::int64_t(i), false, buffer));
+        all.score(all.known(slots.data()[i], now), row, mean.data() + i * cells, variance.data() + i * cells);
+        squares.data()[i] = row.square;
     }
 }
 
@@ -94,7 +98,7 @@ Dict state(const Entities& all) {
     found["last"] = array_of(std::move(last));
     found["rows"] = array_of(std::move(rows));
     found["features"] = array_of(std::move(features));
-    found["weights"] = array_of(std::move(weights));
+    found["cells"] = array_of(std::move(weights));
     for (auto [name, array] : levels(all)) found[name] = array;
     return Dict(found);
 }
@@ -102,7 +106,7 @@ Dict state(const Entities& all) {
 void restore(Entities& all, const Dict& state) {
     const auto size = entry<std::int32_t, 1>(state, "size"), features = entry<std::int32_t, 1>(state, "features");
     const auto last = entry<std::int64_t, 1>(state, "last"), rows = entry<std::int64_t, 1>(state, "rows");
-    const auto weights = entry<float, 1>(state, "weights");
+    const auto weights = entry<float, 1>(state, "cells");
     const auto evidence = entry<double, 1>(state, "evidence"), noise = entry<double, 1>(state, "noise");
     const auto losses = entry<double, 1>(state, "losses");
     const std::size_t n = size.size(), cells = 2 * all.cells();

@@ -16,7 +16,7 @@ Weights<Real> weights_of(const LearnerSettings& learner, const nb::dict& state, 
     const auto array = entry_as<nb::ndarray<const Real, nb::ndim<3>, nb::device::cpu>>(state, "weights");
     const std::int64_t features = std::int64_t(array.shape(0)), planes = std::int64_t(array.shape(1)),
                        columns = std::int64_t(array.shape(2));
-    const std::int64_t spacing = planes > 1 ? array.stride(1) : features > 1 ? array.stride(0) : columns;
+    const std::int64_t spacing = features && planes > 1 ? array.stride(1) : features > 1 ? array.stride(0) : columns;
     require(columns <= 1 || array.stride(2) == 1, "the columns of the weights are not adjacent");
     require(spacing >= columns, "the planes of the weights overlap");
     require(!learner.facts().one_column || spacing == columns, "the weights of two classes have no columns to spare");

@@ -316,8 +316,11 @@ struct ProductLearner {
                         "updates out of range");
             pass.covariances[l].resume({plus.data(), minus.data(), weight.data(), share.data(), int(n)});
             pass.ages[l].assign(age.data(), age.data() + n);
-            for (std::size_t k = first; k < last; ++k)
-                pass.means[k].assign(mean.data() + (k - first) * n, mean.data() + (k - first + 1) * n);
+            for (std::size_t k = first; k < last; ++k) {
+                std::vector<double>& g = pass.means[k];
+                g.assign(mean.data() + (k - first) * n, mean.data() + (k - first + 1) * n);
+                pass.moved[k] = std::any_of(g.begin(), g.end(), [](double one) { return one != 0.0; });
+            }
         }
     }
 

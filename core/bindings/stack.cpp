@@ -1,10 +1,11 @@
-// The stack for Python: naive Bayes and the mixture of the members' scores.
+// The stack for Python: naive Bayes, the means of classes, and the mixture of the members' scores.
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
 
 #include "bindings/learner.hpp"
 #include "bindings/state_arrays.hpp"
+#include "stack/class_means.hpp"
 #include "stack/mixture.hpp"
 #include "stack/naive_bayes.hpp"
 #include "stack/number_mixture.hpp"
@@ -28,30 +29,79 @@ NaiveBayes open_naive_bayes(const StateArrays& arrays, const Matrix& matrix, Und
             int(classes)};
 }
 
-const TaskFacts& task_of(const NaiveBayes& learner) { return learner.classes == 2 ? Binary::facts : Joint::facts; }
+// Naive Bayes as what scores rows and learns them.
+struct NaiveBayesMember {
+    NaiveBayes learner;
+    int classes = learner.classes;
 
-int columns_of(const NaiveBayes& learner) { return learner.classes == 2 ? 1 : learner.classes; }
+    void begin() {}
+    void score(const Row& row, double* f) const { learner.score(row, f); }
+    void learn(const Row& row, int label, double w) const { learner.learn(row, label, w); }
+    void count(const double*) const {}
+};
 
-void naive_bayes_scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) {
-    const NaiveBayes learner = open_naive_bayes(StateArrays{state}, matrix, nullptr);
-    const int columns = columns_of(learner);
+// The means of classes, the products that their scores need, and how near rows came to a class.
+struct ClassMeansMember {
+    ClassMeans learner;
+    MarginVariances distances;
+    int classes = learner.classes();
+    std::vector<double> at_center = std::vector<double>(std::size_t(learner.groups)), scratch{};
+
+    void begin() { learner.center_products(at_center.data()); }
+    void score(const Row& row, double* f) {
+        scratch.resize(std::size_t(learner.groups));
+        learner.score(row, at_center.data(), scratch.data(), f);
+    }
+    void learn(const Row& row, int label, double w) {
+        learner.learn(row, label, w, scratch);
+        begin();
+    }
+    void count(const double* f) const { distances.learn(class_distance(f, classes)); }
+};
+
+// Class means over the arrays of a state.
+ClassMeansMember open_class_means(const StateArrays& arrays, const Matrix& matrix) {
+    const std::size_t features = arrays.size("means", 0), groups = arrays.size("means", 1);
+    require(groups >= 3 && groups < (std::size_t(1) << 31), "there must be two classes or more");
+    require_columns(matrix);
+    require(matrix.rows->n_columns <= std::int64_t(features),
+            "the matrix has more columns than the state has features");
+    const ClassMeans learner{arrays.array<double>("means", features, groups),
+                             arrays.array<double>("directions", features, groups),
+                             arrays.array<double>("squares", groups),
+                             arrays.array<double>("rows", groups),
+                             arrays.array<double>("precision", features, features),
+                             int(features),
+                             int(groups)};
+    return {learner, {arrays.array<double>("variances", MarginVariances::size)}};
+}
+
+template <class Member>
+int columns_of(const Member& member) {
+    return member.classes == 2 ? 1 : member.classes;
+}
+
+template <class Member>
+void member_scores(Member& member, const Matrix& matrix, Array<double, 2> out) {
+    const int columns = columns_of(member);
     require(std::int64_t(out.shape(0)) == matrix.rows->n_rows && int(out.shape(1)) == columns,
             "scores do not match the rows and columns");
     nb::gil_scoped_release release;
     RowBuffer buffer;
-    std::vector<double> f(static_cast<std::size_t>(learner.classes));
+    std::vector<double> f(static_cast<std::size_t>(member.classes));
+    member.begin();
     for (std::int64_t i = 0; i < matrix.rows->n_rows; ++i) {
-        learner.score(matrix.rows->at(i, false, buffer), f.data());
-        relative(f.data(), learner.classes);
+        member.score(matrix.rows->at(i, false, buffer), f.data());
+        relative(f.data(), member.classes);
         std::copy_n(f.data(), columns, out.data() + i * columns);
     }
 }
 
-void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRows& examples, UndoLog* undo) {
+template <class Member>
+void member_learn(Member& member, const Dict& state, const Matrix& matrix, const TrainingRows& examples) {
     require_writable(state);
-    const NaiveBayes learner = open_naive_bayes(StateArrays{state}, matrix, undo);
-    const int columns = columns_of(learner);
-    const TaskFacts& task = task_of(learner);
+    const int columns = columns_of(member);
+    const TaskFacts& task = columns == 1 ? Binary::facts : Joint::facts;
     examples.check(task, columns, matrix.rows->n_rows);
     const Progressive progressive = examples.progressive(task, columns);
     double* calibration = data<double>(state, "calibration");
@@ -60,7 +110,8 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
     const Batch batch = examples.batch(*matrix.rows);
     nb::gil_scoped_release release;
     RowBuffer buffer;
-    std::vector<double> f(static_cast<std::size_t>(learner.classes)), t(f.size()), p(f.size());
+    std::vector<double> f(static_cast<std::size_t>(member.classes)), t(f.size()), p(f.size());
+    member.begin();
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
         const std::int64_t i = batch.row(at);
         const double w = batch.weight_of(i);
@@ -68,8 +119,9 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
         const Row row = matrix.rows->at(i, false, buffer);
         const int label = *batch.labels.begin(i);
         if (examples.calibrate) {
-            learner.score(row, f.data());
-            relative(f.data(), learner.classes);
+            member.score(row, f.data());
+            member.count(f.data());
+            relative(f.data(), member.classes);
             double* out = progressive.logits ? progressive.logits + (at - batch.from) * columns : nullptr;
             if (columns == 1) {
                 const Line found{calibration};
@@ -85,7 +137,41 @@ void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRo
                 found.learn(t.data(), columns, label, w, p.data());
             }
         }
-        learner.learn(row, label, w);
+        member.learn(row, label, w);
+    }
+}
+
+void naive_bayes_scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) {
+    NaiveBayesMember member{open_naive_bayes(StateArrays{state}, matrix, nullptr)};
+    member_scores(member, matrix, out);
+}
+
+void naive_bayes_learn(const Dict& state, const Matrix& matrix, const TrainingRows& examples, UndoLog* undo) {
+    NaiveBayesMember member{open_naive_bayes(StateArrays{state}, matrix, undo)};
+    member_learn(member, state, matrix, examples);
+}
+
+void class_means_scores(const Dict& state, const Matrix& matrix, Array<double, 2> out) {
+    ClassMeansMember member = open_class_means(StateArrays{state}, matrix);
+    member_scores(member, matrix, out);
+}
+
+void class_means_learn(const Dict& state, const Matrix& matrix, const TrainingRows& examples) {
+    ClassMeansMember member = open_class_means(StateArrays{state}, matrix);
+    member_learn(member, state, matrix, examples);
+}
+
+// The part of the rows before that were as far from every class, of each row.
+void class_means_p_values(const Dict& state, const Matrix& matrix, Array<double, 1> out) {
+    ClassMeansMember member = open_class_means(StateArrays{state}, matrix);
+    require(std::int64_t(out.shape(0)) == matrix.rows->n_rows, "p-values do not match the rows");
+    nb::gil_scoped_release release;
+    RowBuffer buffer;
+    std::vector<double> f(static_cast<std::size_t>(member.classes));
+    member.begin();
+    for (std::int64_t i = 0; i < matrix.rows->n_rows; ++i) {
+        member.score(matrix.rows->at(i, false, buffer), f.data());
+        out.data()[i] = member.distances.p_value(class_distance(f.data(), member.classes));
     }
 }
 
@@ -269,6 +355,14 @@ void bind_stack(nb::module_& m) {
     m.attr("windows") = Mixture::windows;
     m.def("window_rows", [](int window) { return kWindows.at(window); }, "window"_a);
     m.def("naive_bayes_scores", &naive_bayes_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
+    m.def("class_means_scores", &class_means_scores, "state"_a, "matrix"_a, "out"_a.noconvert());
+    m.def("class_means_learn", &class_means_learn, "state"_a, "matrix"_a, "rows"_a);
+    m.def("class_means_p_values", &class_means_p_values, "state"_a, "matrix"_a, "out"_a.noconvert());
+    m.attr("frequency_factor") = kFrequency;
+    m.attr("first_distance") = kFirstDistance;
+    m.attr("rows_of_distance") = kRowsOfDistance;
+    m.attr("most_at_center") = kMostAtCenter;
+    m.attr("prior_rows") = kPriorRows;
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),

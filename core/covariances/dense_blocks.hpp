@@ -129,6 +129,8 @@ class DenseBlocks {
     std::vector<double> start, norm;  // rows x columns scores; |x|^2 of the rows
 
   private:
+    static constexpr std::size_t kManyColumns = 256;  // MANY_COLUMNS of Python
+
     std::size_t weights_size() const { return std::size_t(s_.features) * s_.planes * s_.columns; }
     const Real* gram_of(int l) const { return gram_.data() + std::size_t(l) * (end_ - base_) * room_; }
     Real* gram_of(int l) { return gram_.data() + std::size_t(l) * (end_ - base_) * room_; }
@@ -193,7 +195,10 @@ class DenseBlocks {
         if (n == 0) return 0;
         const std::size_t first = sharing_ == Sharing::independent ? l : 0,
                           last = sharing_ == Sharing::shared ? pass.means.size() : first + 1;
-        const int columns = int(last - first), planes = s_.planes > 1 ? 2 : 1;
+        moved_.clear();  // of thousands of classes a block moves few
+        for (std::size_t k = first; k < last; ++k)
+            if (last - first <= kManyColumns || pass.moved[k]) moved_.push_back(int(k));
+        const int columns = int(moved_.size()), planes = s_.planes > 1 ? 2 : 1;
         lower_.assign(std::size_t(n) * n, Real(0));
         size_.resize(std::size_t(n));
         mean_.resize(std::size_t(n) * columns * planes);
@@ -202,7 +207,7 @@ class DenseBlocks {
             std::copy_n(c.shares(u), u, lower_.data() + std::size_t(u) * n);
             size_[u] = Real(std::sqrt(std::max(c.weight[u], 0.0)) * c.factor);
             for (int k = 0; k < columns; ++k) {
-                const double g = pass.means[first + k][u] * c.factor;
+                const double g = pass.means[moved_[k]][u] * c.factor;
                 mean_[std::size_t(k) * n + u] = Real(g);
                 if (planes > 1) mean_[std::size_t(columns + k) * n + u] = Real(g * pass.ages[l][u]);
             }
@@ -221,7 +226,7 @@ class DenseBlocks {
         for (int p = 0; p < planes; ++p)
             for (int k = 0; k < columns; ++k) {
                 const Real* by = change_.data() + std::size_t(p * columns + k) * d;
-                Real* to = s_.weights + (p ? s_.planes - 1 : 0) * s_.columns + first + k;
+                Real* to = s_.weights + (p ? s_.planes - 1 : 0) * s_.columns + moved_[k];
                 for (int j = 0; j < d; ++j) to[std::size_t(j) * s_.planes * s_.columns] += by[j];
             }
         int kept = 0;
@@ -273,6 +278,7 @@ class DenseBlocks {
     std::vector<Real> block_, part_, projected_, scores_, lower_, size_, mean_, change_, scratch_;
     std::vector<std::vector<Real>> lost_;  // one list of rows per learner
     std::vector<std::int64_t> plus_;
+    std::vector<int> moved_;  // columns of weights
 };
 
 }  // namespace confidently

@@ -194,7 +194,7 @@ class GramPass final : public ProductPass {
     GramPass(Sharing sharing, GramOf&& gram_of, const double* start, const double* norm, int rows, int columns,
              int capacity, Scales scales, double floor)
         : ProductPass(columns, sharing == Sharing::shared), sharing_(sharing), start_(start), norm_(norm), rows_(rows),
-          scales_(scales), floor_(floor), means(sharing == Sharing::joint ? 1 : columns) {
+          scales_(scales), floor_(floor), means(sharing == Sharing::joint ? 1 : columns), moved(means.size()) {
         const int learners = sharing == Sharing::independent ? columns : 1;
         const int vectors = sharing == Sharing::joint ? rows * columns : rows;
         for (int l = 0; l < learners; ++l) covariances.emplace_back(gram_of(l), vectors, capacity);
@@ -203,7 +203,9 @@ class GramPass final : public ProductPass {
 
     double column_score(int row, int column) override {
         GramCovariance<Gram>& s = covariances[learner(column)];
-        const std::vector<double>& g = means[sharing_ == Sharing::joint ? 0 : column];
+        const int mean = sharing_ == Sharing::joint ? 0 : column;
+        if (!moved[mean]) return start_[row * columns + column];  // of thousands of classes a chunk moves few
+        const std::vector<double>& g = means[mean];
         return start_[row * columns + column] + dot(g.data(), s.products(vector(row, column)), s.size());
     }
 
@@ -252,6 +254,7 @@ class GramPass final : public ProductPass {
         double largest = 0.0;
         for (int c = 0; c < columns; ++c) {
             means[c].push_back(alpha[c] * scale);
+            if (alpha[c] != 0.0) moved[c] = true;
             largest = std::max(largest, std::fabs(alpha[c]));
         }
         return largest * scale * std::sqrt(norm_[row]);
@@ -279,12 +282,14 @@ class GramPass final : public ProductPass {
 
     void update_mean(Pair p, double size) {
         if (sharing_ != Sharing::shared) {
-            means[sharing_ == Sharing::joint ? 0 : p.column()].push_back(p.sign() * size);
+            const int mean = sharing_ == Sharing::joint ? 0 : p.column();
+            means[mean].push_back(p.sign() * size);
+            moved[mean] = true;
             return;
         }
         for (auto& mean : means) mean.push_back(0.0);
-        if (p.plus != kNone) means[p.plus].back() += size;
-        if (p.minus != kNone) means[p.minus].back() -= size;
+        if (p.plus != kNone) means[p.plus].back() += size, moved[p.plus] = true;
+        if (p.minus != kNone) means[p.minus].back() -= size, moved[p.minus] = true;
     }
 
     void multiply(int l, double by) {
@@ -302,6 +307,7 @@ class GramPass final : public ProductPass {
 
   public:
     std::vector<std::vector<double>> means;  // g_u; joint: one list for all columns, otherwise one per column
+    std::vector<char> moved;                 // whether one of a mean's g is not 0
 };
 
 // A pass as a covariance for the loop in learn.hpp; its rows are unit vectors, of their number in the chunk.

@@ -26,10 +26,11 @@
 #include "covariances/dense.hpp"
 #include "covariances/diagonal.hpp"
 #include "covariances/identity.hpp"
+#include "covariances/low_rank.hpp"
 
 namespace confidently {
 
-using Covariances = std::tuple<Identity, Diagonal, Full, Shared>;
+using Covariances = std::tuple<Identity, Diagonal, Full, Shared, LowRank>;
 
 // Calls f(row) with the table's row of this number.
 template <class F>

@@ -79,14 +79,14 @@ struct Entities {
     std::size_t cells() const { return outputs * levels(); }
 
     // The entity of a slot if it is known, for rows with numbers from now on.
-    Entity* known(std::int32_t slot, std::int64_t now) {
+    const Entity* known(std::int32_t slot, std::int64_t now) const {
         if (slot < 0) return nullptr;
-        Entity& entity = entities[std::size_t(slot)];
+        const Entity& entity = entities[std::size_t(slot)];
         return entity.is_known(now, max_age) ? &entity : nullptr;
     }
 
-    // Mean and variance of the deviation of each cell for the row that was read.
-    void score(const Entity* entity, double* m, double* v) {
+    // Mean and variance of the deviation of each cell for a row that was read.
+    void score(const Entity* entity, EntityRow& row, double* m, double* v) const {
         row.find(entity);
         const std::size_t n = cells();
         double unknown = row.square;
@@ -190,7 +190,7 @@ struct Entities {
         if (!entity.is_known(now, max_age)) entity = {};
         row.read(of);
         mean.resize(cells()), variance.resize(cells());
-        score(&entity, mean.data(), variance.data());
+        score(&entity, row, mean.data(), variance.data());
         if (regression)
             learn_number(entity, *offset, *target, w);
         else

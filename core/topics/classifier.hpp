@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "topics/cholesky.hpp"
+#include "cholesky.hpp"
 #include "topics/random.hpp"
 #include "topics/sampler.hpp"
 

@@ -53,6 +53,7 @@ def models() -> Iterator[Any]:
             ("cw_stdev", "full", {"dtype": "float32"}), ("arow", "kernel", {"kernel": "poly"}),
             ("arow", "shared", {"rows_per_product": 4}), ("arow", "diag", {"forget": 0.01, "dtype": "float32"}),
             ("logistic", "diag", {}), ("logistic", "full", {"calibration": None}),
+            ("arow", "low_rank", {"rank": 2}), ("iellip", "low_rank", {"rank": 1, "dtype": "float32"}),
         ):  # fmt: skip
             if (covariance, task) != ("shared", "one-vs-rest"):
                 yield OnlineClassifier(rule, covariance, multiclass=multiclass, view=None, **options).fit(X[:, :5], y)

@@ -1075,6 +1075,28 @@ def naive_bayes_scores(
     matrix: Matrix,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
+def class_means_scores(
+    state: dict[str, Any],
+    matrix: Matrix,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
+def class_means_learn(state: dict[str, Any], matrix: Matrix, rows: TrainingRows) -> None: ...
+def class_means_p_values(
+    state: dict[str, Any],
+    matrix: Matrix,
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+
+frequency_factor: float = 0.1
+
+first_distance: float = 0.2
+
+rows_of_distance: float = 10.0
+
+most_at_center: float = 100.0
+
+prior_rows: float = 5.0
+
 def naive_bayes_learn(
     state: dict[str, Any], matrix: Matrix, rows: TrainingRows, undo: UndoLog | None = None
 ) -> None: ...

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -64,6 +65,12 @@ class EncoderInfo:
     def __str__(self) -> str:
         named = f"{self.name} {self.version}".strip()
         return f"{named} ({counted(self.dimension, 'dimension')})"
+
+    @property
+    def tag(self) -> str:
+        """Name, version and a checksum of the answers, by which stored vectors are those of this encoder."""
+        answers = zlib.crc32(repr(self.answers).encode())
+        return f"{self.name} {self.version} {answers:08x}".replace("  ", " ")
 
     def agrees(self, other: EncoderInfo) -> bool:
         """Return whether another encoder gives the same vectors, as far as the answers show."""
@@ -197,11 +204,14 @@ class Encoder:
         return vectors
 
 
-_IN_USE: WeakValueDictionary[Any, Encoder] = WeakValueDictionary()  # by name, or by the id of what they hold
+_BY_NAME: dict[str, Encoder] = {}
+_BY_SOURCE: WeakValueDictionary[int, Encoder] = WeakValueDictionary()  # by the id of what they hold
 
 
 def encoder_of(source: Any) -> Encoder:
-    """Return the encoder of a name, an object or a function: the same one, with its cache, while it is in use.
+    """Return the encoder of a name, an object or a function: the same one each time, with its cache.
+
+    Of a name it stays for as long as the process, of others for as long as it is in use.
 
     Raises
     ------
@@ -210,10 +220,13 @@ def encoder_of(source: Any) -> Encoder:
     """
     if isinstance(source, Encoder):
         return source
-    key = source if isinstance(source, str) else id(source)
-    found = _IN_USE.get(key)
+    if isinstance(source, str):
+        if source not in _BY_NAME:
+            _BY_NAME[source] = Encoder(source)
+        return _BY_NAME[source]
+    found = _BY_SOURCE.get(id(source))
     if found is None:
-        found = _IN_USE[key] = Encoder(source)
+        found = _BY_SOURCE[id(source)] = Encoder(source)
     return found
 
 

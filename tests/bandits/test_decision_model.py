@@ -247,6 +247,19 @@ def test_explanations_add_up():
         assert list(found) == sorted(found, key=lambda name: -abs(found[name]))
 
 
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("full", [True, False])
+def test_contributions_add_up_to_mean_and_variance(shared, full, monkeypatch):
+    if not full:
+        monkeypatch.setattr("confidently.bandits.decision_model.FullModel.fits", lambda *args: False)
+    model, context = trained(shared=shared, reward_range=(-1.0, 3.0))[0], {"city": "c1", "age": 0.2, "new": 1.0, "x": 9}
+    found = model.contributions(context, ACTIONS[1])
+    assert set(found) == {"", "city=c1", "age", "new", "x"} and found["new"][0] == 0.0
+    mean, variance = (part[1] for part in model.scores(context, ACTIONS))
+    assert np.sum(list(found.values()), axis=0) == pytest.approx([mean, variance])
+    assert found["new"][1] > 0
+
+
 def test_actions_that_are_kept_follow_the_model():
     model, kept = trained(shared=True)[0], Actions([*ACTIONS, Action("d", {"new": 1.0})])
     model.probabilities({}, kept)

@@ -15,7 +15,7 @@ from tests.command_line import rows
 NOTE = "several learners are trained and mixed (--auto); --rule {} trains a single one, which is faster\n"
 TRAIN = cli.get_command(click.Context(cli), "train")
 VALUES = {
-    "--rule": "pa", "--rule-param": "r=1", "--covariance": "full", "--projection": "moments",
+    "--rule": "pa", "--rule-param": "r=1", "--covariance": "full", "--projection": "moments", "--rank": "8",
     "--multiclass": "one-vs-rest", "--view": "ranks", "--pairs": "age,income", "--calibration": "none",
 }  # fmt: skip
 SINGLE = [

@@ -20,7 +20,7 @@ def vectors(monkeypatch):
     """An encoder that is known by its name, and whose vectors may change."""
     source = Vectors()
     monkeypatch.setitem(KNOWN, "made", Known("wordllama", lambda: source.encode))
-    monkeypatch.setattr(encoders, "_IN_USE", {})
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
     return source
 
 
@@ -84,12 +84,12 @@ def test_a_regression_of_texts(vectors, rows, ok, tmp_path):
 def test_an_encoder_that_has_changed_is_one_clear_error(vectors, rows, call, ok, tmp_path, monkeypatch):
     ok("train", rows, "--encoder", "made", "-o", tmp_path / "model.cw", "--quiet")
     monkeypatch.setitem(KNOWN, "made", Known("wordllama", lambda: Vectors(8).encode))
-    monkeypatch.setattr(encoders, "_IN_USE", {})
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
     for command in (["predict"], ["evaluate"], ["train", "-o", tmp_path / "again.cw", "--quiet", "--init-model"]):
         code, _, told = call(*command, tmp_path / "model.cw", rows)
         assert code == 2 and "gives other vectors than that of the model, made (16 dimensions)" in told, told
     monkeypatch.delitem(KNOWN, "made")
-    monkeypatch.setattr(encoders, "_IN_USE", {})
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
     code, _, told = call("predict", tmp_path / "model.cw", rows)
     assert code == 2 and told.startswith("confidently: error: unknown encoder 'made'; expected wordllama")
 

@@ -93,7 +93,8 @@ def test_core_equals_reference(rule, covariance, task):
     for tried in (learner, *in_blocks):
         tried.learn(as_matrix(X), ids, start, calibrate=False)
         assert tried.updates > 0
-        assert_twins_agree(tried, reference, 1e-8 if tried is learner else 1e-7)
+        exact = tried is learner and covariance != "low_rank"
+        assert_twins_agree(tried, reference, 1e-8 if exact else 1e-7)
 
 
 @pytest.mark.few(1)

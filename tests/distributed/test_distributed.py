@@ -280,6 +280,7 @@ def test_errors_of_data_reach_the_caller(client, files, tmp_path):
     [
         ({"covariance": "kernel"}, {}, "kernel model keeps coefficients of examples"),
         ({"forget": 0.1}, {}, "no rows come last"),
+        ({"encoder": "wordllama"}, {}, "encoder: not supported on a cluster"),
         ({"coverage_by": "tag"}, {}, "coverage_by is not supported on a cluster"),
         ({}, {"rounds": 0}, "rounds must be an integer >= 1, got 0"),
         ({}, {"shuffle": "all"}, "shuffle: expected one of"),

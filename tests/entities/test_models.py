@@ -122,6 +122,22 @@ def test_files_teach_what_frames_do(tmp_path: Any) -> None:
     assert model.score(rows, y) > 0.9
 
 
+def test_memory_that_files_use_up_is_said_before_it_is_gone(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["label,user,a", *(f"{k % 2},u{k},{k % 7}" for k in range(70_000))]
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    monkeypatch.setattr("confidently.memory.available_bytes", lambda: 10**8)
+    with pytest.raises(MemoryError, match=r"the model, now of 6\d,\d+ entities, needs .*max_entities"):
+        EntityModels("user").fit_stream(tmp_path / "rows.csv")
+
+
+def test_rows_with_several_numbers_or_labels_are_an_error() -> None:
+    rows, _ = taste(4)
+    with pytest.raises(ValueError, match="2 numbers per row; EntityModels predicts one"):
+        EntityModels("user", OnlineRegressor()).fit(rows, np.ones((4, 2)))
+    with pytest.raises(ValueError, match="several labels; EntityModels needs one class"):
+        EntityModels("user").fit(rows, np.eye(4, 2, dtype=int))
+
+
 def test_one_call_per_row_learns_too() -> None:
     rows, y = taste(60)
     model = EntityModels("user")
@@ -270,6 +286,8 @@ def test_rows_without_their_key_are_an_error() -> None:
         ({"max_age": 1.5}, ValueError, "max_age"),
         ({"shared": 7}, TypeError, "expected an OnlineClassifier or an OnlineRegressor"),
         ({"shared": OnlineClassifier(passes=2)}, ValueError, "one pass"),
+        ({"shared": OnlineRegressor("poisson")}, ValueError, "'poisson'"),
+        ({"shared": OnlineRegressor("quantile")}, ValueError, "'quantile'"),
     ],
 )
 def test_bad_parameters_are_errors(parameters: dict[str, Any], kind: type[Exception], message: str) -> None:

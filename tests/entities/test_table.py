@@ -153,8 +153,8 @@ def test_damaged_arrays_are_refused() -> None:
     learn(table, X, keys, offsets, y)
     state = table.state()
     for name, wrong in (
-        ("size", state["size"] + 1), ("features", state["features"][::-1].copy()), ("weights", state["weights"][1:]),
-        ("weights", np.full_like(state["weights"], np.nan)), ("last", state["last"][1:]),
+        ("size", state["size"] + 1), ("features", state["features"][::-1].copy()), ("cells", state["cells"][1:]),
+        ("cells", np.full_like(state["cells"], np.nan)), ("last", state["last"][1:]),
         ("evidence", state["evidence"][1:]),
     ):  # fmt: skip
         with pytest.raises(ValueError):

@@ -65,7 +65,7 @@ def dense_sigma(learner):
     if not learner.covariance.couples_features:
         return np.diag(learner.column_variances().ravel())
     found = learner.covariance_matrix()
-    if settings.covariance == "shared":
+    if len(found) == 1 and found.shape[1] == size:  # of all columns
         return np.kron(np.eye(columns), found[0])
     if settings.independent:
         whole = np.zeros((columns * size, columns * size))

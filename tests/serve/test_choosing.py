@@ -1,7 +1,9 @@
 """The life of a model of decisions: it is at any time the ``DecisionModel`` that has learned the rewards of the log."""
 
+import io
 import itertools
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -172,9 +174,14 @@ def test_a_replica_makes_the_same_predictions(tmp_path):
                 assert file_of(replica) == file_of(primary)
             row = {"features": {"arm": "b", "context": {"who": "w1"}}}
             for path in ("predict", "explain"):
-                assert (
-                    replica.post(f"{SHOP}/{path}", json=row).json() == primary.post(f"{SHOP}/{path}", json=row).json()
-                )
+                found = [client.post(f"{SHOP}/{path}", json=row).json() for client in (primary, replica)]
+                assert found[0] == found[1]
+            paths = [f"{SHOP}/evaluate?policy=uniform&policy=always:b&periods=2", f"{SHOP}/evaluate?policy=none"]
+            for path in paths:  # which the primary answers
+                answers = [client.get(path) for client in (primary, replica)]
+                assert answers[0].status_code == answers[1].status_code
+                told = [{name: one for name, one in answer.json().items() if name != "request"} for answer in answers]
+                assert told[0] == told[1]
 
 
 # --- rows ------------------------------------------------------------------------------------------------------------
@@ -242,5 +249,43 @@ def test_an_explanation_adds_up():
     model = learned(50)
     found = model.explanation(b'{"context":{"size":0.5,"new":1},"arm":"a1"}')
     assert found.offset + sum(one.mean for one in found.contributions) == pytest.approx(found.predicted)
+    assert found.variance > sum(one.variance for one in found.contributions) > 0.0
     assert [(one.feature, one.known) for one in found.contributions] == [("size", True), ("new", False)]
     assert found.predicted == model.answers([b'{"context":{"size":0.5,"new":1},"arm":"a1"}'])[0].label
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_model_that_was_trained_elsewhere_goes_on(local, tmp_path, shared):
+    model = DecisionModel("lin_ucb", shared=shared, reward_range=(0.0, 2.0))
+    for k in range(30):
+        model.learn({"who": f"w{k % 3}"}, Action(f"a{k % 2}", {"size": k % 5}), float(k % 3))
+    model.save(tmp_path / "shop.bandit")
+    one = local()
+    answer = one("PUT", f"{SHOP}/file", content=(tmp_path / "shop.bandit").read_bytes())
+    assert answer.status_code == 201, answer.text
+    assert (answer.json()["task"], answer.json()["settings"]["policy"]["name"]) == ("decisions", "lin_ucb")
+    assert file_of(one) == (tmp_path / "shop.bandit").read_bytes()
+    offered = [Action(id, {"size": 2}) for id in ("a0", "a1", "a2")]
+    actions = [{"id": one.id, "features": one.features} for one in offered]
+    for k in range(20):
+        choice = model.decide({"who": "w1"}, offered, f"d{k}")
+        found = one("POST", f"{SHOP}/decide", {"id": f"d{k}", "context": {"who": "w1"}, "actions": actions}).json()
+        assert (found["chosen"], found["probability"]) == (offered[choice.chosen].id, choice.probability)
+        one("POST", f"{SHOP}/rewards?wait=learned", {"id": f"d{k}", "reward": float(k % 2)})
+        model.learn({"who": "w1"}, offered[choice.chosen], float(k % 2))
+    model.save(tmp_path / "after.bandit")
+    assert file_of(one) == (tmp_path / "after.bandit").read_bytes()
+    one("POST", "/v1/snapshot")
+    one.stop()
+    assert [told for ok, told in check(tmp_path / "served") if not ok] == []
+    assert file_of(local()) == (tmp_path / "after.bandit").read_bytes()
+
+
+def test_files_of_something_else_are_refused(local):
+    with zipfile.ZipFile(archive := io.BytesIO(), "w") as zipped:
+        zipped.writestr("x", "y")
+    answer = local()("PUT", f"{SHOP}/file", content=archive.getvalue())
+    assert (answer.status_code, answer.json()["type"]) == (422, "urn:confidently:invalid-body"), answer.text

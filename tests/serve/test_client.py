@@ -185,7 +185,7 @@ def use_everything(spam, folder):
     every |= {"since": 0, "until": 2**40}
     assert spam.rows(before=2**50, limit=5, **every)["rows"] == [] and spam.facets(**every)
     assert len(spam.rows(limit=5)["rows"]) == 5 and spam.row("p-1")
-    assert len(list(spam.examples(after=3, limit=5))) == 5 and not list(spam.set_aside(after=1, limit=2))
+    assert len(list(spam.examples(after=3, limit=5, vectors=True))) == 5 and not list(spam.set_aside(after=1, limit=2))
     spam.predict_many([{"id": "a/../ü?", "features": {"word": "x"}}, {"id": "..", "features": {"word": "y"}}])
     assert {row["id"] for row in spam.queue(5, "ann", seat="", hold=["..", "a/../ü?"])["rows"]} == {"..", "a/../ü?"}
     assert spam.answer("..", "ham", "ann")["id"] == ".." and spam.undo("..", "ann", seat="", second=False)["id"] == ".."
@@ -230,7 +230,7 @@ def decide_everything(shop):
     both = shop.decide(None, ["a", "b", "c"], "page", excluded=["c"], slots=[{"id": "top"}, {"id": "side"}])
     given = [*({"id": one["id"], "reward": 0.5} for one in both["slots"]), {"id": "none", "reward": 1}]
     assert [one["status"] for one in shop.reward_many(given)] == ["durable", "durable", 404]
-    found = shop.evaluate(["baseline", "lin_ucb:alpha=0.5"], periods=2)
+    found = shop.evaluate(["baseline", "lin_ucb:alpha=0.5"], periods=2, reward_range=(-1, 2.5))
     assert [one["policy"] for one in found["policies"]] == ["baseline", "lin_ucb:alpha=0.5"]
 
 

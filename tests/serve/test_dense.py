@@ -16,6 +16,7 @@ from tests.serve.test_set_aside import trained as of_lines
 KINDS = {
     "full": ({"covariance": "full"}, ("--covariance=full",)),
     "shared": ({"covariance": "shared"}, ("--covariance=shared",)),
+    "low rank": ({"covariance": "low_rank", "rank": 3}, ("--covariance=low_rank", "--rank=3")),
     "a matrix per class": (
         {"covariance": "full", "multiclass": "one-vs-rest"}, ("--covariance=full", "--multiclass=one-vs-rest")
     ),

@@ -7,6 +7,7 @@ import pytest
 
 from confidently.bandits.evaluation import evaluate_policy
 from confidently.bandits.policies import make_policy
+from confidently.serve.engine.engine import MAX_EVALUATIONS
 from confidently.serve.model.deciding import Decided, decided_in
 from confidently.serve.model.evaluating import BASELINE, LOGGED, Collected, policy_named
 from confidently.serve.model.settings import Deciding
@@ -222,7 +223,7 @@ def test_only_the_most_frequent_actions_are_shown():
         "policy=", "policy=linucb", "policy=always:", "policy=lin_ucb:beta=1", "policy=lin_ucb:alpha",
         "policy=uniform:a=1",
         "policy=lin_ts:least_share=2", "policy=lin_ucb:alpha=nan", "periods=0", "periods=week",
-        "&".join(["policy=uniform"] * 11),
+        "&".join(["policy=uniform"] * 11), "reward_range=1", "reward_range=1,0", "reward_range=0,nan",
     ],
 )  # fmt: skip
 def test_what_cannot_be_evaluated_is_refused(shop, query):
@@ -233,3 +234,24 @@ def test_only_models_of_decisions_are_evaluated(local):
     one = local()
     one("PUT", SHOP, {})
     assert refused(one("GET", f"{SHOP}/evaluate"))[:2] == (409, "other-task")
+
+
+def test_a_range_of_rewards_may_be_given(shop):
+    teach(shop, 40)
+    narrow, wide = evaluated(shop, "uniform"), evaluated(shop, "uniform", reward_range="-1,3.5")
+    assert (narrow["reward_range"], wide["reward_range"]) == ([0.0, 1.0], [-1.0, 3.5])
+    ends = [(one["logged"]["low"], one["logged"]["high"]) for one in (narrow, wide)]
+    assert ends[1][0] <= ends[0][0] < ends[0][1] <= ends[1][1] and ends[0] != ends[1]
+    answer = shop("GET", f"{SHOP}/evaluate?reward_range=0,0.5")
+    assert refused(answer)[:2] == (422, "invalid-parameter") and "has the reward 1" in answer.json()["detail"]
+
+
+def test_few_evaluations_run_at_once(shop):
+    for _ in range(MAX_EVALUATIONS):
+        assert shop.engine.evaluations.acquire(blocking=False)
+    assert refused(shop("GET", f"{SHOP}/evaluate"))[:2] == (503, "overloaded")
+    for _ in range(MAX_EVALUATIONS):
+        shop.engine.evaluations.release()
+    assert shop("GET", f"{SHOP}/evaluate").status_code == 200
+    assert refused(shop("GET", f"{SHOP}/evaluate?reward_range=0"))[0] == 422
+    assert shop("GET", f"{SHOP}/evaluate").status_code == 200

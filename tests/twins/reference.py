@@ -154,7 +154,42 @@ class Shared(Matrices):
         self.sigma = scale * (self.sigma - gained / (1 + gained * float(x @ q)) * np.outer(q, q))
 
 
-COVARIANCES: dict[str, type[Identity]] = {"identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared}
+class LowRank(Identity):
+    """A precision D + W W' per learner, or for all columns, from the columns of W that were added since the start.
+
+    W has fewer than twice the rank columns: with one more, it is W = D^1/2 U S V', of which the first columns of W V
+    stay, and the diagonal of the others' product goes into D.
+    """
+
+    floored, rank = True, 32
+
+    def __init__(self, *sizes_and_settings: Any) -> None:
+        super().__init__(*sizes_and_settings)
+        learners, d = self.shape if self.independent else (1, self.shape[1])
+        self.D, self.W = np.full((learners, d), 1 / self.prior), [np.zeros((d, 0))] * learners
+
+    def times(self, Z: np.ndarray, learner: int) -> np.ndarray:
+        found: np.ndarray = np.linalg.solve(np.diag(self.D[learner]) + self.W[learner] @ self.W[learner].T, Z.T).T
+        return found
+
+    def update(self, Z: np.ndarray, zeta: float, scale: float, learner: int) -> None:
+        concerned = np.flatnonzero(Z.any(axis=1))  # the columns that x is in
+        gained = zeta if self.independent else zeta * len(concerned) / len(Z)
+        if len(concerned):
+            W = np.column_stack([self.W[learner], np.sqrt(gained) * Z[concerned[0]]])
+            if gained and W.shape[1] == 2 * self.rank:
+                root = np.sqrt(self.D[learner])[:, None]
+                W = W @ np.linalg.svd(W / root)[2].T
+                W, rest = W[:, : self.rank], W[:, self.rank :]
+                self.D[learner] += (rest**2).sum(axis=1)
+            self.W[learner] = W if gained else self.W[learner]
+        self.D[learner] /= scale
+        self.W[learner] = self.W[learner] / np.sqrt(scale)
+
+
+COVARIANCES: dict[str, type[Identity]] = {
+    "identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared, "low_rank": LowRank,
+}  # fmt: skip
 
 
 # --- all classes at once ------------------------------------------------------------------------------------------
@@ -194,7 +229,7 @@ class ReferenceLearner:
         A name in :data:`COVARIANCES`.
     task : {"binary", "joint", "one-vs-rest", "softmax", "multilabel", "multilabel-one-vs-rest"}
     n_classes, n_features : int
-    prior_variance, min_variance, fit_intercept, average, forget, projection
+    prior_variance, min_variance, fit_intercept, average, forget, projection, rank
         As in :class:`confidently.learner.learner.Learner`.
 
     Attributes
@@ -208,12 +243,12 @@ class ReferenceLearner:
     def __init__(
         self, rule: str, parameters: dict[str, float], covariance: str, task: str, n_classes: int, n_features: int,
         prior_variance: float = 1.0, min_variance: float = 1e-12, fit_intercept: bool = True, average: bool = False,
-        forget: float = 0.0, projection: str | None = None,
+        forget: float = 0.0, projection: str | None = None, rank: int = 32,
     ) -> None:  # fmt: skip
         self.rule, self.parameters, self.task = rule, parameters, task
         self.intercept, self.average, self.forget = fit_intercept, average, forget
         one_vs_rest = task in ("one-vs-rest", "multilabel-one-vs-rest")
-        self.independent = one_vs_rest or (task == "softmax" and covariance != "shared")
+        self.independent = one_vs_rest or (task == "softmax" and covariance in ("diag", "full"))
         self.columns = {"binary": 1, "multilabel": n_classes + 1}.get(task, n_classes)
         self.d = n_features + fit_intercept
         self.mean = np.zeros((self.columns, self.d))
@@ -223,6 +258,8 @@ class ReferenceLearner:
             self.columns, self.d, prior_variance, floor, self.independent, fit_intercept,
             projection or ("moments" if rule == "probit" else "precision"),
         )  # fmt: skip
+        if isinstance(self.covariance, LowRank):
+            self.covariance.rank = rank
         self.n_seen = self.mistakes = self.infeasible = 0
         self.aged = 0.0  # weight of the rows that are still to be forgotten
         self.updates = np.zeros(

@@ -208,14 +208,36 @@ class DecisionModel:
         The sum, with "" for what does not depend on the context, is the mean of :meth:`scores`. Features that the
         model has not met add nothing.
         """
-        x, rows = self.names.row(flat(context)), _read([action._replace(excluded=False)]).rows(self.actions)
+        names = self.names.columns
+        return {name: mean for name, (mean, _) in self.contributions(context, action).items() if name in {"", *names}}
+
+    def contributions(self, context: Any, action: Action) -> dict[str, tuple[float, float]]:
+        """Return what each feature of a context adds to mean and variance of :meth:`scores`, the largest mean first.
+
+        The variance is a quadratic form, x'Sx, of which a feature adds x_j times the j-th entry of Sx. That is negative
+        where errors of weights cancel. What does not depend on the context is under "".
+        """
+        features = flat(context)
+        x, rows = self.names.row(features), _read([action._replace(excluded=False)]).rows(self.actions)
+        known, unit = x._replace(unknown=0.0), self.width**2 * self.noise / NOISE
         name_of = {column: name for name, column in self.names.columns.items()}
-        found = {}
-        for column, value in zip(x.columns.tolist(), x.values.tolist(), strict=True):
-            alone = NamedRow(np.array([column], dtype=np.int32), np.array([value]), 0.0)
-            found[name_of.get(column, "")] = self.width * float(self.model.scores(alone, rows)[0][0])
-        found[""] += self.low
-        return dict(sorted(found.items(), key=lambda item: -abs(item[1])))
+
+        def scored(row: NamedRow) -> tuple[float, float]:
+            mean, variance = self.model.scores(row, rows)
+            return float(mean[0]), float(variance[0])
+
+        found, (_, form) = dict[str, tuple[float, float]](), scored(known)
+        for k, (column, value) in enumerate(zip(x.columns.tolist(), x.values.tolist(), strict=True)):
+            mean, alone = scored(NamedRow(x.columns[k : k + 1], x.values[k : k + 1], 0.0))
+            values = x.values.copy()
+            values[k] += value
+            _, both = scored(known._replace(values=values))
+            name = name_of.get(column, "")
+            found[name] = self.low * (name == "") + self.width * mean, 0.5 * unit * (both - form - alone)
+        squares = {name: self.names.row({name: value}).unknown for name, value in features.items() if name not in found}
+        rest = unit * (scored(x)[1] - form) / (sum(squares.values()) or 1.0)
+        found |= {name: (0.0, rest * square) for name, square in squares.items()}
+        return dict(sorted(found.items(), key=lambda item: -abs(item[1][0])))
 
     def _probabilities(
         self, context: Mapping[str, float], actions: Actions, eligible: NDArray[np.bool_], policy: Policy

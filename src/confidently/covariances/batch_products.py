@@ -31,7 +31,7 @@ from .devices import namespace
 from .examples import Examples, Progressive
 from .host_arrays import BlockUpdate, scipy_blas
 from .open_block import OpenBlock
-from .settings import Settings
+from .settings import MANY_COLUMNS, Settings
 from .state import State
 from .threads import TILE, Crew, crew
 
@@ -182,8 +182,6 @@ class ProductLearner:
         self.state["weights"][:] = self.block.weights
         with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are rejected
             subtracted = self._update(self.block.updates)
-        if not (np.abs(self.state["weights"]) <= _core.largest_weight(self.settings.dtype == "float32")).all():
-            raise OverflowError("a weight is too large")
         more = max((len(rows) for rows in subtracted), default=0)
         for learner, rows in enumerate(subtracted):
             self.pending[learner, before : before + len(rows)] = rows
@@ -256,23 +254,36 @@ class ProductLearner:
         G = self._of_block().reshape(len(self.sigma), self.parts * self.room, self.parts * self.rows)
         subtracted = [g[:0] for g in G]
         moved = [learner for learner, learned in enumerate(found) if len(learned["plus"])]
-        updates = [self._block_update(G[learner], found[learner]) for learner in moved]
-        for learner, (Q, change) in zip(moved, self.xp.update(updates), strict=True):
+        columns = [self._moved_columns(found[learner], learner) for learner in moved]
+        updates = [
+            self._block_update(G[learner], found[learner], own) for learner, own in zip(moved, columns, strict=True)
+        ]
+        for learner, own, (Q, change) in zip(moved, columns, self.xp.update(updates), strict=True):
             learned = found[learner]
             if learned["factor"] != 1.0:
                 self.sigma[learner] *= learned["factor"]
                 self.pending[learner] *= learned["factor"] ** 0.5
-            self._add(learner, 0, change[: len(change) // (1 + self.settings.average)])
+            self._add(own, 0, change[: len(change) // (1 + self.settings.average)])
             if self.settings.average:
-                self._add(learner, -1, change[len(change) // 2 :])
+                self._add(own, -1, change[len(change) // 2 :])
             kept = learned["weight"] > 0.0
             subtracted[learner] = Q if kept.all() else Q[self.xp.put(np.flatnonzero(kept))]
         return subtracted
 
-    def _block_update(self, G: Any, learned: dict[str, Any]) -> BlockUpdate:
+    def _moved_columns(self, learned: dict[str, Any], learner: int) -> slice | np.ndarray:
+        """Return the columns of weights that a block moves: of thousands of classes, those that compete."""
+        if self.settings.independent:
+            return slice(learner, learner + 1)
+        if self.columns <= MANY_COLUMNS or self.parts > 1:
+            return slice(None)
+        return np.flatnonzero(learned["mean"].reshape(self.columns, -1).any(axis=1))
+
+    def _block_update(self, G: Any, learned: dict[str, Any], columns: slice | np.ndarray) -> BlockUpdate:
         plus, minus, n = learned["plus"], learned["minus"], len(learned["plus"])
         lower, size = learned["share"].reshape(n, n), np.sqrt(np.maximum(learned["weight"], 0.0))
         mean = learned["mean"].reshape(-1, n)
+        if isinstance(columns, np.ndarray):
+            mean = mean[columns]
         if learned["factor"] != 1.0:
             size, mean = size * learned["factor"], mean * learned["factor"]
         if self.settings.average:
@@ -281,11 +292,12 @@ class ProductLearner:
         real = (array.astype(self.dtype, copy=False) for array in (lower, mean, size))
         return BlockUpdate(G, plus.astype(np.int64), minus.astype(np.int64) if both else None, *real)
 
-    def _add(self, learner: int, plane: int, change: np.ndarray) -> None:
-        if self.settings.independent:
-            self.state["weights"][:, plane, learner] += change[0]
-        else:
-            self.state["weights"][:, plane] += change.reshape(-1, self.rows).T
+    def _add(self, columns: slice | np.ndarray, plane: int, change: np.ndarray) -> None:
+        weights = self.state["weights"]
+        added = weights[:, plane, columns] + change.reshape(-1, self.rows).T
+        if not (np.abs(added) <= _core.largest_weight(self.settings.dtype == "float32")).all():
+            raise OverflowError("a weight is too large")
+        weights[:, plane, columns] = added
 
 
 def most_pending(updates: int) -> int:

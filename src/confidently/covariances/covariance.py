@@ -17,6 +17,7 @@ from .. import _core
 from ..rules.ranges import Range
 from ..tasks.task import Task
 from .examples import Examples, Progressive
+from .names import RANK
 from .settings import Settings
 from .state import Shapes, Size, State, check_within, common_entries, common_shapes, common_values
 
@@ -124,7 +125,7 @@ class Covariance:
                     "forget; use another rule, such as arow, or forget=0"
                 )
         projection = settings.projection if cls.is_diagonal else "precision"
-        return replace(settings, kernel=None, kernel_params=None, budget=None, projection=projection)
+        return replace(settings, kernel=None, kernel_params=None, budget=None, rank=RANK, projection=projection)
 
     @classmethod
     def check_task(cls, task: Task) -> None:

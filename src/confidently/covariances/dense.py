@@ -15,11 +15,12 @@ from .dense_state import DenseState
 from .examples import Block, Examples, Progressive
 from .host_arrays import NumpyArrays
 from .identity import Identity
-from .settings import Settings
+from .settings import MANY_COLUMNS, Settings
 from .state import REAL, Size, State
 from .threads import crew
 
-ROWS_PER_VARIANCE_BLOCK = 1024  # rows whose variances are computed at a time
+ROWS_PER_VARIANCE_BLOCK = 1024  # rows whose scores or variances are computed at a time
+DENSE = 4  # rows with at least this fraction of their values, 1/4, are multiplied as dense ones
 
 
 def _from(first: int, progress: Callable[[int], None] | None) -> Callable[[int], None] | None:
@@ -220,6 +221,22 @@ class Dense(DenseState):
 
     # --- scores -------------------------------------------------------------------------------------------------------
 
+    def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        """Return the scores; those of dense rows in many columns by products, whose rounding depends on the rows."""
+        rows, _, columns = state["weights"].shape
+        if columns <= MANY_COLUMNS or X.stored * DENSE < X.shape[0] * rows:
+            return super().scores(state, X, size, largest)
+        mean = state["weights"][:, 0].astype(REAL, copy=False)
+        if self.settings.average and state["counters"][0]:
+            mean = mean - state["weights"][:, -1] / float(state["counters"][0])
+        out = np.empty((X.shape[0], columns))
+        with crew() as threads:
+            arrays = NumpyArrays(threads)
+            for block, A in self._blocks(X, rows):
+                at = slice(block.first, block.first + block.n)
+                arrays.multiply([(A.astype(REAL, copy=False), mean, out[at])])
+        return out
+
     def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
         threshold = self.settings.task.has_threshold
         rows, _, columns = state["weights"].shape
@@ -239,10 +256,12 @@ class Dense(DenseState):
         raise self._undefined("_block_variances")
 
     def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
-        order = np.argsort(-scores, axis=1, kind="stable")
-        first, second = order[:, 0], order[:, 1]
+        row, others = np.arange(len(scores)), scores.copy()
+        first = scores.argmax(axis=1)
+        others[row, first] = -np.inf
+        second = others.argmax(axis=1)
         if self.settings.independent:
-            every, row = self.variances(state, X, size), np.arange(len(scores))
+            every = self.variances(state, X, size)
             variance: np.ndarray = every[row, first] + every[row, second]
             return variance
         out = np.empty(X.shape[0])

@@ -28,6 +28,7 @@ from .covariance import Covariance
 from .examples import Examples, Progressive
 from .kernel_functions import KernelFunction, check_kernel, resolved_parameters
 from .kernel_support import check_support, grow_learners, new_entries, shapes
+from .names import RANK
 from .settings import Settings
 from .state import COUNTS, OutOfRange, Shapes, Size, State, common_shapes, grow_common, within
 from .threads import crew
@@ -78,6 +79,7 @@ class Kernel(Covariance):
             kernel=kernel,
             kernel_params=resolved_parameters(kernel, settings.kernel_params, n_features),
             projection="precision",
+            rank=RANK,
         )
 
     # --- the state ----------------------------------------------------------------------------------------------------

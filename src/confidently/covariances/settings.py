@@ -6,22 +6,26 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 from ..rules import AROW, make_rule
-from ..rules.ranges import Range, check_choice, check_number
+from ..rules.ranges import Range, check_choice, check_integer, check_number
 from ..rules.rule import Rule
 from ..tasks.table import BINARY, task_named
 from ..tasks.task import Task
+from .names import RANK
 
 DTYPES = ("float64", "float32")
+# Columns of weights beyond which covariances of matrices update only those that rows move, and score by products.
+MANY_COLUMNS = 256
 PROJECTIONS = ("precision", "moments")
 NAMES_IN_FILES = {"rows_per_product": "block_size"}  # model files keep the earlier name
 # Settings that files of the current format may lack, with the values that learners had before these settings existed.
-ADDED_SETTINGS = {"projection": "precision"}
+ADDED_SETTINGS: dict[str, Any] = {"projection": "precision", "rank": RANK}
 # Within these ranges and the largest values of confidently.data.memory.matrix, no number of a state overflows its type.
 PRIOR_VARIANCES = Range(1e-15, 1e9, closed_low=True, closed_high=True)
 FRACTION = Range(0.0, 1.0, closed_low=True)
 MIN_VARIANCES = Range(1e-20, 1.0, closed_low=True)  # a smaller one, times the prior's, is 0 in single precision
 PRODUCT_ROWS = Range(1, 2**20, closed_low=True, closed_high=True)
 EXAMPLES = Range(1, 2**31, closed_low=True, closed_high=True)
+RANKS = Range(1, 2**16, closed_low=True, closed_high=True)
 
 
 def about(meaning: str, allowed: Range | None = None) -> dict[str, Any]:
@@ -91,6 +95,9 @@ class Settings:
             "paper keeps"
         ),
     )
+    rank: int = field(
+        default=RANK, metadata=about("covariance low_rank: directions kept besides the precision of each weight", RANKS)
+    )
 
     def __getstate__(self) -> dict[str, Any]:
         return {setting.name: getattr(self, setting.name) for setting in fields(self)}
@@ -100,6 +107,7 @@ class Settings:
             allowed, value = setting.metadata["range"], getattr(self, setting.name)
             if allowed is not None and not (value is None and setting.default is None):
                 check_number("learner", setting.name, value, allowed)
+        check_integer("learner", "rank", self.rank, 1)
         task = task_named(self.task)
         check_choice("dtype", str(self.dtype) if self.dtype in DTYPES else self.dtype, DTYPES)
         rule = make_rule(self.rule)
@@ -118,6 +126,7 @@ class Settings:
             "budget": self.budget and int(self.budget),
             "forget": float(self.forget),
             "projection": str(projection),
+            "rank": int(self.rank),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -134,7 +143,8 @@ class Settings:
     @property
     def independent(self) -> bool:
         """Whether every class has a Gaussian of its own, with its own covariance, scale and number of updates."""
-        return self.task.own_gaussians and self.covariance != "shared"
+        shared = self.covariance == "shared" or (self.covariance == "low_rank" and not self.task.separate)
+        return self.task.own_gaussians and not shared
 
     def header(self) -> dict[str, Any]:
         """Return the settings as plain data, for a model file.

@@ -12,11 +12,12 @@ from .covariance import Covariance
 from .diagonal import Diagonal
 from .full import Full
 from .kernel import Kernel
+from .low_rank import LowRank
 from .settings import Settings
 from .shared import Shared
 
 COVARIANCE = "_covariance"  # of settings
-COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, Kernel)}
+COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, LowRank, Kernel)}
 
 
 def kind_of(name: str) -> type[Covariance]:

@@ -12,7 +12,9 @@ from typing import ClassVar
 import numpy as np
 
 from .. import _core
+from ..memory import require_memory
 from ..rules.ranges import Range
+from ..wording import counted
 from .covariance import Covariance, draws, intercept_last
 from .settings import Settings
 from .state import (
@@ -31,6 +33,7 @@ from .state import (
     without_base,
 )
 
+LARGE = 2**28  # bytes of weights, beyond which memory is looked for first: it may not be there when it is written to
 COLUMNS_PER_SPARE = 8  # columns of weights for each that is kept to spare
 
 
@@ -78,6 +81,13 @@ class WeightCovariance(Covariance):
 
         So the scale of the ellipsoid rules applies to them too.
         """
+        size = rows * self.planes * columns * np.dtype(self.settings.dtype).itemsize
+        if size > LARGE:
+            require_memory(
+                size,
+                f"the weights of {counted(rows, 'feature')} in {counted(columns, 'column')}, one per class,",
+                "hash the features into fewer columns, merge rare classes or use float32",
+            )
         return np.zeros((rows, self.planes, columns), self.settings.dtype)
 
     def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:

@@ -13,6 +13,7 @@ if find_spec("distributed") is None:
 
 from ..rounds.rounds import Round
 from .decisions import fit_decisions
+from .entities import fit_entities
 from .fitting import fit, partial_fit
 
-__all__ = ["Round", "fit", "fit_decisions", "partial_fit"]
+__all__ = ["Round", "fit", "fit_decisions", "fit_entities", "partial_fit"]

@@ -139,7 +139,7 @@ class _Union:
         return {
             "size": np.bincount(number // self.n_features, minlength=len(self.keys)).astype(np.int32),
             "features": (number % self.n_features).astype(np.int32),
-            "weights": cells.ravel(),
+            "cells": cells.ravel(),
             "swept": np.array(0, dtype=np.int64),
             **self._counts(n_bases),
         }
@@ -173,7 +173,7 @@ class _Union:
             table.grow(max(len(classes), 2))
         state = table.state()
         shape = -1, table.outputs, len(table.priors), 2
-        cells = state["weights"].reshape(shape).astype(np.float64)
+        cells = state["cells"].reshape(shape).astype(np.float64)
         if self.outputs > 1:  # classes that the model does not know are at the prior
             wide = np.zeros((len(cells), self.outputs, len(table.priors), 2))
             wide[..., 1] = table.priors

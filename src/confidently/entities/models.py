@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
+from ..data import Batch
 from ..data.memory.frames import is_frame, of_frame
 from ..data.memory.labels import check_labels, distinct, example_weights, is_multilabel, training_of
 from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
@@ -28,6 +29,7 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.gaussian import GaussianEstimator
 from ..estimators.rows import LabelledRows, separated
 from ..estimators.streams import batches_of, open_to_learn
+from ..rules import make_rule
 from . import files
 from .keys import Key, checked_keys, without_key
 from .shared import Block, blocks_of_array, blocks_of_stream, offsets_of, predictions, trained_apart
@@ -240,15 +242,14 @@ class EntityModels(BaseEstimator):
             For invalid parameters or options.
         """
         self._check_parameters()
-        if self.key is None:
-            raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
+        keep = self._kept(options)
         drop = options.pop("drop", options["reading"].drop if "reading" in options else ())
         shared = clone(self._template)
         shared._check_parameters(partial=False)
         stream = open_to_learn(
             data, shared.dtype, shared._scaled, targets=self._regression,
             drop=tuple(dict.fromkeys((*((drop,) if isinstance(drop, str) else drop), self.key))),
-            keep=tuple(dict.fromkeys((*options.pop("keep", ()), self.key))), **options,
+            keep=keep, **options,
         )  # fmt: skip
         table, rows = self._new_table(), 0
         with batches_of(stream, progress) as batches:
@@ -262,6 +263,46 @@ class EntityModels(BaseEstimator):
                 rows = block.rows.stop
         shared._keep(learning, stream.reading)
         return self._take(shared, table, rows)
+
+    def partial_fit_stream(self, paths: Any, progress: bool = False, **options: Any) -> Self:
+        """Train on more files, which are read as those before.
+
+        Parameters
+        ----------
+        paths, options
+            As for :func:`confidently.data.open_stream`, except for how rows are read, which is known.
+        progress : bool
+            As for :meth:`fit_stream`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        confidently.data.DataError, OSError
+            For invalid data; the estimator is then unchanged.
+        """
+        check_is_fitted(self)
+        self._check_parameters()
+        shared, table, before, rows = self.shared_, self._table.copied(), self._rows, 0
+        keep = self._kept(options)
+        with shared._open(paths, **shared._label_options(), keep=keep, **options) as stream:
+            learning = shared._continued(shared.as_model().class_table(), stream.reading)
+            with batches_of(stream, progress) as batches:
+                for block in blocks_of_stream(learning, batches, shared.calibration, before, self.key):
+                    table.check_kind(block.kept)
+                    table.grow(_outputs(learning.learner))
+                    _learn_block(table, block, block.kept, before)
+                    rows = block.rows.stop
+        shared._keep(learning, None)
+        return self._take(shared, table, before + rows)
+
+    def _kept(self, options: dict[str, Any]) -> tuple[str, ...]:
+        """Return the columns to keep of files: those of the options, and that of the keys."""
+        if self.key is None:
+            raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
+        return tuple(dict.fromkeys((*options.pop("keep", ()), self.key)))
 
     def _learn(self, X: Any, y: Any, key: Any, weight: Any, classes: Any, partial: bool) -> Self:
         self._check_parameters()
@@ -277,7 +318,9 @@ class EntityModels(BaseEstimator):
             shared = trained_apart(shared, X.shape[0], before)
             blocks = list(blocks_of_array(shared, X, y, classes, weight, before))
         else:
-            if is_multilabel(rows.y):
+            if self._regression and np.ndim(rows.y) > 1:
+                raise ValueError(f"y has {np.shape(rows.y)[1]} numbers per row; EntityModels predicts one")
+            if not self._regression and is_multilabel(rows.y):
                 raise ValueError(MULTILABEL)
             begun = shared._begin_rows(rows, weight, classes, first, partial)
             learning, calibration = begun.learning, shared.calibration
@@ -304,6 +347,9 @@ class EntityModels(BaseEstimator):
         template = self._template
         if not isinstance(template, GaussianEstimator):
             raise TypeError(f"shared: expected an OnlineClassifier or an OnlineRegressor, got {template!r}")
+        rule = make_rule(template.rule)
+        if rule.counts or rule.name == "quantile":
+            raise ValueError(f"shared: entities deviate from an expectation, which {rule.name!r} has not; use 'ridge'")
         if template.passes != 1 or template.shuffle:
             raise ValueError("shared: entities are trained in one pass and in order; use passes=1 and shuffle=False")
         _variances(self.entity_variance)
@@ -402,7 +448,7 @@ class EntityModels(BaseEstimator):
         measure = r2_score if self._regression else accuracy_score
         return float(measure(y, self.predict(X, key), sample_weight=sample_weight))
 
-    def predict_stream(self, paths: Any, **options: Any) -> Iterator[Any]:
+    def predict_stream(self, paths: Any, **options: Any) -> Iterator[Floats]:
         """Predict the rows of files batch by batch, in memory that does not grow with the files.
 
         Parameters
@@ -417,19 +463,21 @@ class EntityModels(BaseEstimator):
             The probabilities of ``classes_``, shape (n, n_classes); or the mean and the standard deviation of numbers,
             shape (n, 2).
         """
+        for _, found in self.predict_batches(paths, **options):
+            yield found
+
+    def predict_batches(self, paths: Any, **options: Any) -> Iterator[tuple[Batch, Floats]]:
+        """Yield batches, with what is kept of their rows, and what :meth:`predict_stream` yields for them."""
         check_is_fitted(self)
-        if self.key is None:
-            raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
-        shared = self.shared_
-        keep = tuple(dict.fromkeys((*options.pop("keep", ()), self.key)))
+        shared, keep = self.shared_, self._kept(options)
         with shared._open(paths, ignore_labels=True, freeze=True, keep=keep, **options) as stream:
             for batch in stream:
-                scores = self._scores_of(shared._known(batch), list(batch.kept[self.key]))
+                scores = self._scores_of(shared._known(batch), list(batch.kept[str(self.key)]))
                 if self._regression:
                     mean, variance = self._numbers(*scores)
-                    yield np.column_stack([mean, np.sqrt(variance)])
+                    yield batch, np.column_stack([mean, np.sqrt(variance)])
                 else:
-                    yield self._probabilities(scores)
+                    yield batch, self._probabilities(scores)
 
     def _scored(self, X: Any, key: Any) -> Scores:
         """Return offsets; mean and variance of deviations; |x|^2; and the variance of the shared model's scores."""

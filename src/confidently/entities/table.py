@@ -16,6 +16,10 @@ from .keys import KINDS, Key, kind_of_keys
 Floats = NDArray[np.float64]
 NEVER = 2**62  # rows, as the age of the oldest entity that is not forgotten
 ENTITY_BYTES = 200  # of an entity without its features: the key, its place in the table, and two lists
+KEY_BYTES = 130  # of a key and its number
+ENTITIES_PER_CHECK = 2**16  # new ones between checks of the memory
+SPARE_BYTES = 2**27  # that must be left
+REMEDY = "forget some (max_entities, max_age), use fewer features, or fewer variances"
 KEPT_EIGHTHS = 7  # of the most entities, when there are more
 
 
@@ -105,8 +109,7 @@ class EntityTable:
             new = min(new, max(self.max_entities - len(self.slots), 0))
         each = ENTITY_BYTES + (features + 1) * (4 + 8 * len(self.priors) * self.outputs)
         what = f"a model of {len(self.slots) + new:,} entities with {features:.0f} features each"
-        remedy = "forget some (max_entities, max_age), use fewer features, or fewer variances"
-        require_memory(self.core.bytes + int(new * each), what, remedy)
+        require_memory(self.core.bytes + int(new * each), what, REMEDY)
 
     def learn(
         self, keys: Sequence[Key], matrix: _core.Matrix, offsets: Floats, labels: NDArray[np.int32] | None,
@@ -141,7 +144,7 @@ class EntityTable:
         if outputs == self.outputs:
             return
         state = self.core.state()
-        cells = state["weights"].reshape(-1, self.outputs, len(self.priors), 2)
+        cells = state["cells"].reshape(-1, self.outputs, len(self.priors), 2)
         if self.outputs == 1:  # the score of class 1, and the opposite of that of class 0
             cells = np.concatenate([cells * np.array([-1, 1], np.float32), cells], axis=1)
         wider = np.zeros((len(cells), outputs, len(self.priors), 2), np.float32)
@@ -149,7 +152,7 @@ class EntityTable:
         wider[:, : cells.shape[1]] = cells
         self.outputs = outputs
         self.core = self._new_core()
-        self.core.restore(state | {"weights": wider.ravel()})
+        self.core.restore(state | {"cells": wider.ravel()})
 
     def copied(self) -> EntityTable:
         """Return a copy that learns on its own."""
@@ -188,6 +191,9 @@ class EntityTable:
         numbers = [slots.setdefault(key, len(slots)) for key in keys]
         if len(slots) > before:
             self.core.add(len(slots) - before)
+            if len(slots) // ENTITIES_PER_CHECK > before // ENTITIES_PER_CHECK:
+                what = f"the model, now of {len(slots):,} entities,"
+                require_memory(self.core.bytes + KEY_BYTES * len(slots) + SPARE_BYTES, what, REMEDY)
         return np.array(numbers, dtype=np.int32)
 
     def _keep(self, numbers: NDArray[np.intp]) -> None:

@@ -45,14 +45,15 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
         The members. "auto" chooses them by the columns of the first rows, at most 1000. A narrow table, of up to 128
         numeric columns, has these standardized: AROW with all covariances and logistic learn them, products of two, and
         random cosines of all for Gaussian kernels of three widths; some forget. If there are 1000 first rows, logistic
-        also learns bins of the columns, and products of two bins of at most 20, and one kernel is of ranks. Other rows
-        are standardized if they are a table, or have unit norm: AROW and logistic learn these; products of two columns,
-        if there are few; with up to 128 columns AROW with all covariances, and two that forget; for many sparse
-        columns, such as words, AROW on ``idf`` and ``nb``, and naive Bayes; for many dense ones logistic on rows of
-        unit norm, and AROW on random cosines of these and, if few values are 0, of ranks. For more than 64 classes,
-        they have no products and no ``nb``, and for words no logistic. Of label sets, all members have one variance per
-        weight (see the guide). Of an OnlineClassifier, its rule, covariance, view and ``forget`` count, and of label
-        sets ``multiclass``.
+        also learns bins of the columns, and products of two bins of at most 20, and one kernel is of ranks. Embeddings,
+        dense rows of unit norm whose 32 to 1536 columns have one scale, have class means, logistic with all
+        covariances, and logistic on standardized columns. Other rows are standardized if they are a table, or have unit
+        norm: AROW and logistic learn these; products of two columns, if there are few; with up to 128 columns AROW with
+        all covariances, and two that forget; for many sparse columns, such as words, AROW on ``idf`` and ``nb``, and
+        naive Bayes; for many dense ones logistic on rows of unit norm, and AROW on random cosines of these and, if few
+        values are 0, of ranks. For more than 64 classes, they have no products and no ``nb``, and for words no
+        logistic. Of label sets, all members have one variance per weight (see the guide). Of an OnlineClassifier, its
+        rule, covariance, view and ``forget`` count, and of label sets ``multiclass``.
     passes : "auto" or int, default="auto"
         Number of passes of :meth:`fit` over the rows; calibration and weights are learned in the first. "auto" is two
         for an array of fewer than 3000 rows and at most 128 columns, and otherwise one.
@@ -85,7 +86,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted; for multilabel data, the labels.
-    members_ : dict of str to OnlineClassifier or NaiveBayes
+    members_ : dict of str to OnlineClassifier, NaiveBayes or ClassMeans
         The members by name, as they are now; ``learner_.dropped`` names those that were dropped, and after how many
         rows. Their ``coef_`` are weights of what their view makes of a row: of a standardized column per standard
         deviation, on ``pairs`` also of products of two columns, which ``confidently inspect`` names. Their

@@ -13,6 +13,7 @@ from scipy.sparse import diags_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..covariances.names import RANK
 from ..covariances.table import kind_of, of_classes
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
@@ -48,10 +49,11 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         available as ``rule__eta`` and so on.
     covariance : str, default="diag"
         How Sigma is stored, by name: "diag", one variance per weight, is the fastest; "full" has the covariances of all
-        weights, "shared" one d x d matrix for all classes, and "kernel" coefficients of the training examples, in the
-        feature space of a kernel. With three or more classes, "full" is "shared" unless ``multiclass`` is given: then
-        it has (K d)^2 numbers ("joint") or K d^2. ``docs/full-covariance.md`` lists every covariance. Rules that gain
-        no precision keep Sigma at its prior in each of them.
+        weights, "shared" one d x d matrix for all classes, "low_rank" a diagonal and the ``rank`` directions about
+        which most is known, for thousands of correlated features, and "kernel" coefficients of the training examples,
+        in the feature space of a kernel. With three or more classes, "full" is "shared" unless ``multiclass`` is
+        given: then it has (K d)^2 numbers ("joint") or K d^2. ``docs/full-covariance.md`` lists every covariance. Rules
+        that gain no precision keep Sigma at its prior in each of them.
     prior_variance : float, default=1.0
         Variance of every weight, including the intercept, before training; > 0.
     fit_intercept : bool, default=True
@@ -103,6 +105,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     projection : {"precision", "moments"}, optional
         With ``covariance="diag"``: whether the diagonal of an updated Gaussian's precision is kept, or that of its
         covariance. By default what the rule's paper does: "moments" for "probit", otherwise "precision".
+    rank : int, default=32
+        With ``covariance="low_rank"``: number of directions that are kept besides the precision of each weight. Memory
+        and time grow with it.
     view : "auto", str, View, list of these, or None, default="auto"
         What the learner sees of a row, learned from the rows before: a name in ``confidently.VIEWS``, several separated
         by commas ("standard,pairs"), or views with their parameters, which are available as ``view__max_terms`` and so
@@ -198,6 +203,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         budget: int | None = None,
         forget: float = 0.0,
         projection: str | None = None,
+        rank: int = RANK,
         view: str | View | Sequence[str | View] | None = AUTO,
         coverage_by: str | int | None = None,
         encoder: Any = None,
@@ -224,6 +230,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         self.budget = budget
         self.forget = forget
         self.projection = projection
+        self.rank = rank
         self.view = view
         self.coverage_by = coverage_by
         self.encoder = encoder

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariances.names import AUTO
+from ..covariances.names import AUTO, RANK
 from ..covariances.table import COVARIANCES, kind_of
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
@@ -49,8 +49,9 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         is learned with them.
     covariance : str, default="auto"
         How Sigma is stored: "full" has the covariances of all weights, "diag" one variance per weight, "shared" one
-        matrix for all numbers per row, and "kernel" coefficients of the training examples. By default "full" for up to
-        1,000 columns, otherwise "diag". With several numbers per row, "full" is "shared".
+        matrix for all numbers per row, "low_rank" a diagonal and the ``rank`` directions about which most is known, and
+        "kernel" coefficients of the training examples. By default "full" for up to 1,000 columns, otherwise "diag".
+        With several numbers per row, "full" is "shared".
     prior_variance : float, default=1.0
         Variance of every weight before training; > 0. With ``rule="ridge"``, in units of the variance of the noise
         divided by ``r``.
@@ -73,7 +74,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         its target was used, or the noise that the rule assumes, in units of the standard deviation of the targets:
         ``r`` times their variance. ``Ridge(r=None)`` with None gives the exact Student t distribution of Bayesian
         regression with unknown noise.
-    rows_per_product, device, kernel, kernel_params, budget, forget, projection
+    rows_per_product, device, kernel, kernel_params, budget, forget, projection, rank
         As in :class:`OnlineClassifier`.
     view : str, View or list of these, optional
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
@@ -152,6 +153,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         budget: int | None = None,
         forget: float = 0.0,
         projection: str | None = None,
+        rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
         encoder: Any = None,
         verbose: bool = False,
@@ -173,6 +175,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.budget = budget
         self.forget = forget
         self.projection = projection
+        self.rank = rank
         self.view = view
         self.encoder = encoder
         self.verbose = verbose

@@ -57,7 +57,7 @@ class Backup:
 
 
 class Statistics:
-    """Copies of arrays of counts, or a log of their changes, whichever is smaller.
+    """Copies of arrays of counts, or with examples a log of their changes, if that is smaller.
 
     Attributes
     ----------
@@ -65,10 +65,12 @@ class Statistics:
         The log, which the core fills.
     """
 
-    def __init__(self, arrays: State, examples: Examples) -> None:
-        entries = examples.X.stored * len(examples) / max(examples.X.shape[0], 1)
+    def __init__(self, arrays: State, examples: Examples | None = None) -> None:
         size = sum(array.nbytes for array in arrays.values())
-        self.log = _core.UndoLog() if size > entries * LOGGED_BYTES else None
+        self.log = None
+        if examples is not None:
+            entries = examples.X.stored * len(examples) / max(examples.X.shape[0], 1)
+            self.log = _core.UndoLog() if size > entries * LOGGED_BYTES else None
         self._before = [] if self.log else [(array, array.copy()) for array in arrays.values()]
 
     def restore(self) -> None:

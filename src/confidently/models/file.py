@@ -106,7 +106,7 @@ class SavedView(TypedDict):
 class NamedMember(TypedDict):
     """What every member of a stack has."""
 
-    kind: Literal["gaussian", "naive_bayes", "log", "rest"]
+    kind: Literal["gaussian", "naive_bayes", "class_means", "log", "rest"]
     name: str
     multiclass: Multiclass | None
 
@@ -195,7 +195,7 @@ def _needed(header: dict[str, Any]) -> int:
     """Return the lowest format that has everything of a header."""
     if header.get("kind") == TOPICS:
         return WITHOUT_VIEWS
-    if "encoder" in header["source"]:
+    if "encoder" in header["source"] or any(one["kind"] == "class_means" for one in header.get("members") or ()):
         return FORMAT
     return WITHOUT_ENCODER if "coverage_by" in header else WITHOUT_GROUPS
 

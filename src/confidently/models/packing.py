@@ -10,11 +10,14 @@ from ..covariances.settings import DTYPES
 from ..covariances.state import PLACES, REAL, State, check_within, put_places, without_base
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
+from ..stack.class_means import ClassMeans
+from ..stack.generative import Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import LOG, REST, Members, parts_of
 from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack, check_order
+from ..stack.plan import Member
 from ..stack.stack import Stack
 from ..tasks import conformal, groups, intervals, novelty
 from ..tasks.conformal import CONFORMAL
@@ -25,12 +28,14 @@ from ..views.view import View
 from . import file
 from .file import REGRESSION, checked_arrays
 
+GENERATIVE: dict[str, type[Generative]] = {member.kind: member for member in (NaiveBayes, ClassMeans)}
+
 
 def packed(learner: Learner | Members) -> State:
     """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
     if isinstance(learner, Learner):
         return _packed(learner) | _packed_groups(learner)
-    members = (member.packed() if isinstance(member, NaiveBayes) else _packed(member) for member in learner.members)
+    members = (member.packed() if isinstance(member, Generative) else _packed(member) for member in learner.members)
     own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
     prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
     return _without_prior(learner.state, prior) | own | _packed_groups(learner)
@@ -62,15 +67,15 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     kind = NumberStack if regression else LabelStack if header.settings.get("multilabel") is True else Stack
     n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
     check_choice("dtype", dtype, DTYPES)
-    members: list[Learner | NaiveBayes] = []
+    members: list[Member] = []
     for k, saved in enumerate(header.members):
         prefix = f"{k}."
         own = {name.removeprefix(prefix): arrays.pop(name) for name in list(arrays) if name.startswith(prefix)}
-        if saved["kind"] == NaiveBayes.kind and kind is Stack:
-            found = checked_arrays(
-                NaiveBayes.unpacked(own, n_features, n_classes), NaiveBayes.shapes(n_features, n_classes)
-            )
-            members.append(NaiveBayes(n_classes, n_features, found))
+        generative = GENERATIVE.get(saved["kind"])
+        if generative is not None and kind is Stack:
+            unpacked = generative.unpacked(own, n_features, n_classes)
+            found = checked_arrays(unpacked, generative.shapes(n_features, n_classes))
+            members.append(generative(n_classes, n_features, found))
         elif "settings" not in saved:
             raise ValueError(f"member {k} has no settings")
         else:
@@ -95,7 +100,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
     stack.settled = header.settled
     for member in members:
-        if isinstance(member, NaiveBayes):
+        if isinstance(member, Generative):
             member.check_values()
     stack.check_values()
     return stack

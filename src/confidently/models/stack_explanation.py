@@ -17,9 +17,9 @@ import numpy as np
 from ..data import Batch
 from ..data.class_order import positive_number
 from ..learner.learner import Learner
+from ..stack.generative import Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
-from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack
 from ..stack.stack import Stack
 from .explanation import (
@@ -268,11 +268,11 @@ def _difference(scores: np.ndarray, plus: int, minus: int) -> float:
 
 
 def _parts(
-    model: Model, batch: Batch, member: Learner | NaiveBayes, plus: int, minus: int | None, whole: float
+    model: Model, batch: Batch, member: Learner | Generative, plus: int, minus: int | None, whole: float
 ) -> Parts:
     """Return what each feature adds to a member's calibrated margin or its number; the rest is the intercept's."""
-    if isinstance(member, NaiveBayes):
-        assert minus is not None  # naive Bayes is of classes
+    if isinstance(member, Generative):
+        assert minus is not None  # the others are of classes
         columns, added = batch.columns, member.contributions(batch.columns, batch.values, plus, minus)
         return _named(model, batch, None, columns, member.slope * added, whole)
     seen = batch if member.view is None else member.view.see(member.state, batch.matrix, 0, 1)

@@ -22,9 +22,9 @@ import numpy as np
 from .. import _core
 from ..data.class_order import ClassOrder
 from ..learner.learner import Learner
+from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
-from ..stack.naive_bayes import CALIBRATION, FREQUENCY, NaiveBayes
 from ..stack.number_stack import NumberStack, mixtures
 from ..stack.plan import Member
 from ..stack.stack import Stack
@@ -83,7 +83,7 @@ def number_stack_to_onnx(
     graph, means, deviations, seen = new_graph(dtype), [], [], dict[View | None, tuple[str, str | None]]()
     weights = np.stack([mixture[WEIGHTS] for mixture in mixtures(stack.state)], axis=1)
     for k, (member, weight) in enumerate(zip(stack.members, weights, strict=True)):
-        assert isinstance(member, Learner)  # naive Bayes is of classes
+        assert isinstance(member, Learner)  # the others are of classes
         graph.rows, graph.unseen = _rows(graph, member, seen)
         form = linear_form(member, "progressive")
         mean, deviation = numbers(graph, form, scores_of(graph, form))
@@ -115,8 +115,8 @@ def _calibrated(
     graph: Graph, member: Member, order: ClassOrder, seen: dict[View | None, tuple[str, str | None]]
 ) -> str:
     """Add the calibrated scores of a member, in the order of the classes; ``seen`` has the rows of each view."""
-    if isinstance(member, NaiveBayes):
-        return _of_naive_bayes(graph, member, order)
+    if isinstance(member, Generative):
+        return _of_generative(graph, member, order)
     graph.rows, graph.unseen = _rows(graph, member, seen)
     form = linear_form(member, "progressive", order)
     return line(graph, form, moderated(graph, form, scores_of(graph, form)))
@@ -131,9 +131,9 @@ def _rows(graph: Graph, member: Learner, seen: dict[View | None, tuple[str, str 
     return seen[view]
 
 
-def _of_naive_bayes(graph: Graph, member: NaiveBayes, order: ClassOrder) -> str:
-    """Add the calibrated scores of naive Bayes."""
-    by_feature, by_class = member.by_feature(member.state[FREQUENCY]), member.by_class()
+def _of_generative(graph: Graph, member: Generative, order: ClassOrder) -> str:
+    """Add the calibrated scores of a model of the rows of each class."""
+    by_feature, by_class = member.class_weights(slice(None)), member.by_class()
     state = member.state[CALIBRATION]
     numbers, slope, offset = order.numbers, state[0], 0.0
     if member.n_classes == 2:

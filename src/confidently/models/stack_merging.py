@@ -15,17 +15,21 @@ from ..covariances.state import State
 from ..data.warning import DataWarning
 from ..learner.streams import prune_names
 from ..stack import logs
+from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, SQUARES, ClassMeans
+from ..stack.class_means import ROWS as ROWS_OF_GROUPS
+from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Members
-from ..stack.naive_bayes import CALIBRATION, ENTRIES, FREQUENCY, KNOWN, NaiveBayes
+from ..stack.naive_bayes import ENTRIES, FREQUENCY, KNOWN
 from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
 from ..stack.number_stack import LOGS, PRODUCTS, NumberStack, joined, mixtures, number_weights
 from ..stack.plan import Member
 from ..stack.stack import HESSIAN, OWN, SHARE
-from ..tasks import conformal, intervals
+from ..tasks import conformal, intervals, novelty
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.conformal import CONFORMAL
+from ..tasks.novelty import VARIANCES
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
@@ -155,32 +159,77 @@ def _of_member(model: Model, k: int) -> Model:
     return Model(member, model.classes, model.features, estimator, model.source)
 
 
-def _merged_naive_bayes(
+def _merged_generative(
     models: Sequence[Model], columns: Sequence[np.ndarray], k: int, has_base: bool, how: str
-) -> NaiveBayes:
-    """Return the sum of the counts, or their mean; those of a common base, the last model, count once.
+) -> Generative:
+    """Return the sum of what members have counted, or its mean; that of a common base, the last model, counts once.
 
     ``columns`` holds the columns of each model's features in the merged model.
     """
+    kind: type[Generative] = type(models[0].learner.members[k])
     table = all_classes(models)
     n_features = max(int(own.max(initial=-1)) + 1 for own in columns)
-    merged = NaiveBayes(len(table), n_features)
+    merged = kind(len(table), n_features)
     parts = len(models) - has_base
     factors = [1.0 if how == "product" else 1.0 / parts] * parts
     if has_base:
         factors.append(1.0 - sum(factors))
-    calibrations, state = [], merged.state
-    for model, own, factor in zip(models, columns, factors, strict=True):
-        member, classes = model.learner.members[k], class_numbers(model, table)
-        state[FREQUENCY][np.ix_(own, classes)] += factor * member.state[FREQUENCY][: len(own)]
-        state[ROWS_OF_CLASSES][classes] += factor * member.state[ROWS_OF_CLASSES]
-        calibrations.append(_calibration(member.state[CALIBRATION], classes, merged.n_classes))
-    if min(state[FREQUENCY].min(initial=0.0), state[ROWS_OF_CLASSES].min()) < 0:
-        raise MergeError("a stack has counted less than the base; merge stacks that continued from it")
+    classes = [class_numbers(model, table) for model in models]
+    states = [model.learner.members[k].state for model in models]
+    calibrations = [
+        _calibration(state[CALIBRATION], own, merged.n_classes)
+        for state, own in zip(states[:parts], classes, strict=False)
+    ]
+    counted = list(zip(states, columns, classes, factors, strict=True))
+    if isinstance(merged, ClassMeans):
+        _sum_moments(merged, counted)
+        base = states[-1][VARIANCES] if has_base else novelty.untrained()
+        merged.state[VARIANCES] = novelty.merged([state[VARIANCES] for state in states[:parts]], base)
+    else:
+        _sum_counts(merged, counted)
+    merged.state[CALIBRATION] = merged_lines(np.array(calibrations), merged.n_classes > 2)
+    return merged
+
+
+Counted = Sequence[tuple[State, np.ndarray, np.ndarray, float]]  # a state, its columns, its classes, and its factor
+
+
+def _sum_counts(merged: Generative, counted: Counted) -> None:
+    """Make the counts of naive Bayes from those of several."""
+    state = merged.state
+    for own, columns, classes, factor in counted:
+        state[FREQUENCY][np.ix_(columns, classes)] += factor * own[FREQUENCY][: len(columns)]
+        state[ROWS_OF_CLASSES][classes] += factor * own[ROWS_OF_CLASSES]
+    _check_counted(state[FREQUENCY], state[ROWS_OF_CLASSES])
     state[ENTRIES][:] = state[FREQUENCY].sum(axis=0)
     state[KNOWN][0] = np.count_nonzero(state[FREQUENCY].any(axis=1))
-    state[CALIBRATION] = merged_lines(np.array(calibrations[:parts]), merged.n_classes > 2)
-    return merged
+
+
+def _sum_moments(merged: ClassMeans, counted: Counted) -> None:
+    """Make means and scatter within classes from the sums and second moments of several."""
+    state, prior = merged.state, np.linalg.inv(merged.state[PRECISION])
+    sums, moments = state[MEANS], np.zeros_like(prior)
+    for own, columns, classes, factor in counted:
+        groups, d = np.concatenate([[0], classes + 1]), len(columns)
+        rows, means = own[ROWS_OF_GROUPS], own[MEANS][:d]
+        state[ROWS_OF_GROUPS][groups] += factor * rows
+        sums[np.ix_(columns, groups)] += factor * rows * means
+        moment = prior.copy()
+        within = np.linalg.inv(own[PRECISION])[:d, :d]
+        moment[np.ix_(columns, columns)] = within + (rows[1:] * means[:, 1:]) @ means[:, 1:].T
+        moments += factor * moment
+    rows = state[ROWS_OF_GROUPS]
+    _check_counted(rows)
+    means = sums / np.where(rows > 0.0, rows, 1.0)
+    precision = np.linalg.inv(moments - (rows[1:] * means[:, 1:]) @ means[:, 1:].T)
+    weights = precision @ means
+    state |= {MEANS: means, PRECISION: 0.5 * (precision + precision.T), DIRECTIONS: weights}
+    state[SQUARES] = (means * weights).sum(axis=0)
+
+
+def _check_counted(*counts: np.ndarray) -> None:
+    if min(count.min(initial=0.0) for count in counts) < 0:
+        raise MergeError("a stack has counted less than the base; merge stacks that continued from it")
 
 
 def _calibration(own: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
@@ -203,8 +252,8 @@ def _merged(
     first, members, left_out = models[0].learner, list[Member](), dict[int, str]()
     together = [*models, *([] if base is None else [base])]
     for k, (name, member) in enumerate(zip(first.names, first.members, strict=True)):
-        if isinstance(member, NaiveBayes):
-            members.append(_merged_naive_bayes(together, columns, k, base is not None, how))
+        if isinstance(member, Generative):
+            members.append(_merged_generative(together, columns, k, base is not None, how))
             continue
         try:
             with _named(name):

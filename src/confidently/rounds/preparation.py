@@ -42,6 +42,9 @@ def check_estimator(estimator: Any, shuffle: str | None = None, **counts: int | 
             f"got {type(estimator).__name__}"
         )
     estimator._check_parameters(partial=True)
+    if estimator.encoder is not None:
+        told = "pass an array of its vectors, or use confidently train --encoder"
+        raise ValueError(f"encoder: not supported on a cluster, whose workers would each need it; {told}")
     if estimator.coverage_by is not None:
         raise ValueError("coverage_by is not supported on a cluster; train without one, or use coverage_by=None")
     for one in single_learners(estimator):

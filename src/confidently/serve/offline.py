@@ -22,6 +22,7 @@ from .engine.replay import replay
 from .log.event_log import EventLog
 from .log.events import Event, State, StoredModel
 from .log.log_file import FILE, LogError
+from .log.vectors import without_vector
 from .model.hosted import Hosted, restored
 from .model.making import read_snapshot
 from .model.rows import labelled_line
@@ -234,7 +235,7 @@ def export(folder: str | os.PathLike[str], name: str, say: Callable[[str], None]
                         f"up to event {row.seq} there are a weight and a feature {WEIGHT!r}, the key of weights; "
                         "rename the feature"
                     )
-                line = labelled_line(key, row.label, row.features)
+                line = labelled_line(key, row.label, without_vector(row.features))
                 if row.weight != 1.0:
                     line = labelled_line(WEIGHT, repr(row.weight).encode(), line)
                 yield NOT_ASCII.sub(_escaped, line.decode(errors="replace"))

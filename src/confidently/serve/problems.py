@@ -52,6 +52,7 @@ KINDS = {
     "cross-site": Kind(403, "The request comes from another site"),
     "set-aside": Kind(422, "The model could not learn the row"),
     "model-failed": Kind(503, "The model has stopped"),
+    "no-encoder": Kind(503, "The encoder of the model is not there"),
     "overloaded": Kind(503, "The server has too much to do"),
     "not-ready": Kind(503, "The server is not ready"),
     "stopping": Kind(503, "The server is stopping"),

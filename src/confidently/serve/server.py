@@ -226,7 +226,8 @@ class Server:
             with _usage_errors(str(self.backups[0])):
                 self.sources.append(Backups(self.engine, *self.backups, self.say))
         if self.demo is not None:
-            self.sources.append(DEMOS[self.demo](self.engine))
+            with _usage_errors(f"--demo {self.demo}"):
+                self.sources.append(DEMOS[self.demo](self.engine))
         if self.follow is not None:
             path, name = self.follow
             with _usage_errors(path):

@@ -21,6 +21,7 @@ from ..views.ranks import Ranks
 from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.view import View
+from .class_means import ClassMeans
 from .label_stack import LabelStack
 from .naive_bayes import NaiveBayes
 from .plan import Plan, plan
@@ -41,6 +42,10 @@ OF_ANY_LENGTH = "without unit norm"
 FIRST = First(n=MAX_FULL)  # a stream may bring more columns, of which a covariance would have the square
 COSINES = 400
 FEW_COSINES = 100  # of a member with all covariances that forgets, which costs as much as inverting its matrix
+MIN_EMBEDDED, MAX_EMBEDDED = 32, 1536  # columns of embeddings, of which members learn all covariances
+UNIT = 1e-3  # difference of the norms of embeddings from 1
+ONE_SCALE = 1 / 3  # deviation that all but a twentieth of their columns have, relative to the median
+ROWS_TO_COMPARE = 10  # rows from which on columns have a deviation
 # Twice the expected exponent of the kernel between two rows of independent columns.
 WIDE, MEDIUM, NARROW = 1.0, 3.0, 10.0
 
@@ -58,12 +63,15 @@ class Seen(NamedTuple):
         Values per row in other columns.
     filled : float
         Fraction of the numbers that are not 0.
+    embedded : bool
+        Whether rows are a table of unit norm whose columns have one scale, as embeddings have.
     """
 
     columns: int
     numbers: int
     plain: float
     filled: float
+    embedded: bool
 
     @property
     def width(self) -> float:
@@ -93,23 +101,41 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     of_numbers = np.isin(used, present[numeric])
     numbers, plain = np.count_nonzero(numeric), np.count_nonzero(~of_numbers) / max(n, 1)
     filled = np.count_nonzero(of_numbers) / max(n * int(numbers), 1)
-    return Seen(d, int(numbers), float(plain), float(filled))
+    embedded = numbers == d and MIN_EMBEDDED <= d <= MAX_EMBEDDED and _have_one_scale(values, used, row, n)
+    return Seen(d, int(numbers), float(plain), float(filled), embedded)
+
+
+def _have_one_scale(values: np.ndarray, used: np.ndarray, row: np.ndarray, n: int) -> bool:
+    """Return whether n rows of nonzero values have unit norm, both signs, and columns of about the same size."""
+    lengths = np.sqrt(np.bincount(row, values**2, n))
+    if n == 0 or np.abs(lengths - 1.0).max() > UNIT or values.min(initial=0.0) >= 0.0:
+        return False
+    if n < ROWS_TO_COMPARE:
+        return True
+    rows = np.maximum(np.bincount(used), 1)
+    means, squares = (np.bincount(used, values**power) / n for power in (1, 2))
+    deviations = np.sqrt(np.maximum(squares - means**2, 0.0))[rows > 0]
+    low, middle = np.quantile(deviations, (0.05, 0.5))
+    return bool(low >= ONE_SCALE * middle)
 
 
 def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "float64") -> list[Plan]:
     """Return the members for rows like the first ones of a matrix, in which there are so many classes.
 
     A table is dense, or has numeric columns by name; its columns are standardized, and other rows are scaled to unit
-    norm. Tables of up to 128 columns have the members of :func:`_of_narrow_tables`. Other rows have AROW and logistic;
-    with few values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128
-    if more follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with
-    many dense columns, also logistic on rows of unit norm, AROW on their cosines, which are better where columns have
-    one scale, and on wide cosines of ranks if few values are 0. Members on products and on ``nb`` have a weight for
-    every class and product, or count every feature in every class, and logistic moves the weights of a word for every
-    class: with many classes, there are none that do this.
+    norm. Tables of up to 128 columns have the members of :func:`_of_narrow_tables`; embeddings, which are dense rows of
+    unit norm whose columns have one scale, those of :func:`_of_embeddings`. Other rows have AROW and logistic; with few
+    values a row, both on products of two; with up to 128 columns, AROW with all covariances, of the first 128 if more
+    follow, and two that forget; with many sparse columns, AROW on two views for text, and naive Bayes; with many dense
+    columns, also logistic on rows of unit norm, AROW on their cosines, which are better where columns have one scale,
+    and on wide cosines of ranks if few values are 0. Members on products and on ``nb`` have a weight for every class
+    and product, or count every feature in every class, and logistic moves the weights of a word for every class: with
+    many classes, there are none that do this.
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
+    if seen.embedded:
+        return _of_embeddings(dtype)
     base = "standard" if numbers else "unit"
     words = d - numbers > MANY
     few = X.shape[0] < ROWS_TO_CHOOSE  # for quantiles
@@ -231,6 +257,17 @@ def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
         made(AROW(), _kernel(NARROW, width), name="narrow cosines", correlated=True),
     ]
     return found
+
+
+def _of_embeddings(dtype: str) -> list[Plan]:
+    """Return the members for rows of unit norm whose columns have one scale: few, since rows are often few.
+
+    Class means, which know a class after a few rows, and logistic with two prior variances of the weights, the smaller
+    one on standardized columns.
+    """
+    means = Plan(ClassMeans.name, lambda n_classes, n_features, columns: ClassMeans(n_classes, n_features))
+    correlated = _gaussian(Logistic(), "unit", 10.0, correlated=True, dtype=dtype)
+    return [means, correlated, _gaussian(Logistic(), "standard", 3.0, dtype=dtype)]
 
 
 def new_stack(

@@ -23,6 +23,7 @@ from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.first_values import FirstValues
 from ..views.view import COUNTED, Labelled, View
+from .class_means import ClassMeans
 from .moves import Moves
 from .plan import Choose, Member, Plan
 from .racing import Racing, next_race
@@ -57,7 +58,7 @@ class Members(Racing):
 
     Attributes
     ----------
-    members : list of Learner or NaiveBayes
+    members : list of Learner or Generative
         Empty until :meth:`prepare` has chosen them.
     names : list of str
     multiclass : list of str or None
@@ -188,9 +189,7 @@ class Members(Racing):
     @property
     def bytes_per_feature(self) -> int:
         """Bytes that a feature takes."""
-        return sum(
-            member.bytes_per_feature if isinstance(member, Learner) else 8 * member.n_classes for member in self.members
-        )
+        return sum(member.bytes_per_feature for member in self.members)
 
     @property
     def wants_columns(self) -> bool:
@@ -423,16 +422,22 @@ class Members(Racing):
         return _core.score_row([] if view is None else view.steps, cores, X, group, scores)
 
     def novelty(self, X: _core.Matrix) -> np.ndarray:
-        """Return the p-value of every row as one of those before, shape (n,)."""
+        """Return the p-value of every row as one of those before, shape (n,).
+
+        Where a member has the means of classes, the distances from these count instead of the variances of margins.
+        """
         found = np.ones((len(self.members), X.shape[0]))
+        means = [k for k, member in enumerate(self.members) if isinstance(member, ClassMeans)]
         gaussian = [k for k, member in enumerate(self.members) if isinstance(member, Learner)]
 
         def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
             member = self.members[k]
-            if isinstance(member, Learner):
+            if isinstance(member, ClassMeans if means else Learner):
                 found[k, rows] = member.rarity_of(seen)
 
         self._ask(X, fill)
+        if means:
+            return novelty.combined(self._conformity(X), list(found[means]), 0.0)
         rows = max(novelty.rows(self.members[k].state[VARIANCES]) for k in gaussian)
         return novelty.combined(self._conformity(X), list(found[gaussian]), rows)
 

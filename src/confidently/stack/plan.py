@@ -8,9 +8,9 @@ from typing import NamedTuple
 from ..learner.learner import Learner
 from ..learner.recipe import Recipe
 from ..views.columns import Columns
-from .naive_bayes import NaiveBayes
+from .generative import Generative
 
-Member = Learner | NaiveBayes
+Member = Learner | Generative
 
 
 class Plan(NamedTuple):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..covariances.state import State
 from ..learner.learner import Learner
+from .class_means import ClassMeans
 from .plan import Member
 
 FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
@@ -20,7 +21,7 @@ class Racing:
 
     Attributes
     ----------
-    members : list of Learner or NaiveBayes
+    members : list of Learner or Generative
     names : list of str
     multiclass : list of str or None
     state : dict of arrays
@@ -60,7 +61,8 @@ class Racing:
 
         It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
         member whose removal costs least goes first, as long as that is below .001 nats per row. Members that forget
-        stay, since they are missed only when the data change. With few mistakes, there is nothing yet to compare.
+        stay, since they are missed only when the data change, and so do means of classes, which new classes need. With
+        few mistakes, there is nothing yet to compare.
 
         Parameters
         ----------
@@ -73,7 +75,7 @@ class Racing:
         self.drop_huge(self.n_classes)
         if self.mistakes >= MISTAKES_TO_RACE:
             while len(self.members) > 1:
-                costs = np.where([_forgets(member) for member in self.members], np.inf, self.removal_costs())
+                costs = np.where([_stays(member) for member in self.members], np.inf, self.removal_costs())
                 k = int(costs.argmin())
                 if not costs[k] < DISPENSABLE:
                     break
@@ -109,8 +111,8 @@ def next_race(rows: int) -> int:
     return race
 
 
-def _forgets(member: Member) -> bool:
-    return isinstance(member, Learner) and member.settings.forget > 0
+def _stays(member: Member) -> bool:
+    return isinstance(member, ClassMeans) or (isinstance(member, Learner) and member.settings.forget > 0)
 
 
 def _products(member: Member) -> int:

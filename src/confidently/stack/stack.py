@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from .. import _core
@@ -15,7 +17,11 @@ from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
+from .class_means import ClassMeans
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
 WINDOWS = _core.windows
@@ -40,6 +46,8 @@ class Stack(Members):
 
     The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
     """
+
+    _trust: np.ndarray | None = None  # how much the rows that are being learned count in the mixture, if that differs
 
     @staticmethod
     def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
@@ -95,9 +103,18 @@ class Stack(Members):
     def _outputs(self) -> int:
         return 1 if self.n_classes <= 2 else self.n_classes
 
+    def _train(
+        self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
+    ) -> None:
+        known = next((member for member in self.members if isinstance(member, ClassMeans)), None)
+        self._trust = None if known is None else known.trust(part)
+        super()._train(part, begun, calibrate, progressive, threads)
+
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
         weight, shares, seen = weights_in_order(part, labels), np.zeros((len(labels), WINDOWS)), self.n_seen
+        if self._trust is not None:
+            weight = self._trust if weight is None else weight * self._trust
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
         scores = state[CONFORMAL] if calibrate else None
         before = [array.copy() for array in kept]

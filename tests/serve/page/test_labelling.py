@@ -232,3 +232,15 @@ def test_a_lease_lives_through_a_restart(tmp_path, visit):
         with server.client() as client:
             rows = client.get("/v1/models/held/queue?n=10&labeller=another").json()["rows"]
         assert rows == [] and shown_id(page) == here
+
+
+def test_texts_of_an_encoder_are_shown_as_texts(server, visit):
+    pytest.importorskip("wordllama", reason="wordllama is not installed")
+    teach(server, "vectors", encoder="wordllama", reading={})
+    offer(server, "vectors", messages(3))
+    page = visit().open("/#/m/vectors/label")
+    assert shown_id(page)
+    assert not page.get_by_label("Underline").is_visible() and "__vector__" not in page.inner_text("main")
+    page.keyboard.press("a")
+    page.get_by_text("You: ham").wait_for()
+    assert page.get_by_role("link", name="Why?").count() == 0

@@ -16,6 +16,7 @@ import click
 from ..inputs import BadInput, open_for, reported
 from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
+from ..options.entities import check_inspection, is_entities
 from ..options.plot import check_plot, plot_option
 from ..output.classes import check_class, of_class, print_classes
 from ..output.explanations import explained, explanation_facts, explanation_text
@@ -55,14 +56,19 @@ EXAMPLES = (
     help="Explain this row, written as in the training data or as a JSON object; - reads it from standard input.",
 )
 @click.option("--class", "class_name", metavar="NAME", help="Show this class, label or output, or explain it.")
+@click.option("--key", metavar="VALUE", help="Of a model of train --key, show what this entity deviates by.")
 @plot_option
 @json_option
+@click.pass_context
 def inspect(
+    ctx: click.Context,
+    /,
     model_path: str,
     top: int,
     sort: str | None,
     row: str | None,
     class_name: str | None,
+    key: str | None,
     plot: str | None,
     as_json: bool,
 ) -> None:
@@ -80,6 +86,12 @@ def inspect(
     regression, positive weights add to the prediction, and --row shows the contribution of each feature to it. If it
     predicts several numbers, --class is the number of one, from 0.
     """
+    if is_entities(model_path):
+        check_inspection(ctx)
+        _show_entities(model_path, key, top, as_json)
+        return
+    if key is not None:
+        raise click.UsageError("--key is for a model of train --key; omit it")
     check_plot(plot)
     if sort and row is not None:
         raise click.UsageError("--sort: orders the weights of features, not those of a row; omit --sort or --row")
@@ -117,6 +129,19 @@ def _named(path: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise BadInput(f"{path}: {error}") from None
+
+
+# --- a model of entities ---------------------------------------------------------------------------------------------
+
+
+def _show_entities(model_path: str, key: str | None, top: int, as_json: bool) -> None:
+    from ..output.entities import deviation_text, entities_text
+    from ..training.entities import deviation_facts, entity_facts, read_entities
+
+    model = read_entities(model_path)
+    facts = entity_facts(model) if key is None else deviation_facts(model, key, top)
+    text = entities_text if key is None else deviation_text
+    say(json.dumps(facts) if as_json else text(facts))
 
 
 # --- the model -------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import click
 from ..inputs import load_predictor
 from ..options.arguments import data_argument, model_argument
 from ..options.command import Command
+from ..options.entities import check_prediction, is_entities
 from ..options.predictions import (
     NOVELTY,
     check_calibrated,
@@ -41,7 +42,8 @@ FIRST = "output_path proba std ranking abstain set interval keep strict quiet as
 @interval_option
 @novelty_option
 @new_data_options
-def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
+@click.pass_context
+def predict(ctx: click.Context, /, model_path: str, data: tuple[str, ...], **options: Any) -> None:
     """Predict the class or, with a regression model, the number of every row.
 
     Writes one line per row; multiple labels are separated by commas. DATA are files, or - for standard input. Rows of
@@ -50,6 +52,12 @@ def predict(model_path: str, data: tuple[str, ...], **options: Any) -> None:
     make them less certain.
     """
     check_predictions(options)
+    if is_entities(model_path):
+        from ..training.entities import write_predictions as write_those_of_entities
+
+        check_prediction(ctx)
+        write_those_of_entities(model_path, data, options, **opening_of(options))
+        return
     wanted = requested(options)
     from ..output.predictions import predictions_of
     from ..output.writers import write_predictions

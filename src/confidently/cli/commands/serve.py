@@ -70,8 +70,9 @@ _OPTIONS = [
         help="Write a snapshot of a model after this many events, at the latest a minute after the last one.",
     ),
     click.option(
-        "--demo", type=click.Choice(["messages", "decisions"]), is_flag=False, flag_value="messages",
-        help="Send made-up messages, some to be labelled on the page, or visits of a shop that decides on offers.",
+        "--demo", metavar="NAME", type=click.Choice(["messages", "heads", "decisions"]), is_flag=False,
+        flag_value="messages",
+        help="Send made-up messages to label on the page, heads (tickets that an encoder reads) or decisions.",
     ),
     click.option("--check", is_flag=True, help="Verify the log and the snapshots, and end."),
     click.option(
@@ -111,6 +112,7 @@ _OPTIONS = [
 FIRST = "host port token_file public_url model follow into demo check backup restore as_json"
 EXAMPLES = (
     "confidently serve trial --demo",
+    "confidently serve trial --demo heads",
     "confidently serve shop --demo decisions",
     "confidently serve filter --model spam.cw",
     "confidently serve filter --check",

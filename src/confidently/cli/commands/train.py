@@ -12,6 +12,7 @@ from ..options.arguments import POSITIVE_INTEGER, data_argument, is_given, json_
 from ..options.bandit import bandit_options, check_bandit
 from ..options.cluster import check_cluster, cluster_options, on_cluster
 from ..options.command import Command
+from ..options.entities import check_key, entity_options
 from ..options.files import CACHE_OUTPUT, INPUT
 from ..options.learner import BY_DEFAULT, choose_auto, learner_options
 from ..options.reading import on_error_option, reading_options
@@ -77,6 +78,7 @@ EXAMPLES = (
     "confidently train clicks.csv --label click --rule arow -o one.cw",
     "confidently train messages.jsonl --passes 9 --holdout 0.1 --early-stop -o b.cw",
     "confidently train clicks.csv --label price -o price.cw",
+    "confidently train clicks.csv --label click --key device -o devices.ent",
     "confidently train --bandit routes.jsonl -o router.bandit",
 )
 FIRST = "output_path label text drop rule regression passes shuffle holdout init_model as_json"
@@ -89,6 +91,7 @@ FIRST = "output_path label text drop rule regression passes shuffle holdout init
 @learner_options
 @task_option
 @bandit_options
+@entity_options
 @cluster_options
 @adding(_OPTIONS)
 @json_option
@@ -109,6 +112,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
 
     With --bandit, DATA are logs of decisions, each with its context, actions, the chosen one, its probability and its
     reward. The summary says what the policy would have earned as it learned.
+
+    With --key, each value of a column, such as a user, has a small model around the one that all share.
     """
     check_bandit(ctx, options)
     if options["bandit"]:
@@ -119,6 +124,10 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
             bandit, result = train_bandit(data, options)
         result |= saved_bandit(bandit, options["output_path"])
         say(json.dumps(result) if options["as_json"] else bandit_text(result))
+        return
+    check_key(ctx, options)
+    if options["key"] is not None:
+        _train_entities(ctx, data, options)
         return
     _check_usage(ctx, data, options)
     by_default = choose_auto(ctx, options)
@@ -149,6 +158,19 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     if checkpoints is not None:
         checkpoints.remove()
     say(json.dumps(result) if options["as_json"] else training_text(result))
+
+
+def _train_entities(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Train a model of entities."""
+    from ...tasks.table import BINARY
+    from ..output.entities import entities_text
+    from ..training.entities import train_entities
+
+    with reported():
+        report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
+        regression = not options["init_model"] and choose_task(ctx, data, options, report)
+    result = train_entities(data, options, regression)
+    say(json.dumps(result) if options["as_json"] else entities_text(result))
 
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
 from typing import Any
 
 import click
 
 from .arguments import FRACTION, is_given, listed
+from .files import has_entry
 from .sections import BANDIT, adding
 
 POLICY = click.option(
@@ -67,5 +66,5 @@ def check_bandit(ctx: click.Context, options: dict[str, Any]) -> None:
 
 
 def is_bandit(path: str) -> bool:
-    """Return whether a file is that of a bandit, which is an archive."""
-    return os.path.isfile(path) and zipfile.is_zipfile(path)
+    """Return whether a file is that of a bandit."""
+    return has_entry(path, "bandit.json")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS
+from ...covariances.names import AUTO, DIAGONAL, OVER_WEIGHTS, RANK
 from ...models import entries
 from ...tasks.names import MULTICLASS_NAMES
 from ..inputs import is_stack
@@ -54,6 +54,7 @@ _SETTINGS = [
         help="Keep precisions or variances of an updated Gaussian in a diagonal covariance.  "
         "[default: as in the rule's paper]",
     ),
+    click.option("--rank", type=int, default=RANK, help="Keep this many directions in a covariance of low rank."),
     click.option("--prior-variance", type=float, default=1.0, help="Set the prior variance of every weight."),
     click.option(
         "--min-variance",
@@ -108,7 +109,7 @@ learner_options = adding(_LEARNER, LEARNER)
 
 def chosen_settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a learner that the options choose, except rule, task and sizes."""
-    same = ("covariance", "projection", "prior_variance", "average", "min_variance", "dtype")
+    same = ("covariance", "projection", "rank", "prior_variance", "average", "min_variance", "dtype")
     return {name: options[name] for name in same} | {"fit_intercept": not options["no_intercept"]}
 
 

@@ -100,8 +100,7 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
         return reading
     if reading.encoder is not None:
         found = infer_columns(paths, reading.of_texts(), training)
-        same = {name: getattr(found, name) for name in ("format", "delimiter", "label")}
-        return replace(reading, **same, header=reading.text)
+        return replace(reading, **{name: getattr(found, name) for name in ("format", "delimiter", "label", "header")})
     with suppress(OSError, ValueError):  # raised again when the rows are read
         reading = with_delimiter(paths[0], reading)
     if training:

@@ -132,6 +132,8 @@ class OnlineClassifier(WeightsByName, DictClassifier):
     projection : {"precision", "moments"}, optional
         Whether a diagonal covariance keeps the precisions of an updated Gaussian or its variances. By default what the
         rule's paper does: "moments" for "probit", otherwise "precision".
+    rank : int, default=32
+        With ``covariance="low_rank"``: number of directions that are kept besides the precision of each weight.
     view : str, View or list of these, optional
         What the learner sees of a row, learned from the rows before: "standard" standardizes numbers; see
         :class:`confidently.OnlineClassifier`. Numbers that are 0 are then values, unlike missing ones. By default rows

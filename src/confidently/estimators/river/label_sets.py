@@ -60,7 +60,7 @@ class OnlineMultiLabelClassifier(GaussianOnDicts, LabelsOnDicts):
         One binary learner per label, or one ranking of all. By default "one-vs-rest", with a shared covariance "joint".
     average, min_variance, dtype
         As of :class:`OnlineClassifier`.
-    calibration, forget, projection, view, hash_bits
+    calibration, forget, projection, rank, view, hash_bits
         As of :class:`OnlineClassifier`.
 
     Examples

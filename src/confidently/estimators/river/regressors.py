@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from river import base, proba
 
+from ...covariances.names import RANK
 from ...learner.dict_numbers import NumberRows
 from ...rules.ranges import check_choice
 from ...rules.rule import Rule
@@ -76,7 +77,7 @@ class OnlineRegressor(WeightsByName, DictRegressor):
         Type of the state.
     calibration : {"progressive", None}, default="progressive"
         Variances of predictions by the errors made in training, or by the noise that the rule assumes.
-    forget, projection, view, hash_bits
+    forget, projection, rank, view, hash_bits
         As of :class:`OnlineClassifier`.
 
     Raises
@@ -106,12 +107,13 @@ class OnlineRegressor(WeightsByName, DictRegressor):
         calibration: str | None = "progressive",
         forget: float = 0.0,
         projection: str | None = None,
+        rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
         hash_bits: int | None = None,
     ) -> None:
         super().__init__(
             rule, covariance, prior_variance, fit_intercept, None, average, min_variance, dtype, calibration, forget,
-            projection, view, hash_bits,
+            projection, rank, view, hash_bits,
         )  # fmt: skip
 
     def _new_rows(self) -> NumberRows:

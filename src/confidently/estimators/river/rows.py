@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from river import base
 
+from ...covariances.names import RANK
 from ...covariances.settings import DTYPES
 from ...learner.dict_frames import FrameRows
 from ...learner.dicts import DictRows
@@ -97,6 +98,7 @@ class GaussianOnDicts(ConformalOnDicts):
         calibration: str | None = "progressive",
         forget: float = 0.0,
         projection: str | None = None,
+        rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
         hash_bits: int | None = None,
     ) -> None:
@@ -111,6 +113,7 @@ class GaussianOnDicts(ConformalOnDicts):
         self.calibration = calibration
         self.forget = forget
         self.projection = projection
+        self.rank = rank
         self.view = view
         self.hash_bits = hash_bits
         self._rows = self._new_rows()

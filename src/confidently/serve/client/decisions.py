@@ -55,7 +55,10 @@ class DecisionRequests(ModelRequests):
         """Send rewards such as ``{"id": "visit-17", "reward": 1.0}``; return a receipt or a problem for each."""
         return self._lines("/rewards", plain_rows(rewards, None), self._teaching(wait), wait)
 
-    def evaluate(self, policies: Sequence[str] = ("baseline",), *, periods: int | str | None = None) -> dict[str, Any]:
+    def evaluate(
+        self, policies: Sequence[str] = ("baseline",), *, periods: int | str | None = None,
+        reward_range: tuple[float, float] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
         """Return what policies would have earned on the logged decisions that have a reward.
 
         Parameters
@@ -65,8 +68,12 @@ class DecisionRequests(ModelRequests):
             in ``lin_ucb:alpha=0.5``.
         periods : int or "day", optional
             The number of parts with equally many decisions, or days, for which values are returned too.
+        reward_range : pair of float, optional
+            The least and the largest reward that are possible, which intervals depend on; by default those of the log.
         """
         query: dict[str, Any] = {"policy": list(policies)} | ({} if periods is None else {"periods": str(periods)})
+        if reward_range is not None:
+            query["reward_range"] = ",".join(map(str, reward_range))
         return self._ask("GET", "/evaluate", query=query)
 
 

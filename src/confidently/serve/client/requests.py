@@ -49,21 +49,23 @@ class ModelRequests:
             found += self._server.lines(self._path + path, some, query, slow)
         return found
 
-    def _pages(self, path: str, after: int, limit: int | None, number: str = "seq") -> Iterator[dict[str, Any]]:
+    def _pages(
+        self, path: str, after: int, limit: int | None, number: str = "seq", **more: Any
+    ) -> Iterator[dict[str, Any]]:  # fmt: skip
         """Return rows, of which some are asked for at once and the others when they are needed."""
-        first = self._page(path, after, limit)
+        first = self._page(path, after, limit, more)
 
         def following() -> Iterator[dict[str, Any]]:
             page, left = first, limit
             while page:
                 yield from page
                 left = None if left is None else left - len(page)
-                page = self._page(path, page[-1][number], left) if left is None or left > 0 else []
+                page = self._page(path, page[-1][number], left, more) if left is None or left > 0 else []
 
         return following()
 
-    def _page(self, path: str, after: int, limit: int | None) -> list[dict[str, Any]]:
-        query = {"after": after, "limit": ROWS_PER_PAGE if limit is None else min(limit, ROWS_PER_PAGE)}
+    def _page(self, path: str, after: int, limit: int | None, more: dict[str, Any]) -> list[dict[str, Any]]:
+        query = {"after": after, "limit": ROWS_PER_PAGE if limit is None else min(limit, ROWS_PER_PAGE)} | more
         answer = self._server.send("GET", path, query=query)
         return [msgspec.json.decode(line) for line in answer.content.splitlines()]
 

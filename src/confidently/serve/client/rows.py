@@ -135,9 +135,12 @@ class RowRequests(ModelRequests):
 
     # --- stored rows --------------------------------------------------------------------------------------------------
 
-    def examples(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
-        """Return the learned rows in the order of learning, from those after an event on."""
-        return self._pages(f"{self._path}/examples", after, limit)
+    def examples(self, after: int = 0, limit: int | None = None, vectors: bool = False) -> Iterator[dict[str, Any]]:
+        """Return the learned rows in the order of learning, from those after an event on; perhaps with ``vectors``.
+
+        These are what an encoder made of their texts; a row that brings it along is not encoded again.
+        """
+        return self._pages(f"{self._path}/examples", after, limit, vectors="true" if vectors else None)
 
     def set_aside(self, after: int = 0, limit: int | None = None) -> Iterator[dict[str, Any]]:
         """Return the rows that the model could not learn, with the reasons."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -34,6 +35,7 @@ from .trainer import Trainer
 
 MODELS = "models"  # the folder of snapshots
 PASSING = ".passing-"  # prefix of files that exist while a request is answered
+MAX_EVALUATIONS = 2  # at once, each of which reads the whole log
 
 
 class Engine:
@@ -84,6 +86,7 @@ class Engine:
         self.trainer = Trainer(self.writer, self.learner, self.hosted, self.limits, say)
         self.backups: Any = None  # those on a schedule, if there are any
         self.replica: Any = None  # what follows another server, if this one does
+        self.evaluations = threading.BoundedSemaphore(MAX_EVALUATIONS)
         self.ready = self.stopping = False
         self._begun = False
         self._run = secrets.token_hex(4)

@@ -97,6 +97,7 @@ PARK = ("park", {"enum": ["false", "true"], "default": "false"})
 SET = ("set", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 MAX_RISK = ("max_risk", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})
 NOVELTY = ("novelty", {"enum": ["false", "true"], "default": "false"})
+VECTORS = ("vectors", {"enum": ["false", "true"], "default": "false"})
 AFTER = ("after", {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0})
 LIMIT = ("limit", {"type": "integer", "minimum": 1, "maximum": 2**53})
 TOP_K = ("top_k", {"type": "integer", "minimum": 1, "maximum": 10_000})
@@ -121,12 +122,15 @@ OF = ("of", {"enum": ["snapshot", "base"], "default": "snapshot"})
 VERSION, BEGUN = (
     (name, {"type": "integer", "minimum": 0, "maximum": 2**53, "default": 0}) for name in ("version", "begun")
 )
-REPLICATED = {"predict", "explain", "list_models", "get_model", "get_file", "metrics", "events"}  # what replicas answer
+REPLICATED = {  # what replicas answer
+    "predict", "explain", "evaluate", "list_models", "get_model", "get_file", "metrics", "events",
+}  # fmt: skip
 NAME = {"type": "string", "minLength": 1, "maxLength": 200}
 CONTROL, TARGET, TEXT_COLUMN = ("control", NAME), ("target", NAME), ("text", NAME)
 COLUMN = ("column", {"type": "array", "items": NAME, "maxItems": 100})
 POLICY = ("policy", {"type": "array", "items": NAME, "maxItems": 10})
 PERIODS = ("periods", {"type": "string", "pattern": "^(day|[1-9][0-9]?)$"})
+REWARD_RANGE = ("reward_range", {"type": "string", "maxLength": 100, "examples": ["0,1"]})
 WHICH = ("rows", {"enum": ["learned", "waiting"], "default": "learned"})
 
 ROUTES = (
@@ -177,7 +181,10 @@ ROUTES = (
         "POST", f"{PERSONALIZER}/multislot/events/{{id}}/activate", personalizer.personalizer_activate_slots, "predict",
         None, None, (API_VERSION,), statuses=(204,),
     ),
-    Route("GET", f"{MODEL}/evaluate", evaluate.evaluate, "admin", None, evaluate.Evaluation, (POLICY, PERIODS)),
+    Route(
+        "GET", f"{MODEL}/evaluate", evaluate.evaluate, "admin", None, evaluate.Evaluation,
+        (POLICY, PERIODS, REWARD_RANGE),
+    ),
     Route("GET", "/v1/models", models.list_models, "predict", None, models.Models, some=True),
     Route("GET", MODEL, models.get_model, "predict", None, models.ModelFacts),
     Route("PUT", MODEL, models.put_model, "admin", ModelSettings, models.ModelFacts, statuses=(200, 201, 202)),
@@ -199,7 +206,7 @@ ROUTES = (
     Route("DELETE", f"{MODEL}/edits/{{id}}", versions.delete_edit, "admin", None, versions.VersionState, (LIVE,)),
     Route("GET", f"{MODEL}/metrics", models.metrics, "predict", None, dict[str, Any]),
     Route(
-        "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, stored.ExampleOut, (AFTER, LIMIT),
+        "GET", f"{MODEL}/examples", stored.get_examples, "admin", None, stored.ExampleOut, (AFTER, LIMIT, VECTORS),
         lines="answer",
     ),
     Route(

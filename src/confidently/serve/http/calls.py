@@ -30,6 +30,7 @@ NO_QUERY = QueryParams()  # of most requests; making one takes a twentieth of th
 STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]|\[\.\.\.\]")
 
 Body = TypeVar("Body")
+T = TypeVar("T")
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 
 
@@ -140,6 +141,12 @@ class Call:
     def hosted(self) -> Hosted:
         """The model that the address names."""
         return self.engine.find(self.names["m"], self.token.sees)
+
+    async def checked(self, check: Callable[..., T], hosted: Hosted, *arguments: Any) -> T:
+        """Return what checking rows of a model gives; an encoder, which takes time, works in a thread of its own."""
+        if hosted.vectors is None:
+            return check(hosted, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(hosted.vectors.thread, check, hosted, *arguments)
 
     @property
     def all_hosted(self) -> list[Hosted]:

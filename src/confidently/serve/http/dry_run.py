@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -47,7 +48,7 @@ async def tried_out(call: Call, settings: str | None) -> Sendable:
 
     They are tried on the model that the address names, or, if there are settings, on a new one with these.
     """
-    trial = Trial(call.hosted if settings is None else _new(call, settings))
+    trial = Trial(call.hosted if settings is None else await _new(call, settings))
     if not call.is_ndjson:
         body = await call.message(m.LearnBody)
         await trial.take(call, [(1, body)])
@@ -64,9 +65,9 @@ async def tried_out(call: Call, settings: str | None) -> Sendable:
     return answered(trial.result())
 
 
-def _new(call: Call, settings: str) -> Hosted:
+async def _new(call: Call, settings: str) -> Hosted:
     call.check_allowed("admin")  # as making it is
-    return models.unmade(call.names["m"], decoded(settings.encode(), ModelSettings))
+    return await asyncio.to_thread(models.unmade, call.names["m"], decoded(settings.encode(), ModelSettings))
 
 
 class Trial:
@@ -94,7 +95,7 @@ class Trial:
         self._rows += len(rows)
         bodies = [body for _, body in rows if not isinstance(body, Problem)]
         given = [(None, bytes(body.features), label_of(body.label), body.weight) for body in bodies]
-        taught = iter(checking.all_taught(self._hosted, given))
+        taught = iter(await call.checked(checking.all_taught, self._hosted, given))
         checked = [(number, body if isinstance(body, Problem) else next(taught)) for number, body in rows]
         good = [row for _, row in checked if isinstance(row, checking.Taught)]
         odd = iter(await call.ask(Request(lambda log, request: self._odd(good), len(good))) if good else ())

@@ -16,6 +16,7 @@ import apsw
 
 from .edits import Edits
 from .events import LABELS, Event
+from .vectors import KEY
 
 STEP_SECONDS = 0.005  # of one query, about
 FIRST_RANGE, MAX_RANGE = 256, 1 << 18  # events of the model that a query looks at
@@ -356,7 +357,7 @@ def _contains(word: str, name: str) -> tuple[str, dict[str, str]]:
         return "(" + " OR ".join(f"{what} LIKE :{one} ESCAPE '\\'" for one in patterns) + ")"
 
     text = "CAST(e.features AS TEXT)"
-    values = f"EXISTS (SELECT 1 FROM json_tree({text}) t WHERE {like('t.atom', plain)})"
+    values = f"EXISTS (SELECT 1 FROM json_tree({text}) t WHERE t.key IS NOT '{KEY}' AND {like('t.atom', plain)})"
     inside = f"{like(text, raw)} AND CASE WHEN json_valid({text}, 6) THEN {values} ELSE 1 END"
     return f"({like('e.id', plain)} OR {inside})", plain | raw
 

@@ -22,6 +22,7 @@ from .decisions import DecisionLog
 from .edits import Basis, EditLog
 from .events import KINDS, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, now
 from .log_file import FILE, faults, open_log
+from .vectors import without_vector
 from .versions import Versions
 
 MAX_SEQ = 2**63 - 1
@@ -373,9 +374,10 @@ def reason_in(note: bytes | None) -> str:
 
 
 def same_json(first: bytes | None, second: bytes | None) -> bool:
-    """Return whether two texts are the same JSON, whatever the order of keys and the spaces."""
+    """Return whether two texts are the same JSON, whatever the order of keys, the spaces and vectors."""
     if first is None or second is None or first == second:
         return first == second
+    first, second = without_vector(first), without_vector(second)
     try:
         return bool(msgspec.json.decode(first) == msgspec.json.decode(second))
     except ValueError:  # of an older version, which accepted numbers and bytes that this decoder rejects

@@ -6,6 +6,7 @@ import re
 import zlib
 from typing import Any, NamedTuple
 
+from ..log.vectors import without_vector
 from .predicted import AnyAnswer
 
 RANDOM_SHARE = 0.15
@@ -43,7 +44,9 @@ class Candidate(NamedTuple):
 
 def candidate(id: str, seq: int, features: bytes, answer: AnyAnswer) -> Candidate:
     """Return a row that was just predicted as one that may be asked about."""
-    return Candidate(id, seq, features, answer.label, answer.certainty, is_random(seq), likeness(features))
+    return Candidate(
+        id, seq, features, answer.label, answer.certainty, is_random(seq), likeness(without_vector(features))
+    )
 
 
 def is_random(seq: int) -> bool:

@@ -25,7 +25,7 @@ from .guards import Finding, Guards
 from .learning import Example, raise_of_machine
 from .numbers import NOTHING, NumberAnswer
 from .predicted import AnyAnswer, Promises
-from .settings import ModelSettings, Setup
+from .settings import SHARED_ARMS, ModelSettings, Setup
 
 
 class DecidingModel(HostedModel):
@@ -54,7 +54,7 @@ class DecidingModel(HostedModel):
         guards, asking = Guards(setup.reading(), saved=kept.get("guards")), Asking(settings.ask, kept.get("asking"))
         super().__init__(settings, setup, guards, asking, seq)
         self.reading = setup.reading()
-        self.rewards = self._untrained(settings.arms == "shared")
+        self.rewards = self._untrained(settings.arms == SHARED_ARMS)
         if content is not None:
             self.rewards = DecisionModel.from_saved(content)
         self._since = int(kept.get("since", 0))
@@ -125,11 +125,11 @@ class DecidingModel(HostedModel):
         row = read_row(line)
         features, known = row.features, self.rewards.names.columns
         mean, variance = self.expected(features, Actions([row.chosen]))
-        parts = self.rewards.explain(features, row.chosen)
-        offset, added = parts.pop(""), dict.fromkeys(features, 0.0) | parts
+        parts = self.rewards.contributions(features, row.chosen)
+        offset, _ = parts.pop("")
         contributions = [
-            Contribution(name, features[name], part / (features[name] or 1.0), part, 0.0, name in known)
-            for name, part in sorted(added.items(), key=lambda one: -abs(one[1]))
+            Contribution(name, features[name], added / (features[name] or 1.0), added, spread, name in known)
+            for name, (added, spread) in parts.items()
         ]
         predicted, deviation = float(mean[0]), math.sqrt(float(variance[0]) + self._noise)
         return NumberExplanation(predicted, deviation, offset, predicted - offset, float(variance[0]), contributions)

@@ -128,18 +128,20 @@ class Collected:
     ----------
     policies : dict of callable
         By their names: :func:`policy_named`.
+    reward_range : pair of float, optional
+        Of all rewards that were possible; by default that of those added.
     """
 
-    def __init__(self, policies: dict[str, Shares]) -> None:
-        self.policies = policies
+    def __init__(self, policies: dict[str, Shares], reward_range: tuple[float, float] | None = None) -> None:
+        self.policies, self._given = policies, reward_range
         self.left_out = Counter[str]()
         self.names: dict[str, int] = {}
         self._kept: list[Floats] = []  # rows: time, reward, probability, mean of the chosen, apprentice, action
         self._judged: dict[str, list[Floats]] = {name: [] for name in policies}
-        self._low, self._high = math.inf, -math.inf
+        self._low, self._high = (math.inf, -math.inf) if reward_range is None else reward_range
 
     def add(self, decisions: Sequence[tuple[int, float, Decided]]) -> None:
-        """Add decisions with their time and reward, in their order."""
+        """Add decisions with their time and reward, in their order; a ``Problem`` if a reward is out of range."""
         if not decisions:
             return
         rewards = np.array([reward for _, reward, _ in decisions])
@@ -147,6 +149,9 @@ class Collected:
         low = np.minimum.accumulate(np.append(self._low, rewards))
         high = np.maximum.accumulate(np.append(self._high, rewards))
         self._low, self._high = float(low[-1]), float(high[-1])
+        if self._given is not None and self._given != (self._low, self._high):
+            told = f"the log has the reward {self._low if self._low < self._given[0] else self._high:g}"
+            raise Problem("invalid-parameter", f"reward_range: {told}, outside of the range; widen it")
         low[np.isinf(low)], high[np.isinf(high)] = 0.0, 0.0  # before the first reward
         kept = np.empty((6, len(decisions)))
         judged = {name: np.empty((4, len(decisions))) for name in self.policies}

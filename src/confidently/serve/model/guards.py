@@ -73,6 +73,8 @@ class Guards:
 
     def take_reading(self, reading: ReaderOptions) -> None:
         """Take over how rows are read, which the first of them decide."""
+        if reading.encoder is not None:
+            reading = reading.of_texts()
         self._ignored = {reading.label or "label", *reading.drop}
         self._only = _keys(reading.only)
         self._any = _keys(name for names in (reading.category, reading.text, reading.dates) for name in names or ())

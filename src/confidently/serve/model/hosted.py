@@ -19,6 +19,7 @@ from .base import HostedModel
 from .candidates import candidate
 from .deciding import decided_in
 from .decision_rows import DecisionCheck
+from .encoding import Vectors
 from .labelling import POOL, Labeller, Labelling
 from .metrics import Metrics
 from .predicted import Answer
@@ -45,6 +46,8 @@ class Hosted:
         Those that are trained from the log meanwhile, by their numbers.
     check : RowCheck
         Of the rows that come in.
+    vectors : Vectors or None
+        Adds to them what an encoder makes of their texts, if the model has one.
     behind : int
         By how many events it is behind the primary, in a replica.
     rewarded_until : int
@@ -105,7 +108,9 @@ class Hosted:
         model = self.model
         self.closed = edits.classes([str(name) for name in model.classes] if model.closed else [])
         self.label_key = self.live.label_key
-        given = model.reading, self.label_key, model.dtype, model.task, self.closed
+        reading, dtype = model.reading, model.dtype
+        self.vectors = None if reading.encoder is None else Vectors(reading, dtype)
+        given = reading, self.label_key, dtype, model.task, self.closed
         decides, reward_range = model.setup.decides, model.settings.reward_range
         self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
 

@@ -22,6 +22,10 @@ class Snapshot(NamedTuple):
         """Return the model, which has learned the events up to one."""
         return _made(settings, self.content, seq, self.training)
 
+    def base(self, settings: ModelSettings) -> HostedModel:
+        """Return the model, which was trained elsewhere."""
+        return _made(settings, self.content)
+
 
 def made(settings: ModelSettings) -> HostedModel:
     """Return an untrained model."""

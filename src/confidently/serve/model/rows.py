@@ -19,12 +19,15 @@ import numpy as np
 
 from ... import _core
 from ...data.batch import Batch, batch_of
+from ...data.encoded import kept_text, with_vectors
 from ...data.features import Features, NewFeatures
 from ...data.formats.lines import parser_of
 from ...data.memory.matrix import largest_value
 from ...data.reading import ReaderOptions
 from ...data.request import ReadRequest
+from ...encoders import EncoderError, encoder_of
 from ...tasks.task import Task
+from ..log.vectors import NAMED, vector_in, without_vector
 from ..problems import Problem
 
 WHERE = re.compile(r"line ([0-9]+)(?:, column ([0-9]+))?: (.*)", re.DOTALL)
@@ -111,12 +114,16 @@ class RowReader:
         features: Features | None = None,
     ) -> None:  # fmt: skip
         of_labels: dict[str, Any] = dict(task.reading)
+        encodes, rows_as = reading.encoder is not None, _rows_as(reading)
         request = ReadRequest(
-            **of_labels, largest=largest_value(dtype), classes=tuple(classes), features=features, parsers=0
-        )
-        self._parser = parser_of(reading, request, own_columns=True)
-        self._numbering = _core.Numbering(request.options(reading))
-        self._multilabel = task.multilabel
+            **of_labels, largest=largest_value(dtype), classes=tuple(classes), features=features, parsers=0,
+            freeze=encodes, keep=_kept(reading),
+        )  # fmt: skip
+        self._parser = parser_of(rows_as, request, own_columns=not encodes)
+        self._numbering = _core.Numbering(request.options(rows_as))
+        self._reading, self._multilabel = reading, task.multilabel
+        if encodes:
+            _forget_features(self._parser)
         if features is not None:
             self._numbering.restore(features.key, features.names.text, features.names.start)
 
@@ -128,9 +135,9 @@ class RowReader:
         ValueError
             For the first invalid row, with its line.
         """
-        self._parser.parse(b"", b"\n".join([*lines, b""]), 1)
+        self._parser.parse(b"", _joined(lines, self._reading), 1)
         self._parser.number(self._numbering)
-        found = batch_of("rows", "row", self._parser.take(), (), 0)
+        found = _encoded(batch_of("rows", "row", self._parser.take(), _kept(self._reading), 0), lines, self._reading)
         if not self._multilabel:
             found.label_start = None
         if weights is not None and any(weight != 1.0 for weight in weights):
@@ -155,10 +162,12 @@ class QuestionReader:
         self, reading: ReaderOptions, dtype: str, features: Features | None = None, strict: bool = False
     ) -> None:
         request = ReadRequest(
-            ignore_labels=True, largest=largest_value(dtype), freeze=True, parsers=0, strict=strict
+            ignore_labels=True, largest=largest_value(dtype), freeze=True, parsers=0, strict=strict,
+            keep=_kept(reading),
         )  # fmt: skip
-        self._parser = parser_of(reading, request, own_columns=False)
-        self._numbering = _core.Numbering(request.options(reading))
+        self._reading, rows_as = reading, _rows_as(reading)
+        self._parser = parser_of(rows_as, request, own_columns=False)
+        self._numbering = _core.Numbering(request.options(rows_as))
         known = Features() if features is None else features
         self._parser.restore(known.key, known.names.text, known.names.start, True)
 
@@ -169,7 +178,7 @@ class QuestionReader:
 
     def check(self, lines: Sequence[bytes]) -> None:
         """Raise a ``ValueError`` for the first invalid row, with its line."""
-        self._parser.parse(b"", b"\n".join([*lines, b""]) if lines else b"", 1)
+        self._parser.parse(b"", _joined(lines, self._reading) if lines else b"", 1)
 
     def batch(self, lines: Sequence[bytes]) -> Batch:
         """Return rows; labels are ignored.
@@ -179,9 +188,69 @@ class QuestionReader:
         ValueError
             For the first invalid row, with its line.
         """
+        return _encoded(self._read(lines), lines, self._reading)
+
+    def texts(self, lines: Sequence[bytes]) -> list[str]:
+        """Return the texts of rows, which the encoder of the model takes; errors as of :meth:`batch`."""
+        return list(self._read(lines).kept[kept_text(self._reading)])
+
+    def _read(self, lines: Sequence[bytes]) -> Batch:
         self.check(lines)
         self._parser.number(self._numbering)
-        return batch_of("rows", "row", self._parser.take(), (), 0)
+        return batch_of("rows", "row", self._parser.take(), _kept(self._reading), 0)
+
+
+def _rows_as(reading: ReaderOptions) -> ReaderOptions:
+    """Return how the parser reads rows, of which it takes the text for an encoder."""
+    return reading if reading.encoder is None else reading.of_texts()
+
+
+def _kept(reading: ReaderOptions) -> tuple[str, ...]:
+    return () if reading.encoder is None else (kept_text(reading),)
+
+
+def _joined(lines: Sequence[bytes], reading: ReaderOptions) -> bytes:
+    """Return lines as one text; a version without an encoder reads no vectors of rows that the one with it got."""
+    text = b"\n".join([*lines, b""])
+    if reading.encoder is None and NAMED in text:
+        return b"\n".join([*map(without_vector, lines), b""])
+    return text
+
+
+def _forget_features(parser: Any) -> None:
+    """Let a parser forget the features of every batch, none of which is known."""
+    nothing = Features()
+    parser.restore(nothing.key, nothing.names.text, nothing.names.start, True)
+
+
+def _encoded(batch: Batch, lines: Sequence[bytes], reading: ReaderOptions) -> Batch:
+    """Return rows with their vectors, if there is an encoder: those in the lines; the texts of others are encoded.
+
+    Raises
+    ------
+    ValueError
+        If there is no vector of a text.
+    OSError
+        If the encoder is missing, or another one.
+    """
+    info = reading.encoder
+    if info is None:
+        return batch
+    texts, missing, tag = list(batch.kept[kept_text(reading)]), list[int](), info.tag
+    vectors = np.zeros((len(texts), info.dimension), np.float32)
+    for k, line in enumerate(lines):
+        if (vector := vector_in(line, tag)) is not None:
+            vectors[k] = vector
+        elif texts[k].strip():
+            missing.append(k)
+    if missing:  # rows from before there was this encoder
+        try:
+            encoder = encoder_of(info.name)
+            encoder.check(info)
+        except EncoderError as error:
+            raise OSError(str(error)) from None
+        vectors[missing] = encoder([texts[k] for k in missing])
+    return with_vectors(batch, vectors)
 
 
 class RowCheck:
@@ -201,7 +270,7 @@ class RowCheck:
     """
 
     def __init__(self, reading: ReaderOptions, label: str, dtype: str, task: Task, classes: Sequence[str] = ()) -> None:
-        reading = replace(reading, normalize="none", vocabulary=False)
+        reading = replace(_rows_as(reading), normalize="none", vocabulary=False)
         self._label, self._classes, self._lock = label, classes, threading.Lock()
         self._questions = QuestionReader(reading, dtype, strict=True)
         of_labels: dict[str, Any] = dict(task.reading)
@@ -209,8 +278,7 @@ class RowCheck:
             **of_labels, largest=largest_value(dtype), classes=tuple(classes), freeze=True, strict=True
         )  # fmt: skip
         self._parser = parser_of(reading, request, own_columns=False)
-        nothing = Features()
-        self._parser.restore(nothing.key, nothing.names.text, nothing.names.start, True)
+        _forget_features(self._parser)
 
     def _read_features(self, many: Sequence[bytes]) -> None:
         with self._lock:

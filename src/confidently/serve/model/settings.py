@@ -8,12 +8,13 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import msgspec
 
 from ...bandits.policies import DEFAULT_POLICY, Policy, make_policy
-from ...covariances.names import AUTO, DIAGONAL
+from ...covariances.names import AUTO, DIAGONAL, RANK
 from ...covariances.settings import Settings
 from ...data.classes import ClassTable, class_named
 from ...data.features import Features
 from ...data.formats.table import OBJECTS
 from ...data.reading import DEFAULT_LABEL, ReaderOptions
+from ...encoders import EncoderInfo
 from ...learner.recipe import Recipe, one_output
 from ...learner.streams import StreamLearner
 from ...learner.tables import default_view
@@ -28,9 +29,11 @@ from ..problems import Problem
 
 Name = int | str
 Guard = Literal["unknown-field", "text-for-number", "no-known-feature", "unknown-class"]
-ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection")
+ALONE = ("rule_parameters", "view", "multiclass", "calibration", "average", "forget", "projection", "rank")
 OF_CLASSES = ("classes", "multilabel", "multiclass")
+OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", "zeros", "date_format")
 DECISIONS: Final = "decisions"
+SHARED_ARMS: Final = "shared"  # one model of all actions
 OF_DECISIONS = ("arms", "reward_range", "drift", "policy")
 DEFAULTS: dict[str, dict[str, str | None]] = {
     "classes": {"rule": "arow", "covariance": DIAGONAL},
@@ -88,6 +91,9 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     and "diag", of numbers "ridge" and "auto". ``file`` is the SHA-256 of the model file that an uploaded model began
     with; nothing else is set then.
 
+    With an ``encoder``, rows are the vectors that it makes of their text, and nothing else; ``reading.text`` names the
+    column, by default "text". The server keeps in ``encoder_info`` by what it recognizes the encoder.
+
     With the task "decisions", the rewards of actions are learned (:class:`confidently.bandits.DecisionModel`). With
     ``arms`` "own", every action has a model of its own, with "shared" one model learns from products of the features of
     contexts and actions; "auto" is "shared" if the action of the first reward has features. ``reward_range`` has the
@@ -115,12 +121,15 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     average: bool = False
     forget: float = 0.0
     projection: Literal["precision", "moments"] | None = None
+    rank: int = RANK
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
     arms: Literal["auto", "own", "shared"] = "auto"
     reward_range: tuple[float, float] = (0.0, 1.0)
     drift: bool = True
     file: str | None = None
+    encoder: str | None = None
+    encoder_info: EncoderInfo | None = None
     ask: Annotated[float, msgspec.Meta(ge=0.0, le=1.0)] = 0.1
     strict: list[Guard] = []
     policy: Deciding = Deciding()
@@ -181,7 +190,10 @@ class Setup:
         self.settings, self.targets = settings, settings.task != "classes"
         self.decides = settings.task == DECISIONS
         self.rule, self.covariance = (self._or_default(name) for name in ("rule", "covariance"))
-        self.undecided = not settings.auto and settings.view is None and settings.reading.normalize != "l2"
+        self.undecided = (
+            not settings.auto and settings.view is None and settings.reading.normalize != "l2"
+            and settings.encoder is None
+        )  # fmt: skip
         self.undecided_covariance = self.targets and not settings.auto and self.covariance == AUTO
         try:
             self._check()
@@ -198,6 +210,8 @@ class Setup:
         """Return how rows are read, as the first of them have decided."""
         given = {name: getattr(self.settings.reading, name) for name in Reading.__struct_fields__}
         given = {name: value for name, value in given.items() if value not in (None, False, [])}
+        if self.settings.encoder_info is not None:
+            return ReaderOptions(format=OBJECTS, header=(), **given, encoder=self.settings.encoder_info)
         if is_table:
             given |= {"normalize": "none", "zeros": True}
         elif self.settings.auto or (self.view is not None and self.view.takes_values):
@@ -207,7 +221,7 @@ class Setup:
     def learner(self, reading: ReaderOptions, decided: Decision = UNDECIDED) -> StreamLearner:
         """Return an untrained learner."""
         settings, table = self.settings, self._class_table()
-        features = Features(bounded=not reading.vocabulary)
+        features = Features(bounded=not reading.vocabulary) if reading.named else None
         if settings.auto:
             return StreamLearner(stack_of(table, self.targets, settings.dtype), table, None, features, reading)
         view = default_view(True) if decided.is_table and not self.targets else self.view
@@ -248,13 +262,20 @@ class Setup:
             raise ValueError("auto chooses its learners; leave out rule and covariance")
         if given := [name for name in OF_DECISIONS if _is_set(settings, name)]:
             raise ValueError(f'{", ".join(given)}: only for the task "{DECISIONS}"; leave that out')
+        if settings.encoder is not None:
+            self._check_encoded()
         if self.targets and (given := [name for name in OF_CLASSES if _is_set(settings, name)]):
             raise ValueError(f"a model of numbers has none of {', '.join(given)}; leave that out")
         if not self.targets and self.covariance == AUTO:
             raise ValueError(f'covariance: "{AUTO}" is for the task "numbers"; name a covariance')
 
+    def _check_encoded(self) -> None:
+        reading = self.settings.reading
+        if given := [name for name in OF_NGRAMS if getattr(reading, name) != getattr(Reading(), name)]:
+            raise ValueError(f"an encoder makes features of the text only; leave out {', '.join(given)}")
+
     def _check_deciding(self) -> None:
-        settings, allowed = self.settings, {"task", "ask", *OF_DECISIONS}
+        settings, allowed = self.settings, {"task", "ask", "file", *OF_DECISIONS}
         if given := [one for one in settings.__struct_fields__ if one not in allowed and _is_set(settings, one)]:
             raise ValueError(f"a model of decisions has none of {', '.join(given)}; leave that out")
         low, high = settings.reward_range
@@ -283,6 +304,11 @@ def canonical(settings: ModelSettings) -> bytes:
     settings = msgspec.structs.replace(settings, **given)
     reading = _without_defaults(settings.reading)
     return msgspec.json.encode(_without_defaults(settings, reading=reading), order="deterministic")
+
+
+def as_given(settings: ModelSettings) -> ModelSettings:
+    """Return settings as users give them."""
+    return msgspec.structs.replace(settings, encoder_info=None)
 
 
 def what_is_learned(settings: bytes) -> bytes:

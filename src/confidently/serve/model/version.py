@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from ...models.model import Model
 from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import Event, Row, State, StoredVersion
@@ -18,10 +17,9 @@ from ..problems import Problem
 from ..waiting import Limits
 from .base import HostedModel, Judged
 from .learning import Example, raise_of_machine
-from .making import made
+from .making import made, read_snapshot
 from .metrics import Metrics
 from .rows import labelled_line
-from .served import ServedModel
 from .settings import ModelSettings
 from .snapshots import Content, Snapshots
 
@@ -79,9 +77,9 @@ class Version:
             self.fail(broken)
 
     def _of_base(self) -> HostedModel:
-        base = Model.load(self.folder / BASE)
+        base = read_snapshot(self.folder / BASE).base(self.settings)
         self.base_classes = {str(name) for name in base.classes}
-        return ServedModel(self.settings, base)
+        return base
 
     @property
     def state(self) -> State:

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from .source import Followed, Training, decoder
 
 ADDRESS = "address"  # the file in the directory of a running server that has its address
 LOOK_SECONDS = 0.5  # between two looks at the models of the primary
+PASSED_ON_SECONDS = 600.0  # for which the primary may take to answer a question that is passed on
 SILENCE_SECONDS = 10.0  # after which a connection is taken for broken
 MAX_WAITING = 10_000  # rows that wait to be learned
 ROWS_TOGETHER = 512
@@ -79,6 +80,15 @@ class Replica(BackgroundThread):
     def refusal(self) -> Problem:
         """Return the problem of a request that only the primary answers."""
         return Problem("read-only", f"this server is a replica and stores nothing; send this to {self.address()}")
+
+    def passed_on(self, path: str, query: Sequence[tuple[str, str]]) -> tuple[int, str, bytes]:
+        """Return the answer of the primary to a question about a model: status, media type and body."""
+        try:
+            with self.client() as client:
+                answer = client.get(f"/v1/models/{path}", params=list(query), timeout=PASSED_ON_SECONDS)
+        except httpx.HTTPError as error:
+            raise Problem("not-ready", f"{self.address()} does not answer ({error}); ask again in a second") from None
+        return answer.status_code, answer.headers.get("content-type", ""), answer.content
 
     def check_ready(self) -> None:
         """Raise a ``Problem`` until all models of the primary are level."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from ...bandits.actions import Action
 from ...bandits.named_features import flat
 from ...samples import messages
+from ...samples.tickets import tickets
 from ...samples.visits import OFFERS, visits
 from ..background import BackgroundThread
 from ..engine.engine import Engine
@@ -31,8 +32,7 @@ from ..work.teaching import LabelOf, label_rows
 ROWS = 20_000
 FIRST = 300  # rows that come at once
 SECONDS = 0.3  # between two of the others
-LABELLED = 0.7  # of the messages
-LATE = 5  # a label follows after this many messages
+LATE = 5  # a label follows after this many texts
 FIRST_VISITS, TOGETHER = 1200, 20  # decisions that come at once, and of those, with one commit
 REWARDED = 0.95  # of the decisions
 
@@ -46,6 +46,11 @@ class Demo(BackgroundThread):
     seconds : float
         Between two rows.
     seed : int
+
+    Raises
+    ------
+    Problem
+        If the encoder of the model is not installed.
     """
 
     model: ClassVar[str]
@@ -54,10 +59,11 @@ class Demo(BackgroundThread):
     def __init__(self, engine: Engine, seconds: float = SECONDS, seed: int = 0) -> None:
         super().__init__("demo")
         self.engine, self.seconds, self.seed, self.random = engine, seconds, seed, random.Random(seed)
+        self._making = create(engine, self.model, self.settings)
 
     def start(self) -> None:
         """Create the model and start sending."""
-        self._call(create(self.engine, self.model, self.settings))
+        self._call(self._making)
         super().start()
 
     def _run(self) -> None:
@@ -77,26 +83,41 @@ class Demo(BackgroundThread):
         return request.answer()
 
 
-class Messages(Demo):
-    """Messages that are predicted; some get a label, and the rest wait on the page."""
+class Texts(Demo):
+    """Texts that are predicted; some get a label, and the rest wait on the page."""
 
-    model = "messages"
-    settings = ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"]))
+    rows: ClassVar[Callable[[int, int], Iterator[dict[str, Any]]]]
+    id: ClassVar[str]
+    label: ClassVar[str]
+    labelled: ClassVar[float]
 
     def _sent(self, hosted: Hosted) -> Iterator[bool]:
         waiting = list[LabelOf]()
-        for number, row in enumerate(islice(messages(ROWS, self.seed), ROWS)):
-            waiting += self._send(hosted, f"message-{number + 1}", {key: row[key] for key in ("label", "text")})
+        for number, row in enumerate(type(self).rows(ROWS, self.seed), 1):
+            id = f"{self.id}-{number}"
+            rows: list[Question] = [question(hosted, id, msgspec.json.encode({"text": row["text"]}))]
+            self._call(store_predictions(self.engine, hosted, rows, self._ask(predict(hosted, rows))))
+            if self.random.random() < self.labelled:
+                waiting.append(LabelOf(id, row[self.label]))
             if len(waiting) > LATE:
                 self._call(label_rows(self.engine, hosted, [waiting.pop(0)], correct=[False]))
-            yield number >= FIRST
+            yield number > FIRST
 
-    def _send(self, hosted: Hosted, id: str, row: dict[str, object]) -> list[LabelOf]:
-        """Predict a message; return its label if it will be labelled here."""
-        label = row.pop(hosted.label_key)
-        rows: list[Question] = [question(hosted, id, msgspec.json.encode(row))]
-        self._call(store_predictions(self.engine, hosted, rows, self._ask(predict(hosted, rows))))
-        return [LabelOf(id, label)] if self.random.random() < LABELLED else []
+
+class Messages(Texts):
+    """Messages, of which some are spam."""
+
+    model, id, label, labelled = "messages", "message", "label", 0.7
+    settings = ModelSettings(rule="arow", classes=["ham", "spam"], reading=Reading(text=["text"]))
+    rows = staticmethod(messages)
+
+
+class Heads(Texts):
+    """Tickets for twenty teams, whose texts an encoder reads."""
+
+    model, id, label, labelled = "tickets", "ticket", "team", 0.5
+    settings = ModelSettings(encoder="wordllama", rule="logistic", covariance="shared", prior_variance=10.0)
+    rows = staticmethod(tickets)
 
 
 class Decisions(Demo):
@@ -130,4 +151,4 @@ class Decisions(Demo):
         return Situation(id, line, NO_FEATURES, flat(context), self.offered, left, 0, False, asked)
 
 
-DEMOS: dict[str, type[Demo]] = {"messages": Messages, "decisions": Decisions}
+DEMOS: dict[str, type[Demo]] = {"messages": Messages, "heads": Heads, "decisions": Decisions}

@@ -1,15 +1,20 @@
-"""Rows that requests bring, checked before the log or a model has anything of them."""
+"""Rows that requests bring, checked before the log or a model has anything of them.
+
+With an encoder they get the vectors of their texts, which takes time: such rows are checked outside the event loop.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ...data.memory.matrix import MIN_WEIGHT
 from ..engine.requests import Request
 from ..log.event_log import EventLog
+from ..log.vectors import KEY, NAMED
 from ..model.hosted import Hosted
 from ..model.rows import labelled_line, one_line
 from ..problems import Problem, tried
@@ -36,6 +41,26 @@ class Question(NamedTuple):
     features: bytes
 
 
+Row = TypeVar("Row", Taught, Question)
+
+
+def _with_vectors(hosted: Hosted, rows: Sequence[Row]) -> list[Row]:
+    """Return checked rows with the vectors of their texts, if the model has an encoder."""
+    if hosted.vectors is None:
+        return list(rows)
+    found = list[Row]()
+    for row, features in zip(rows, hosted.vectors.added([row.features for row in rows]), strict=True):
+        if isinstance(row, Taught):
+            row = row._replace(line=labelled_line(hosted.label_key, row.label, features))
+        found.append(row._replace(features=features))
+    return found
+
+
+def _check_key(features: bytes) -> None:
+    if NAMED in features:
+        raise Problem("invalid-row", f"the key {KEY!r} is the server's; rename it", f"/features/{KEY}")
+
+
 def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: float) -> Taught:
     """Check a row with its label.
 
@@ -49,7 +74,9 @@ def taught(hosted: Hosted, id: str | None, features: bytes, label: Any, weight: 
         raise Problem("invalid-row", f"weight: expected a number from 0 to 1e9, got {weight!r}", "/weight")
     if 0.0 < weight < MIN_WEIGHT:
         raise Problem("invalid-row", f"weight: expected 0 or at least {MIN_WEIGHT:g}, got {weight!r}", "/weight")
-    return Taught(id, features, label, weight, hosted.check.labelled(features, label))
+    _check_key(features)
+    [row] = _with_vectors(hosted, [Taught(id, features, label, weight, hosted.check.labelled(features, label))])
+    return row
 
 
 def taught_line(hosted: Hosted, line: bytes) -> Taught:
@@ -61,6 +88,7 @@ def taught_line(hosted: Hosted, line: bytes) -> Taught:
         If it cannot be read, or its label is unknown.
     """
     line = one_line(line)
+    _check_key(line)
     hosted.check.line(line)
     try:
         parts = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
@@ -69,7 +97,8 @@ def taught_line(hosted: Hosted, line: bytes) -> Taught:
         raise Problem("invalid-row", f"the row has no {hosted.label_key!r}") from None
     except ValueError as error:  # half of a surrogate pair, which no text has
         raise Problem("invalid-row", str(error)) from None
-    return Taught(None, msgspec.json.encode(parts), label, 1.0, line)
+    [row] = _with_vectors(hosted, [Taught(None, msgspec.json.encode(parts), label, 1.0, line)])
+    return row
 
 
 def all_taught(hosted: Hosted, rows: Sequence[tuple[str | None, bytes, Any, float]]) -> list[Taught | Problem]:
@@ -78,9 +107,10 @@ def all_taught(hosted: Hosted, rows: Sequence[tuple[str | None, bytes, Any, floa
     for id, features, label, weight in rows:
         features, label = one_line(features), msgspec.json.encode(label)
         found.append(Taught(id, features, label, weight, labelled_line(hosted.label_key, label, features)))
-    are_objects = all(row.features.startswith(b"{") for row in found)
+    are_objects = all(row.features.startswith(b"{") and NAMED not in row.features for row in found)
     if are_objects and hosted.check.are_labelled([row.line for row in found]):
-        return list(found)
+        with suppress(Problem):  # of one of them
+            return list(_with_vectors(hosted, found))
     return [tried(taught, hosted, *row) for row in rows]
 
 
@@ -93,15 +123,19 @@ def question(hosted: Hosted, id: str | None, features: bytes) -> Question:
         If it cannot be read.
     """
     features = one_line(features)
+    _check_key(features)
     hosted.check.features(features)
-    return Question(id, features)
+    [row] = _with_vectors(hosted, [Question(id, features)])
+    return row
 
 
 def all_questions(hosted: Hosted, rows: Sequence[tuple[str | None, bytes]]) -> list[Question | Problem]:
     """Check rows as :func:`question` does, all at once unless something is wrong with one."""
     found = [Question(id, one_line(features)) for id, features in rows]
-    if hosted.check.are_features([row.features for row in found]):
-        return list(found)
+    are_usual = all(NAMED not in row.features for row in found)
+    if are_usual and hosted.check.are_features([row.features for row in found]):
+        with suppress(Problem):  # of one of them
+            return list(_with_vectors(hosted, found))
     return [tried(question, hosted, *row) for row in rows]
 
 

@@ -7,31 +7,43 @@ from typing import Any
 
 import msgspec
 
-from ..engine.engine import Engine
+from ..engine.engine import MAX_EVALUATIONS, Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog
 from ..model.deciding import Decided, decided_in
 from ..model.evaluating import BASELINE, LOGGED, Collected, policy_named
 from ..model.hosted import Hosted
+from ..problems import Problem
 from .browse import viewed
 
 DECISIONS_PER_STEP = 64  # whose statement takes some milliseconds of the log thread
 Read = list[tuple[int, int, bytes | None, str | None, str]]
 
 
-def evaluate(engine: Engine, hosted: Hosted, names: list[str], periods: int | None, by_day: bool) -> dict[str, Any]:
+def evaluate(
+    engine: Engine, hosted: Hosted, names: list[str], periods: int | None, by_day: bool,
+    reward_range: tuple[float, float] | None = None,
+) -> dict[str, Any]:  # fmt: skip
     """Return what policies would have earned; called in a thread that may wait.
 
     Raises
     ------
     Problem
-        If there is no such policy, or the model or the server ends meanwhile.
+        If there is no such policy, a reward is out of range, as many evaluations run as may, or the model or the
+        server ends meanwhile.
     """
-    collected = Collected({name: policy_named(name) for name in dict.fromkeys((LOGGED, BASELINE, *names))})
-    after = 0
-    while read := engine.submit(_decided(hosted, after).blocking()).answer():
-        collected.add(list(_rewarded(read, collected)))
-        after = read[-1][0]
+    policies = {name: policy_named(name) for name in dict.fromkeys((LOGGED, BASELINE, *names))}
+    collected = Collected(policies, reward_range)
+    if not engine.evaluations.acquire(blocking=False):
+        told = f"{MAX_EVALUATIONS} evaluations read the log now; ask again when one has ended"
+        raise Problem("overloaded", told)
+    try:
+        after = 0
+        while read := engine.submit(_decided(hosted, after).blocking()).answer():
+            collected.add(list(_rewarded(read, collected)))
+            after = read[-1][0]
+    finally:
+        engine.evaluations.release()
     found = collected.result(periods, by_day)
     found["policies"] = [one for one in found["policies"] if one["policy"] in names]
     return found

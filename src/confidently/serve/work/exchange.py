@@ -13,6 +13,7 @@ from ..engine.requests import Request
 from ..exchange.record import MAX_ID, Labelled
 from ..log.event_log import EventLog, refuse_other_content, same_json
 from ..log.events import Event, Stored
+from ..log.vectors import without_vector
 from ..model.hosted import Hosted
 from ..model.labelling import POOL
 from ..model.predicted import Answer
@@ -99,7 +100,7 @@ def _guessed(id: str | None, features: bytes | None, note: bytes | None) -> dict
     assert isinstance(answer, Answer)  # models of numbers exchange nothing
     label = answer.label if isinstance(answer.label, list) else [answer.label]
     score = min((answer.probability.get(str(one), 0.0) for one in label), default=0.0)
-    return {"id": id, "features": msgspec.json.decode(features), "guess": answer.label, "score": score}
+    return {"id": id, "features": msgspec.json.decode(without_vector(features)), "guess": answer.label, "score": score}
 
 
 def are_labelled(hosted: Hosted, ids: Sequence[str]) -> Request:

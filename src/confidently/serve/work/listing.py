@@ -11,6 +11,7 @@ from ..engine.requests import Request
 from ..log.edits import Basis
 from ..log.event_log import MAX_SEQ, EventLog, reason_in
 from ..log.events import Event, Row, Stored, StoredVersion, labeller_in
+from ..log.vectors import with_numbers, without_vector
 from ..model.hosted import Hosted
 from ..problems import Problem
 
@@ -34,8 +35,8 @@ def find(hosted: Hosted, id: str) -> Request:
     return Request(work)
 
 
-def export(hosted: Hosted, after: int, limit: int) -> Request:
-    """Return a request for learned rows in the order of learning.
+def export(hosted: Hosted, after: int, limit: int, vectors: bool = False) -> Request:
+    """Return a request for learned rows in the order of learning, perhaps with the vectors of their texts.
 
     It is answered with a dict for each, and the number of the last event looked at; None if that was the last of all.
     """
@@ -43,6 +44,8 @@ def export(hosted: Hosted, after: int, limit: int) -> Request:
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
         for row in log.taught(exported(log, hosted.live.stored), after, limit):
             is_there = row.features is not None and row.label is not None
+            if vectors and row.features is not None:
+                row = row._replace(features=with_numbers(row.features))
             yield row.seq, {"seq": row.seq} | _shown_row(row) | _labeller(row) if is_there else None
 
     return _page(hosted, limit, shown_rows)
@@ -109,4 +112,5 @@ def shown(text: bytes | None) -> msgspec.Raw | None:
     """Return stored JSON as in answers: text that is not UTF-8, which older versions accepted, is replaced."""
     if text is None:
         return None
+    text = without_vector(text)
     return msgspec.Raw(text if text.isascii() else text.decode(errors="replace").encode())

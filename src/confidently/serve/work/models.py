@@ -6,6 +6,7 @@ import enum
 import os
 import re
 import shutil
+import zipfile
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -23,10 +24,11 @@ from ..engine.requests import LearnedQuestion, Request
 from ..log.event_log import EventLog
 from ..log.events import State, StoredModel, StoredVersion, now
 from ..log.log_file import FILE
+from ..model.encoding import info_of
 from ..model.hosted import Hosted
-from ..model.settings import ModelSettings, Setup, canonical, what_is_learned
+from ..model.settings import DECISIONS, Deciding, ModelSettings, Setup, as_given, canonical, what_is_learned
 from ..model.snapshots import snapshots
-from ..model.version import BASE, Version
+from ..model.version import BASE, Version, settings_of
 from ..problems import Problem
 from ..waiting import stopping
 
@@ -74,6 +76,10 @@ def _checked(settings: ModelSettings) -> bytes:
     """
     if settings.file is not None:
         raise Problem("invalid-settings", "file: upload a model with PUT .../file", "/file")
+    if settings.encoder_info is not None:
+        raise Problem("invalid-settings", "encoder_info: the server fills it in; leave it out", "/encoder_info")
+    if settings.encoder is not None:
+        settings = msgspec.structs.replace(settings, encoder_info=info_of(settings.encoder))
     Setup(settings)
     return canonical(settings)
 
@@ -84,8 +90,11 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     Raises
     ------
     Problem
-        If it is not the file of a classifier, or of a regression with one number per row, whose rows are named columns.
+        If it is not the file of a classifier, or of a regression with one number per row, whose rows are named columns,
+        or of a model of decisions.
     """
+    if zipfile.is_zipfile(path):
+        return _make(engine, name, canonical(_of_decisions(path, digest)), path)
     try:
         model = Model.load(path, LINEAR, REGRESSION)
     except ModelFileError as error:
@@ -93,13 +102,30 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     if not model.source:
         raise Problem("invalid-body", "the model does not say how its rows were read; make it with confidently train")
     reading = ReaderOptions.from_dict(model.source).format
-    if not BY_NAME[reading].columns:
+    if not (BY_NAME[reading].columns or "encoder" in model.source):
         raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
     if model.learner.task.regression and (n := model.learner.n_classes) > 1:
         raise Problem("invalid-body", f"the model predicts {n} numbers per row; rows of the server have one label")
     if model.learner.groups is not None:
         raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
+
+
+def _of_decisions(path: str | os.PathLike[str], digest: str) -> ModelSettings:
+    """Return the settings with which the model of a file goes on."""
+    from ...bandits.decision_model import DecisionModel  # imported here since scikit-learn is slow to import
+
+    try:
+        model = DecisionModel.load(path)
+    except ModelFileError as error:
+        raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
+    settings = ModelSettings(
+        task=DECISIONS, file=digest, reward_range=model.reward_range, drift=model.drift is not None,
+        arms="shared" if model.actions.shared else "own",
+        policy=Deciding(name=model.policy.name, parameters=model.policy.get_params()),
+    )  # fmt: skip
+    Setup(settings)
+    return settings
 
 
 def _make(engine: Engine, name: str, settings: bytes, base: str | os.PathLike[str] | None = None) -> Request:
@@ -133,6 +159,7 @@ def _with_settings(
     hosted.check_living()
     versions = log.versions.of(hosted.number)
     alive = [version for version in versions if version.state != State.RETIRED]
+    settings = _of_same_encoder(settings, alive)
     if any(version.settings == settings for version in alive):
         return Made.THERE
     live = hosted.live
@@ -153,6 +180,18 @@ def _with_settings(
         )  # fmt: skip
     engine.trainer.add(log, hosted, settings, False, State.SHADOW, "other settings", request)
     return Made.SHADOW
+
+
+def _of_same_encoder(settings: bytes, versions: list[StoredVersion]) -> bytes:
+    """Return settings with what a version knows of their encoder, if it is the same, perhaps of a later package."""
+    given = msgspec.json.decode(settings, type=ModelSettings)
+    if given.encoder_info is not None:
+        for version in versions:
+            known = settings_of(version)
+            info = known.encoder_info if known.encoder == given.encoder else None
+            if info is not None and info.agrees(given.encoder_info):
+                return canonical(msgspec.structs.replace(given, encoder_info=info))
+    return settings
 
 
 def _check_edited(log: EventLog, hosted: Hosted, settings: bytes) -> None:
@@ -211,7 +250,8 @@ def facts(hosted: Hosted) -> dict[str, Any]:
     model = hosted.model
     return {
         "name": hosted.name,
-        "settings": hosted.settings,
+        "settings": as_given(hosted.settings),
+        "encoder": None if hosted.model.reading.encoder is None else str(hosted.model.reading.encoder),
         "created": hosted.created / 1000.0,
         "task": model.kind if model.task.regression else model.task.name,
         "classes": [str(name) for name in model.classes],

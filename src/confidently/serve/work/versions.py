@@ -14,7 +14,7 @@ from ..log.events import Event, State, StoredVersion
 from ..model.hosted import Hosted
 from ..model.measures import measures_of
 from ..model.metrics import Metrics
-from ..model.settings import Setup
+from ..model.settings import Setup, as_given
 from ..model.version import BASE, Version, settings_of
 from ..problems import Problem
 
@@ -41,7 +41,7 @@ def _shown(hosted: Hosted, stored: StoredVersion) -> dict[str, Any]:
     shown = metrics.shown()
     return {
         "version": stored.number, "state": stored.state, "reason": stored.reason, "created": stored.created / 1000.0,
-        "settings": settings_of(stored), "seq": version.cursor if version else 0,
+        "settings": as_given(settings_of(stored)), "seq": version.cursor if version else 0,
         "progress": min(version.cursor / max(hosted.cursor, 1), 1.0) if version else 0.0,
         "failed": version.failed if version else None,
         **{name: shown[name] for name in ("rows", *metrics.measures.names, "recent", "refused", "curve")},

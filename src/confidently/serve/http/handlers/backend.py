@@ -110,7 +110,7 @@ async def backend_predict(call: Call) -> Sendable:
     """Predict tasks of Label Studio."""
     hosted, body = of_classes(call), await call.message(BackendQuestion)
     config, version = _config(body.label_config, "/label_config"), version_of(hosted)
-    rows = [_question(hosted, task, config, f"/tasks/{k}") for k, task in enumerate(body.tasks)]
+    rows = await call.checked(_questions, hosted, body.tasks, config)
     if hosted.model.updates == 0:  # a guess at random would only mislead who labels
         return answered(BackendResults([ls.TaskPrediction([], 0.0, version) for _ in rows], version))
     found = await call.ask(predicting.predict(hosted, rows)) if rows else []
@@ -135,7 +135,7 @@ async def backend_webhook(call: Call) -> Sendable:
     for task, annotation in _pairs(body):
         project = body.project.id if task.project is None else task.project
         given = ls.Task(task.data, task.id, project, task.meta, [annotation])
-        found = tried(_row, given, hosted, config)
+        found = await call.checked(_tried_row, hosted, given, config)
         if isinstance(found, Problem):
             wrong.append(found)
         elif found is not None:
@@ -173,6 +173,10 @@ def _check_fits(hosted: Hosted, config: ls.Config) -> None:
         )  # fmt: skip
 
 
+def _questions(hosted: Hosted, tasks: list[ls.Task], config: ls.Config) -> list[checking.Question]:
+    return [_question(hosted, task, config, f"/tasks/{k}") for k, task in enumerate(tasks)]
+
+
 def _question(hosted: Hosted, task: ls.Task, config: ls.Config, pointer: str) -> checking.Question:
     try:
         features = ls.features_of(task, config.columns)
@@ -194,8 +198,13 @@ def _pairs(body: BackendEvent) -> list[tuple[ls.Task, ls.Annotation]]:
     return pairs
 
 
-def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> checking.Taught | None:
+def _tried_row(hosted: Hosted, task: ls.Task, config: ls.Config) -> checking.Taught | Problem | None:
     """Return the row of a task with one annotation; None if that says nothing."""
+    found: checking.Taught | Problem | None = tried(_row, task, hosted, config)
+    return found
+
+
+def _row(task: ls.Task, hosted: Hosted, config: ls.Config) -> checking.Taught | None:
     try:
         [row] = ls.labelled(task, hosted.model.task.multilabel, config.columns, config.control)
     except ValueError as error:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 
 from msgspec import Struct
 
+from ...model.settings import MAX_REWARD
 from ...problems import Problem
 from ...work.decisions import check_decides
 from ...work.evaluating import evaluate as evaluate_policies
 from ..calls import Call
-from ..replies import Sendable, answered
+from ..replies import Reply, Sendable, answered
 
 MAX_POLICIES, MAX_TEXT = 10, 200
 
@@ -84,6 +86,10 @@ async def evaluate(call: Call) -> Sendable:
     """Return what policies would have earned on the logged decisions that have a reward."""
     hosted, names = call.hosted, call.query.getlist("policy") or ["baseline"]
     check_decides(hosted)
+    if (replica := call.engine.replica) is not None:  # which has no log
+        asked = call.query.multi_items()
+        status, kind, content = await asyncio.to_thread(replica.passed_on, f"{hosted.name}/evaluate", asked)
+        return Reply(content, status, kind)
     if len(names) > MAX_POLICIES or any(not 0 < len(name) <= MAX_TEXT for name in names):
         raise Problem("invalid-parameter", f"policy: expected at most {MAX_POLICIES} of 1 to {MAX_TEXT} characters")
     periods = call.query.get("periods")
@@ -91,4 +97,17 @@ async def evaluate(call: Call) -> Sendable:
         raise Problem("invalid-parameter", f'periods: expected "day" or an integer from 1 to 99, got {periods[:40]!r}')
     by_day = periods == "day"
     parts = None if periods is None or by_day else int(periods)
-    return answered(await asyncio.to_thread(evaluate_policies, call.engine, hosted, names, parts, by_day))
+    limits = _range_in(call.query.get("reward_range"))
+    return answered(await asyncio.to_thread(evaluate_policies, call.engine, hosted, names, parts, by_day, limits))
+
+
+def _range_in(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        low = high = math.nan
+    if not -MAX_REWARD <= low < high <= MAX_REWARD:
+        raise Problem("invalid-parameter", f'reward_range: expected two numbers such as "0,1", got {text[:40]!r}')
+    return low, high

@@ -148,7 +148,7 @@ async def _import(call: Call, hosted: Hosted, tool: str, kind: type[T], rows_of:
         numbers = list[int]()
         for number, record in enumerate(records, before):
             for row in _tried_rows(rows_of, record):
-                checked = tried(exchange.labelled_row, hosted, row) if isinstance(row, Labelled) else row
+                checked = await call.checked(_tried_row, hosted, row) if isinstance(row, Labelled) else row
                 if checked is None:
                     done.skipped += 1
                 elif isinstance(checked, Problem):
@@ -163,6 +163,11 @@ async def _import(call: Call, hosted: Hosted, tool: str, kind: type[T], rows_of:
             else:
                 done.rows += 1
     return answered(done)
+
+
+def _tried_row(hosted: Hosted, row: Labelled) -> Taught | Problem | None:
+    found: Taught | Problem | None = tried(exchange.labelled_row, hosted, row)
+    return found
 
 
 async def _learned(call: Call, hosted: Hosted, rows: list[Taught], batch: str) -> list[Any]:

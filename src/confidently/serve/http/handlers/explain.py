@@ -54,7 +54,10 @@ class NumberExplained(Struct):
 async def explain(call: Call) -> Sendable:
     """Explain a prediction: what each feature adds to the mean and variance of the margin, or to the number."""
     hosted, body = call.hosted, await call.message(ExplainBody)
-    row = checking.question(hosted, None, bytes(body.features))
+    if hosted.vectors is not None:
+        told = "the model learns vectors, whose numbers have no names; there is nothing to explain"
+        raise Problem("invalid-parameter", told)
+    row = await call.checked(checking.question, hosted, None, bytes(body.features))
 
     def work(log: Any, request: Any) -> Any:
         hosted.check_working()

@@ -65,6 +65,7 @@ class ModelFacts(m.ProgressiveMeans):
 
     name: str
     settings: ModelSettings
+    encoder: str | None
     created: float
     task: str
     classes: list[str]
@@ -144,7 +145,7 @@ async def put_model(call: Call) -> Sendable:
     """Make a model; one that is there with other settings gets a version with these, which is trained as a shadow."""
     name, body = call.names["m"], await call.body()
     settings = decoded(body or b"{}", ModelSettings)
-    made = await call.log(models.create(call.engine, name, settings))
+    made = await call.log(await asyncio.to_thread(models.create, call.engine, name, settings))
     return answered(facts_of(call.engine.find(name)), STATUSES[made])
 
 

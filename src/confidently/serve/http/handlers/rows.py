@@ -15,7 +15,7 @@ from ...model.hosted import Hosted
 from ...model.numbers import NumberAnswer
 from ...model.predicted import AnyAnswer, Promises
 from ...model.rows import label_of
-from ...problems import Problem, tried
+from ...problems import Problem
 from ...work import checking, predicting, teaching
 from .. import dry_run
 from .. import messages as m
@@ -124,16 +124,17 @@ async def predict(call: Call) -> Sendable:
     if isinstance(body.instances, msgspec.UnsetType):
         assert not isinstance(body.features, msgspec.UnsetType)
         id = body.id if body.id is not None else call.key
-        row = checking.question(hosted, id, bytes(body.features))
+        row = await call.checked(checking.question, hosted, id, bytes(body.features))
         [found] = await _accepted(call, hosted, [row])
         if not isinstance(found, Problem):
             [found] = await _predicted(call, hosted, asked, [row])
         if isinstance(found, Problem):
             raise found
         return answered(found)
-    checked = [
-        tried(checking.question, hosted, one.id, bytes(one.features), pointer=f"/instances/{k}")
-        for k, one in enumerate(body.instances)
+    rows = [(one.id, bytes(one.features)) for one in body.instances]
+    checked: list[Any] = [
+        one.within(f"/instances/{k}") if isinstance(one, Problem) else one
+        for k, one in enumerate(await call.checked(checking.all_questions, hosted, rows))
     ]
     accepted = filled(checked, await _accepted(call, hosted, good(checked)))
     checked = [
@@ -164,7 +165,7 @@ async def _accepted(call: Call, hosted: Hosted, rows: list[Any]) -> list[Any]:
 async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, Instance)
     rows = [(body.id, bytes(body.features)) for body in good(bodies)]
-    checked = filled(bodies, checking.all_questions(hosted, rows))
+    checked = filled(bodies, await call.checked(checking.all_questions, hosted, rows))
     checked = filled(checked, await _accepted(call, hosted, good(checked)))
     return filled(checked, await _predicted(call, hosted, asked, good(checked)))
 
@@ -231,9 +232,8 @@ async def learn(call: Call) -> Sendable:
         return by_lines(call, partial(_learn_lines, call, hosted, wait, batch))
     body = await call.message(m.LearnBody)
     id = body.id if body.id is not None else call.key
-    [row] = await _accepted(
-        call, hosted, [checking.taught(hosted, id, bytes(body.features), label_of(body.label), body.weight)]
-    )
+    given = id, bytes(body.features), label_of(body.label), body.weight
+    [row] = await _accepted(call, hosted, [await call.checked(checking.taught, hosted, *given)])
     if isinstance(row, Problem):
         raise row
     return receipt(call, await call.log(teaching.learn(call.engine, hosted, [row], wait, batch)))
@@ -242,7 +242,7 @@ async def learn(call: Call) -> Sendable:
 async def _learn_lines(call: Call, hosted: Hosted, wait: bool, batch: str | None, lines: list[bytes]) -> list[Any]:
     bodies = decoded_lines(lines, m.LearnBody)
     rows = [(body.id, bytes(body.features), label_of(body.label), body.weight) for body in good(bodies)]
-    checked = filled(bodies, checking.all_taught(hosted, rows))
+    checked = filled(bodies, await call.checked(checking.all_taught, hosted, rows))
     checked = filled(checked, await _accepted(call, hosted, good(checked)))
     usable = good(checked)
     if not usable:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -69,7 +70,8 @@ class Erased(Struct):
 
 async def get_examples(call: Call) -> Sendable:
     """Export learned rows in the order of learning, a line of JSON each."""
-    return _pages(call, listing.export)
+    vectors = call.choice("vectors", ("false", "true")) == "true"
+    return _pages(call, partial(listing.export, vectors=vectors))
 
 
 async def get_set_aside(call: Call) -> Sendable:

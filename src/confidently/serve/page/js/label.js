@@ -7,7 +7,7 @@ import { askForReason, choices, emptyCard, helpDialog, numberField, rowCard, sai
 import { progressPanel } from "./label-progress.js";
 import { askForName, NOBODY, personName, seatOfTab } from "./labeller.js";
 import { live, state } from "./live.js";
-import { isNumeric } from "./measures.js";
+import { isNumeric, textsOf } from "./measures.js";
 import { outbox, send, takeBack, waiting } from "./outbox.js";
 import { classPicker } from "./picker.js";
 import { HOLD_MS, Queue } from "./queue.js";
@@ -31,7 +31,7 @@ export function labelView(page, name) {
 class Labelling {
   constructor(page, name) {
     Object.assign(this, {
-      page, name, history: [], answered: [], own: [], multilabel: false, numbers: false, open: true, reading: {}, keys: new Map(),
+      page, name, history: [], answered: [], own: [], multilabel: false, numbers: false, open: true, reading: {}, encodes: false, keys: new Map(),
       selected: new Set(), words: null, ended: false,
     });
     this.listeners = new AbortController();
@@ -136,9 +136,10 @@ class Labelling {
   readSettings() {
     const model = state.models?.find((one) => one.name === this.name);
     if (!model) return;
-    this.reading = model.settings.reading ?? {};
+    this.reading = { ...model.settings.reading, text: textsOf(model) };
+    this.encodes = model.encoder !== null;
     const numbers = isNumeric(model);
-    this.underlining.hidden = !may("predict") || numbers || model.multilabel || !this.reading.text?.length;
+    this.underlining.hidden = !may("predict") || numbers || model.multilabel || this.encodes || !this.reading.text.length;
     const changed = this.multilabel !== model.multilabel || this.open !== model.open || this.numbers !== numbers;
     Object.assign(this, { multilabel: model.multilabel, open: model.open, numbers });
     if (changed && this.queue) this.show();
@@ -277,7 +278,7 @@ class Labelling {
     const row = this.queue?.current, wanted = row && this.underline.checked && !this.numbers && may("predict") && this.showsGuess(row);
     this.asking?.abort();
     if (!wanted) return this.showWords(row, null);
-    if (Array.isArray(row.guess) || !this.reading.text?.length) return;
+    if (Array.isArray(row.guess) || this.encodes || !this.reading.text?.length) return;
     this.asking = new AbortController();
     try {
       this.showWords(row, await speakingFor(this.name, row, this.reading, this.asking.signal));
@@ -310,7 +311,7 @@ class Labelling {
     this.remember({ row, key, kind: "answer" });
     this.answered.push(Date.now());
     if (!this.numbers) this.counted(label, 1);
-    const why = h("a", { href: `#/m/${encodeURIComponent(this.name)}/explain`, onclick: () => keep("confidently.row", JSON.stringify(row.features), true) }, "Why?");
+    const why = this.encodes ? null : h("a", { href: `#/m/${encodeURIComponent(this.name)}/explain`, onclick: () => keep("confidently.row", JSON.stringify(row.features), true) }, "Why?");
     fill(this.said, said(label, row, why));
     this.next();
   }

@@ -33,3 +33,8 @@ const INTERVALS = {
 
 /** Return the words of the diagram that shows whether what a model states is true. */
 export const reliabilityOf = (model) => (isNumeric(model) ? INTERVALS : PROBABILITIES);
+
+/** Return the columns that a model reads as text. */
+export function textsOf(model) {
+  return model?.settings.reading?.text ?? (model?.encoder ? ["text"] : []);
+}

@@ -18,6 +18,7 @@ export function modelView(page, name) {
   const path = `#/m/${encodeURIComponent(name)}`;
   const kind = h("p", { class: "lead" });
   const body = h("div"), label = h("a", { class: "button", href: `${path}/label` }, "Label rows");
+  const explain = h("a", { class: "button quiet", href: `${path}/explain` }, "Explain a row");
   fill(page,
     h("p", { class: "crumbs" }, h("a", { href: "#/" }, "Models"), " / ", name),
     h("div", { class: "heading" }, h("h1", {}, name), kind,
@@ -25,7 +26,7 @@ export function modelView(page, name) {
         may("label") ? label : null,
         may("admin") ? h("a", { class: "button quiet", href: `${path}/rows` }, "Rows") : null,
         h("a", { class: "button quiet", href: `${path}/versions` }, "Versions"),
-        h("a", { class: "button quiet", href: `${path}/explain` }, "Explain a row"))),
+        explain)),
     body);
   let view = null;
   let busy = false, ended = false;
@@ -44,6 +45,7 @@ export function modelView(page, name) {
       }
       setText(kind, kindOf(model));
       label.hidden = decides(model);
+      explain.hidden = model.encoder !== null;
       view.update(model, metrics);
     } catch (error) {
       if (error.status === 404) {

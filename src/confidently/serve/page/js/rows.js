@@ -4,7 +4,7 @@ import { may, modelPath, request } from "./api.js";
 import { fill, h, isTyping, setText } from "./dom.js";
 import { clock, count, counted, labelText, number, percent, shown } from "./format.js";
 import { live, state as server } from "./live.js";
-import { decides } from "./measures.js";
+import { decides, textsOf } from "./measures.js";
 
 const FILTERS = ["text", "label", "predicted", "outcome", "state", "by", "since", "until"];
 const NAMES = {
@@ -33,7 +33,7 @@ export function neighbours(name, id) {
 }
 
 /** Return the columns of a model that are texts. */
-export const textColumns = (name) => server.models?.find((one) => one.name === name)?.settings.reading?.text ?? [];
+export const textColumns = (name) => textsOf(server.models?.find((one) => one.name === name));
 
 /** Return whether the rows of a model are decisions, whose labels are rewards. */
 const areDecisions = (name) => Boolean(server.models?.some((one) => one.name === name && decides(one)));

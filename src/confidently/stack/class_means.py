@@ -1,0 +1,169 @@
+"""Linear discriminant analysis, row by row, a member of stacks for rows of unit norm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .. import _core
+from ..covariances.examples import Examples, Progressive
+from ..covariances.state import REAL, Shapes, State, check_within, within
+from ..learner.backup import Statistics
+from ..tasks import novelty
+from ..tasks.novelty import VARIANCES
+from ..views.columns import Columns
+from ..views.view import COUNTED
+from .generative import CALIBRATION, Generative, Restoring
+
+MEANS, DIRECTIONS, SQUARES, ROWS, PRECISION = "means", "directions", "squares", "rows", "precision"
+ROWS_TO_TRUST = 20.0  # of a class, after which a mixture learns as much from another one as from any row
+LEAST_TRUST = 1e-6  # of the first row of a class, which is counted all the same
+MAX_MEAN, MAX_PRECISION = 1.0 + 1e-9, 1e12
+
+
+class ClassMeans(Generative):
+    """Gaussians of the classes with one covariance: linear discriminant analysis, row by row.
+
+    Rows x are scaled to unit norm. With n_k rows of class k and their mean m_k, the mean g of all n rows, and the
+    scatter S = (5/2) I + sum_i (x_i - m_i)(x_i - m_i)' within the classes, whose prior counts as 5 d rows::
+
+        q_k = (n + 5 d) (m_k - g)' S^-1 (m_k - g),    v = (2 d + sum_k (n_k q_k - d))/(n + 10)
+        r_k = n_k/(n_k + d/max(v, d/100))
+        f_k = (n + 5 d) r_k (x - g)' S^-1 (m_k - g) - r_k^2 q_k/2 + .1 log((n_k + 1)/(n + K))
+
+    f_k is the logarithm of a density relative to that around g, and .1 that of the frequency of the class. A class
+    without rows has the least score of the others. The mean of a class
+    is drawn towards g, by the evidence: v estimates the mean squared distance of the means from g, to which the noise
+    in the mean of n_k rows adds d/n_k. A row costs d^2 + 4 d K steps. How large the largest score of each row was
+    before the row was learned is counted, since rows of no class have small ones.
+
+    The parameters are those of :class:`confidently.stack.generative.Generative`.
+
+    References
+    ----------
+    Fisher (Annals of Eugenics 7, 1936). Hayes & Kanan (CVPR workshop on continual learning, 2020). Ren, Fort, Liu,
+    Roy, Padhy & Lakshminarayanan (ICML workshop on uncertainty, 2021): distances relative to that of all rows.
+    """
+
+    kind = "class_means"
+    name = "class means"
+
+    def _new_state(self) -> State:
+        d, groups = self.n_features, self.n_classes + 1
+        return {
+            MEANS: np.zeros((d, groups)), DIRECTIONS: np.zeros((d, groups)), SQUARES: np.zeros(groups),
+            ROWS: np.zeros(groups), PRECISION: np.eye(d) * (2.0 / _core.prior_rows),
+            VARIANCES: novelty.untrained(), CALIBRATION: self._new_calibration(),
+        }  # fmt: skip
+
+    @property
+    def bytes_per_feature(self) -> int:
+        return 16 * (self.n_classes + 1) + 16 * self.n_features
+
+    def grow(
+        self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
+    ) -> None:
+        d, k = max(n_features, self.n_features), max(n_classes, self.n_classes)
+        if (d, k) == (self.n_features, self.n_classes):
+            return
+        old, calibration = self.state, self._grown_calibration(k)
+        features, groups = slice(self.n_features), slice(self.n_classes + 1)
+        self.n_features, self.n_classes = d, k
+        state = self._new_state()
+        for name in (MEANS, DIRECTIONS):
+            state[name][features, groups] = old[name]
+        for name in (SQUARES, ROWS):
+            state[name][groups] = old[name]
+        state[PRECISION][features, features] = old[PRECISION]
+        self.state = state | {VARIANCES: old[VARIANCES], CALIBRATION: calibration}
+
+    def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Restoring:
+        return Restoring(self, Statistics(self.state))
+
+    def train(
+        self, examples: Examples, transaction: Restoring, calibrate: bool, progressive: Progressive,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:  # fmt: skip
+        rows = examples.compiled(0, len(examples), calibrate, progressive)
+        _core.class_means_learn(self.state, examples.X, rows)
+
+    def _scores(self, X: _core.Matrix) -> np.ndarray:
+        scores = np.empty((X.shape[0], self.columns))
+        _core.class_means_scores(self.state, X, scores)
+        return scores
+
+    def trust(self, examples: Examples) -> np.ndarray:
+        """Return how much rows show about a mixture before they are learned, above 0 to 1, in the order of training.
+
+        It is the part of 20 rows, or of as many as classes have on average, that their class has had: what members
+        predict of a class that is new among old ones is no evidence for any of them.
+        """
+        labels, rows = examples.labels[examples.order], self.state[ROWS]
+        weights = np.ones(len(labels)) if examples.weight is None else examples.weight[examples.order]
+        before = np.empty(len(labels))
+        for k in np.unique(labels):
+            of_class = labels == k
+            before[of_class] = np.cumsum([rows[k + 1], *weights[of_class]])[:-1]
+        on_average = np.cumsum([rows[0], *weights])[:-1] / self.n_classes
+        enough = np.clip(on_average, 1.0, ROWS_TO_TRUST)
+        found: np.ndarray = np.clip(before / enough, LEAST_TRUST, 1.0)
+        return found
+
+    def rarity_of(self, X: _core.Matrix) -> np.ndarray:
+        """Return the part of the rows before that were as far from every class, of checked rows, shape (n,)."""
+        found = np.empty(X.shape[0])
+        _core.class_means_p_values(self.state, X, found)
+        return found
+
+    @property
+    def _factor(self) -> float:
+        return float(self.state[ROWS][0]) + _core.prior_rows * self.n_features
+
+    def _squares(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return g' S^-1 m_k and (m_k - g)' S^-1 (m_k - g) of the classes."""
+        state = self.state
+        products: np.ndarray = state[MEANS][:, 0] @ state[DIRECTIONS][:, 1:]
+        return products, state[SQUARES][1:] - 2.0 * products + state[SQUARES][0]
+
+    def _drawn(self) -> np.ndarray:
+        """Return the part r_k of the distance from g to the means of the classes."""
+        all_rows, rows, d = self.state[ROWS][0], self.state[ROWS][1:], self.n_features
+        excess = rows * self._factor * self._squares()[1] - d
+        sum_of_distances = _core.rows_of_distance * _core.first_distance * d + excess[rows > 0.0].sum()
+        distance = max(sum_of_distances / (all_rows + _core.rows_of_distance), d / _core.most_at_center)
+        part: np.ndarray = rows / (rows + d / distance)
+        return part
+
+    def class_weights(self, columns: np.ndarray | slice) -> np.ndarray:
+        weights = self.state[DIRECTIONS][columns]
+        found: np.ndarray = self._factor * self._drawn() * (weights[:, 1:] - weights[:, :1])
+        return found
+
+    def by_class(self) -> np.ndarray:
+        part, rows = self._drawn(), self.state[ROWS]
+        products, squares = self._squares()
+        frequency = _core.frequency_factor * np.log((rows[1:] + 1.0) / (rows[0] + self.n_classes))
+        linear = self.state[SQUARES][0] - products
+        found: np.ndarray = self._factor * (part * linear - 0.5 * part**2 * squares) + frequency
+        return found
+
+    # --- as plain data -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def shapes(cls, n_features: int, n_classes: int) -> Shapes:
+        k = max(n_classes, 2)
+        return {
+            MEANS: ((n_features, k + 1), REAL), DIRECTIONS: ((n_features, k + 1), REAL), SQUARES: ((k + 1,), REAL),
+            ROWS: ((k + 1,), REAL), PRECISION: ((n_features, n_features), REAL),
+            VARIANCES: ((novelty.SIZE,), REAL), CALIBRATION: ((cls.calibration_size(k),), REAL),
+        }  # fmt: skip
+
+    def check_values(self) -> None:
+        super().check_values()
+        check_within(ROWS, self.state[ROWS], COUNTED)
+        check_within(MEANS, self.state[MEANS], within(MAX_MEAN))
+        for name in (DIRECTIONS, SQUARES, PRECISION):
+            check_within(name, self.state[name], within(MAX_PRECISION))
+        for name, numbers, allowed in novelty.values(self.state[VARIANCES]):
+            check_within(name, numbers, allowed)

@@ -1,0 +1,113 @@
+"""Training and predictions of models of entities by the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from confidently.entities import EntityModels
+from tests.command_line import here
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    random = np.random.default_rng(0)
+    lines = ["said,user,genre,price"]
+    for _ in range(600):
+        user, genre = random.integers(12), random.integers(3)
+        liked = (user * 7 + genre) % 3 and random.random() < 0.9
+        lines.append(f"{'yes' if liked else 'no'},u{user},g{genre},{user + genre + random.normal():.3f}")
+    (tmp_path / "rows.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "first.csv").write_text("\n".join(lines[:301]) + "\n")
+    (tmp_path / "second.csv").write_text("\n".join([lines[0], *lines[301:]]) + "\n")
+    return tmp_path
+
+
+def test_the_model_is_that_of_python(folder: Path) -> None:
+    given = ["train", "rows.csv", "--label", "said", "--key", "user", "--drop", "price", "-q"]
+    found = here(*given, "-o", "m", "--json", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    model = EntityModels("user").fit_stream(folder / "rows.csv", label="said", drop="price")
+    read = EntityModels.load(folder / "m")
+    for mine, other in zip(
+        read.predict_stream(folder / "rows.csv"), model.predict_stream(folder / "rows.csv"), strict=True
+    ):
+        np.testing.assert_array_equal(mine, other)
+    summary = json.loads(found.stdout)
+    assert (summary["rows"], summary["entities"]) == (600, 12)
+    assert summary["error"] == model.error_ < 0.3 and summary["log_loss"] == model.log_loss_
+    text = here(*given, cwd=folder).stdout
+    assert "12 values of user" in text and f"{100 * model.error_:.2f} %" in text
+
+
+def test_training_continues(folder: Path) -> None:
+    given = ["--label", "said", "--drop", "price", "--key", "user", "-q"]
+    assert here("train", "first.csv", *given, "-o", "begun", cwd=folder).returncode == 0
+    found = here("train", "second.csv", "--key", "user", "--init-model", "begun", "-q", "-o", "m", cwd=folder)
+    assert found.returncode == 0 and "warning" not in found.stderr, found.stderr
+    model = EntityModels.load(folder / "begun").partial_fit_stream(folder / "second.csv")
+    model.save(folder / "other")
+    assert model.n_seen_ == 600
+    assert (folder / "m").read_bytes() == (folder / "other").read_bytes()
+
+
+def test_predictions_of_classes_and_of_numbers(folder: Path) -> None:
+    here("train", "rows.csv", "--label", "said", "--key", "user", "-q", "-o", "m", cwd=folder)
+    found = here("predict", "m", "rows.csv", "--proba", "--keep", "user", "-q", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    header, first, *rest = found.stdout.splitlines()
+    assert header.split("\t") == ["user", "class", "proba:no", "proba:yes"] and len(rest) == 599
+    _, label, no, yes = first.split("\t")
+    assert float(no) + float(yes) == pytest.approx(1) and label == ("yes" if float(yes) > float(no) else "no")
+    here("train", "rows.csv", "--label", "price", "--key", "user", "-q", "-o", "n", cwd=folder)
+    found = here("predict", "n", "rows.csv", "--std", "-q", "--json", cwd=folder)
+    assert found.returncode == 0, found.stderr
+    assert set(json.loads(found.stdout.splitlines()[0])) == {"prediction", "std"}
+
+
+def test_models_are_inspected(folder: Path) -> None:
+    here("train", "rows.csv", "--label", "said", "--key", "user", "--drop", "price", "-q", "-o", "m", cwd=folder)
+    found = here("inspect", "m", cwd=folder)
+    assert found.returncode == 0 and "12 values of user" in found.stdout, found.stderr
+    found = here("inspect", "m", "--key", "u7", "--top", "2", "--json", cwd=folder)
+    facts = json.loads(found.stdout)
+    expected = EntityModels.load(folder / "m").deviation("u7")
+    assert (facts["rows"], facts["n_weights"], len(facts["weights"])) == (expected.rows, 4, 2)
+    assert facts["weights"][0]["mean"] == expected.mean[np.argmax(np.abs(expected.mean))]
+    text = here("inspect", "m", "--key", "u7", cwd=folder).stdout
+    assert "genre=g1" in text and "intercept" in text
+    here("train", "rows.csv", "--label", "genre", "--key", "user", "-q", "-o", "g", cwd=folder)
+    assert here("inspect", "g", "--key", "u7", cwd=folder).stdout.splitlines()[1].split() == [
+        "feature",
+        "g0",
+        "g1",
+        "g2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "rows.csv", "--max-age", "5"], "--max-age needs --key"),
+        (["train", "rows.csv", "--key", "user", "--encoder", "wordllama"], "--encoder: not supported with --key"),
+        (["train", "rows.csv", "--key", "user", "--passes", "2"], "--passes: not supported with --key"),
+        (["train", "rows.csv", "--label", "said", "--key", "said"], "--key: 'said' is the column of labels"),
+        (["train", "rows.csv", "--label", "said", "--key", "usr"], "no column 'usr' (did you mean 'user'?)"),
+        (["train", "rows.csv", "--key", "user", "--init-model", "m", "--rule", "arow"], "--init-model keeps"),
+        (["train", "rows.csv", "--key", "genre", "--init-model", "m"], "the model has the keys of 'user', got 'genre'"),
+        (["predict", "m", "rows.csv", "--margin"], "--margin: not supported for a model of train --key"),
+        (["evaluate", "m", "rows.csv"], "m: not a model file"),
+        (["predict", "m", "first.txt"], "user"),
+        (["inspect", "m", "--key", "u77"], "no row had user = 'u77' (did you mean 'u7'?)"),
+        (["inspect", "m", "--row", "{}"], "--row: not supported for a model of train --key"),
+    ],
+)
+def test_wrong_uses_are_one_line(folder: Path, arguments: list[str], message: str) -> None:
+    here("train", "rows.csv", "--label", "said", "--key", "user", "-q", "-o", "m", cwd=folder)
+    (folder / "first.txt").write_text("said,genre,price\nyes,g1,2\n")
+    found = here(*arguments, cwd=folder)
+    assert found.returncode in (1, 2)
+    assert message in found.stderr and len(found.stderr.strip().splitlines()) <= 2, found.stderr

@@ -1,0 +1,54 @@
+"""Models of entities trained on files by a cluster."""
+
+import numpy as np
+import pytest
+
+from confidently.data import DataError
+from confidently.distributed import fit_entities
+from confidently.entities import EntityModels, merge_entities
+
+HEADER = "label,user,a,b"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Four files, each with users of its own."""
+    random = np.random.default_rng(0)
+    own = random.normal(size=(40, 2)) * 2
+    for k in range(4):
+        lines = [HEADER]
+        for _ in range(400):
+            user, x = 4 * random.integers(10) + k, random.normal(size=2)
+            lines.append(f"{int(x @ own[user] + random.normal() > 0)},u{user},{x[0]:.4f},{x[1]:.4f}")
+        (tmp_path / f"{k}.csv").write_text("\n".join(lines) + "\n")
+    return [str(tmp_path / f"{k}.csv") for k in range(4)]
+
+
+def test_the_result_is_that_of_merging(client, files):
+    found = fit_entities(EntityModels("user"), files, client=client)
+    parts = [EntityModels("user").fit_stream(path) for path in files]
+    expected = merge_entities(parts)
+    assert (found.n_seen_, found.n_entities_) == (1600, 40)
+    for one, other in zip(found.predict_stream(files), expected.predict_stream(files), strict=True):
+        np.testing.assert_array_equal(one, other)
+    for part in parts:
+        key = part.keys_[0]
+        np.testing.assert_allclose(found.deviation(key).mean, part.deviation(key).mean, atol=0.3)
+
+
+def test_rounds_continue_from_a_base(client, files):
+    model = EntityModels("user").fit_stream(files[0])
+    found = fit_entities(model, files[1:], client=client, rounds=3)
+    assert (model.n_seen_, found.n_seen_, found.n_entities_) == (400, 1600, 40)
+    for path in files[1:]:
+        model.partial_fit_stream(path)
+    for one, other in zip(found.predict_stream(files), model.predict_stream(files), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+def test_what_cannot_be_trained(client, files, tmp_path):
+    with pytest.raises(ValueError, match="expected 1 to 4, the number of files, got 5"):
+        fit_entities(EntityModels("user"), files, client=client, rounds=5)
+    (tmp_path / "bad.csv").write_text(f"{HEADER}\n1,u1,0.5\n")
+    with pytest.raises(DataError, match=r"bad\.csv, line 2"):
+        fit_entities(EntityModels("user"), [*files, str(tmp_path / "bad.csv")], client=client)

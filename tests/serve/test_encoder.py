@@ -1,0 +1,401 @@
+"""Models with an encoder: rows hold texts, and the log their vectors."""
+
+import asyncio
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from confidently import OnlineClassifier, encoders, load
+from confidently.encoders import KNOWN, PROBES, Known
+from confidently.samples.tickets import tickets
+from confidently.serve.log.vectors import KEY, vector_in, with_vector, without_vector
+from confidently.serve.offline import check
+from confidently.serve.problems import Problem
+from confidently.serve.sources.demo import Heads
+from tests.encoders import Vectors
+from tests.serve.running import NDJSON, wait_until
+
+ROWS = [{"features": {"text": row["text"], "site": row["site"]}, "label": row["team"]} for row in tickets(200)]
+TEXTS = [row["features"]["text"] for row in ROWS]
+MODEL = "/v1/models/teams"
+
+
+class Source(Vectors):
+    """An encoder that may be taken away, and that may wait."""
+
+    def __init__(self):
+        super().__init__()
+        self.gone, self.go = False, threading.Event()
+        self.go.set()
+
+    def load(self):
+        if self.gone:
+            raise ImportError("No module named 'made'")
+        return self.encode
+
+    def encode(self, texts):
+        assert self.go.wait(60)
+        return super().encode(texts)
+
+
+@pytest.fixture
+def source(monkeypatch):
+    """An encoder that is known by its name."""
+    source = Source()
+    monkeypatch.setitem(KNOWN, "made", Known("wordllama", source.load))
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
+    return source
+
+
+def forget(source, monkeypatch):
+    """Forget what was encoded, as a new process has."""
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
+    source.encoded.clear()
+
+
+def lines(rows):
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def versions(server):
+    return server("GET", f"{MODEL}/versions").json()["versions"]
+
+
+def taught(server, settings=None, rows=ROWS):
+    assert server("PUT", MODEL, {"encoder": "made"} | (settings or {})).status_code == 201
+    found = server("POST", f"{MODEL}/learn?wait=learned", content=lines(rows), headers=NDJSON)
+    assert all(json.loads(line).get("status") == "learned" for line in found.text.splitlines()), found.text
+    return server
+
+
+@pytest.mark.parametrize("settings, options", [({}, ["--rule", "arow"]), ({"auto": True}, ["--auto"])])
+def test_a_model_is_the_one_that_train_makes(settings, options, source, local, ok, tmp_path):
+    server = taught(local(), settings)
+    facts = server("GET", MODEL).json()
+    assert facts["encoder"] == "made (16 dimensions)" and facts["features"] == 16
+    assert facts["settings"] == {"encoder": "made"} | settings
+    (tmp_path / "served.cw").write_bytes(server("GET", f"{MODEL}/file").content)
+    (tmp_path / "rows.jsonl").write_bytes(lines({"label": row["label"], **row["features"]} for row in ROWS))
+    ok("train", tmp_path / "rows.jsonl", "--encoder", "made", "-o", tmp_path / "trained.cw", "--quiet", *options)
+    served, trained = load(tmp_path / "served.cw"), load(tmp_path / "trained.cw")
+    np.testing.assert_array_equal(served.predict_proba(TEXTS), trained.predict_proba(TEXTS))
+    assert served.source_ | {"closed": False} == trained.source_ | {"closed": False}
+    asked = server("POST", f"{MODEL}/predict", {"features": {"text": TEXTS[0]}}).json()
+    assert asked["label"] == served.predict(TEXTS[:1])[0]
+    assert asked["probability"] == pytest.approx(
+        dict(zip(served.classes_, served.predict_proba(TEXTS[:1])[0], strict=True))
+    )
+
+
+def test_the_log_has_vectors_that_nobody_sees(source, local):
+    server = taught(local())
+    [stored] = server.engine.log._db.execute("SELECT features FROM events WHERE kind = 2 LIMIT 1").fetchone()
+    np.testing.assert_allclose(vector_in(stored), Vectors().encode(TEXTS[:1])[0], rtol=1e-6)
+    assert json.loads(without_vector(stored)) == ROWS[0]["features"]
+    assert json.loads(stored)[KEY].startswith("made ") and len(stored) < len(without_vector(stored)) + 130
+    row = server("POST", f"{MODEL}/predict", {"id": "one", "features": {"text": "a new printer"}}).json()
+    assert row["id"] == "one"
+    shown = [
+        server("GET", f"{MODEL}/examples").text, server("GET", f"{MODEL}/examples/one").text,
+        server("GET", f"{MODEL}/rows?limit=200").text, server("GET", f"{MODEL}/queue?n=5&labeller=me").text,
+        *(server("GET", f"{MODEL}/exchange/prodigy?rows={rows}").text for rows in ("learned", "waiting")),
+    ]  # fmt: skip
+    assert all("printer" in text and KEY not in text for text in shown), shown
+    searched = server("GET", f"{MODEL}/rows?text=made&limit=5").json()["rows"]
+    assert all("made" in str(row["features"]) for row in searched)
+
+
+def test_an_export_may_have_the_vectors(source, local, tmp_path):
+    server = taught(local())
+    exported = server("GET", f"{MODEL}/examples?vectors=true").text
+    rows = [json.loads(line) for line in exported.splitlines()]
+    assert [row["features"]["text"] for row in rows] == TEXTS
+    np.testing.assert_allclose(rows[0]["features"]["vector"], Vectors().encode(TEXTS[:1])[0], rtol=1e-6)
+    source.encoded.clear()
+    other = "/v1/models/again"
+    assert server("PUT", other, {"encoder": "made"}).status_code == 201
+    body = lines({"features": row["features"], "label": row["label"]} for row in rows)
+    server("POST", f"{other}/learn?wait=learned", content=body, headers=NDJSON)
+    assert not source.encoded
+    first, second = (load_file(server, f"/v1/models/{name}/file", tmp_path) for name in ("teams", "again"))
+    np.testing.assert_array_equal(first.predict_proba(TEXTS), second.predict_proba(TEXTS))
+
+
+def load_file(server, path, folder):
+    (folder / "model.cw").write_bytes(server("GET", path).content)
+    return load(folder / "model.cw")
+
+
+def test_a_replay_needs_no_encoder(source, local, monkeypatch):
+    server = taught(local())
+    questions = lines({"features": {"text": text}} for text in TEXTS[:20])
+    before = server("POST", f"{MODEL}/predict", content=questions, headers=NDJSON).text
+    server("POST", f"{MODEL}/predict", {"id": "one", "features": {"text": "a new printer"}})
+    server.stop()
+    folder = server.engine.folder
+    for snapshot in (folder / "models").rglob("*.cw"):
+        snapshot.unlink()
+    forget(source, monkeypatch)
+    source.gone = True
+    assert all(sound for sound, _ in check(folder))
+    server = local()
+    assert server("GET", MODEL).json()["rows"] == 200 and not source.encoded
+    refused = server("POST", f"{MODEL}/predict", {"features": {"text": "a new printer"}})
+    assert refused.status_code == 503 and refused.json()["type"].endswith("no-encoder")
+    assert "needs a package that is missing (No module named 'made'); run pip install" in refused.json()["detail"]
+    refused = server("POST", f"{MODEL}/learn", {"features": {"text": "a new printer"}, "label": "printer"})
+    assert refused.status_code == 503
+    vector = Vectors().encode(["a new printer"])[0].tolist()  # which its sender may have
+    assert server("POST", f"{MODEL}/predict", {"features": {"vector": vector}}).status_code == 200
+    labelled = server("POST", f"{MODEL}/labels?wait=learned", {"id": "one", "label": "printer"})
+    assert labelled.json()["status"] == "learned" and not source.encoded
+    source.gone = False
+    after = server("POST", f"{MODEL}/predict", {"features": {"text": TEXTS[0]}})
+    assert after.status_code == 200 and json.loads(before.splitlines()[0])["label"]
+
+
+def test_another_encoder_of_the_name_is_one_clear_error(source, local, monkeypatch):
+    server = taught(local())
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
+    monkeypatch.setitem(KNOWN, "made", Known("wordllama", lambda: Vectors(8).encode))
+    refused = server("POST", f"{MODEL}/predict", {"features": {"text": "a"}}).json()
+    assert refused["type"].endswith("no-encoder") and "gives other vectors than that of the model" in refused["detail"]
+    assert server("PUT", MODEL, {"encoder": "made"}).status_code == 202  # a shadow with the new one
+
+
+def test_a_later_version_of_the_encoder_is_the_same_model(source, local, monkeypatch):
+    server = taught(local())
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
+    monkeypatch.setattr(encoders, "_version_of", lambda module: "2.0")
+    assert server("PUT", MODEL, {"encoder": "made"}).status_code == 200
+    assert server("POST", f"{MODEL}/predict", {"features": {"text": "a"}}).status_code == 200
+    again = server("POST", f"{MODEL}/learn", {"id": "x", "features": {"text": "a"}, "label": "vpn"}).json()
+    monkeypatch.setattr(encoders, "_BY_NAME", {})
+    monkeypatch.setattr(encoders, "_version_of", lambda module: "3.0")
+    assert server("POST", f"{MODEL}/learn", {"id": "x", "features": {"text": "a"}, "label": "vpn"}).json() == again
+
+
+def test_versions_with_and_without_an_encoder_learn_the_same_rows(source, local):
+    server = taught(local())
+    encoded = len(source.encoded)
+    assert server("PUT", MODEL, {"encoder": "made", "rule": "cw_stdev"}).status_code == 202
+    assert server("PUT", MODEL, {"reading": {"text": ["text"]}}).status_code == 202
+    assert server("POST", f"{MODEL}/learn?wait=learned", {"features": {"text": "a printer"}, "label": "printer"})
+    wait_until(lambda: all(version["rows"] == 201 for version in versions(server)))
+    assert len(source.encoded) == encoded + 1  # the new row, once
+    words = next(version for version in versions(server) if "encoder" not in version["settings"])
+    assert server("POST", f"{MODEL}/versions/{words['version']}/promote").status_code == 200
+    wait_until(lambda: server("GET", MODEL).json()["version"] == words["version"])
+    facts = server("GET", MODEL).json()
+    assert facts["encoder"] is None and 50 < facts["features"] < 500  # words, and no vectors
+    assert server("POST", f"{MODEL}/predict", {"features": {"text": TEXTS[0]}}).json()["label"] == ROWS[0]["label"]
+
+
+def test_each_version_learns_vectors_of_its_own_encoder(source, local, monkeypatch, tmp_path):
+    server = taught(local())
+    monkeypatch.setitem(KNOWN, "other", Known("wordllama", lambda: lambda texts: -(Vectors(16).encode(texts) ** 2)))
+    assert server("PUT", MODEL, {"encoder": "other"}).status_code == 202
+    new = {"features": {"text": "a new printer"}, "label": "printer"}
+    server("POST", f"{MODEL}/learn?wait=learned", new)
+    wait_until(lambda: all(version["rows"] == 201 for version in versions(server)))
+    server("POST", f"{MODEL}/versions/{versions(server)[0]['version']}/promote")
+    wait_until(lambda: server("GET", MODEL).json()["encoder"] == "other (16 dimensions)")
+    served = load_file(server, f"{MODEL}/file", tmp_path)
+    (tmp_path / "rows.jsonl").write_bytes(lines({"label": row["label"], **row["features"]} for row in [*ROWS, new]))
+    alone = OnlineClassifier(encoder="other").fit_stream(tmp_path / "rows.jsonl")
+    np.testing.assert_array_equal(served.predict_proba(TEXTS), alone.predict_proba(TEXTS))
+
+
+def test_a_version_stops_without_the_encoder_that_it_needs(source, local, monkeypatch):
+    server = local()
+    assert server("PUT", MODEL, {"encoder": "made"}).status_code == 201
+    assert server("PUT", MODEL, {"reading": {"text": ["text"]}}).status_code == 202
+    server("POST", f"{MODEL}/versions/2/promote")
+    wait_until(lambda: server("GET", MODEL).json()["version"] == 2)
+    server("POST", f"{MODEL}/learn?wait=learned", content=lines(ROWS), headers=NDJSON)  # which get no vectors
+    forget(source, monkeypatch)
+    source.gone = True
+    server("PUT", MODEL, {"encoder": "made"})
+    server("POST", f"{MODEL}/versions/1/promote")
+    assert server("POST", f"{MODEL}/predict", {"features": {"text": "a"}}).status_code == 200  # by the other version
+    wait_until(lambda: any("No module named 'made'" in str(one["failed"]) for one in versions(server)))
+
+
+def test_rows_from_before_are_encoded_when_they_are_learned(source, local):
+    server = local()
+    assert server("PUT", MODEL, {"reading": {"text": ["text"]}}).status_code == 201
+    server("POST", f"{MODEL}/learn?wait=learned", content=lines(ROWS), headers=NDJSON)
+    assert server("PUT", MODEL, {"encoder": "made"}).status_code == 202
+    wait_until(lambda: versions(server)[0]["rows"] == 200)
+    assert versions(server)[0]["settings"] == {"encoder": "made"}
+    assert sorted(source.encoded[2 * len(PROBES) :]) == sorted(set(TEXTS))
+
+
+@pytest.mark.parametrize(
+    "features, pointer, told",
+    [
+        ({"text": "a", KEY: "x"}, f"/features/{KEY}", "is the server's; rename it"),
+        ({"vector": [1.0]}, "/features/vector", "expected a list of 16 numbers"),
+        ({"vector": "abc"}, "/features/vector", "expected a list of 16 numbers"),
+        ({"vector": [1e39] * 16}, "/features/vector", "expected a list of 16 numbers"),
+    ],
+)
+def test_invalid_vectors(features, pointer, told, source, local):
+    server = taught(local(), rows=ROWS[:20])
+    for path, body in (("predict", {"features": features}), ("learn", {"features": features, "label": "vpn"})):
+        refused = server("POST", f"{MODEL}/{path}", body)
+        assert refused.status_code == 422 and told in refused.json()["detail"], refused.text
+        assert refused.json()["pointer"] == pointer
+        several = server(
+            "POST", f"{MODEL}/{path}", content=lines([body, ROWS[0]] if path == "learn" else [body]), headers=NDJSON
+        )
+        assert told in several.text.splitlines()[0]
+
+
+def test_a_vector_of_the_row_takes_the_place_of_that_of_its_text(source, local):
+    server = taught(local())
+    before = len(source.encoded)
+    vector = Vectors().encode(TEXTS[:1])[0].tolist()
+    given = server("POST", f"{MODEL}/predict", {"features": {"text": "unseen words", "vector": vector}}).json()
+    assert given["label"] == server("POST", f"{MODEL}/predict", {"features": {"text": TEXTS[0]}}).json()["label"]
+    assert len(source.encoded) == before
+
+
+def test_blank_and_missing_texts_are_rows_of_zeros(source, local):
+    server = taught(local())
+    found = [
+        server("POST", f"{MODEL}/predict", {"features": features}).json()["probability"]
+        for features in ({}, {"text": ""}, {"text": " "}, {"text": None}, {"other": 1}, {"vector": [0.0] * 16})
+    ]
+    assert all(one == found[0] for one in found)
+    assert server("GET", MODEL).json()["guards"]["no-known-feature"]["asked"] == 6
+
+
+def test_a_text_without_a_vector_is_refused(source, local):
+    server = taught(local())
+    source.word = lambda word: np.full(16, np.nan)
+    refused = server("POST", f"{MODEL}/learn", {"features": {"text": "unseen"}, "label": "vpn"}).json()
+    assert (
+        refused["type"].endswith("invalid-row")
+        and "returned NaN or infinity for the text 'unseen'" in refused["detail"]
+    )
+    body = lines([{"features": {"text": text}, "label": "vpn"} for text in (TEXTS[0], "new", TEXTS[1])])
+    found = server("POST", f"{MODEL}/learn", content=body, headers=NDJSON).text.splitlines()
+    assert ["seq" in json.loads(line) for line in found] == [True, False, True]
+
+
+def test_an_encoder_that_takes_long_keeps_nobody_waiting(source, local):
+    server = taught(local())
+    assert server("PUT", "/v1/models/other", {}).status_code == 201
+
+    async def run():
+        source.go.clear()
+        async with server.client() as client:
+            slow = asyncio.create_task(client.post(f"{MODEL}/predict", json={"features": {"text": "unseen"}}))
+            quick = [
+                await client.post("/v1/models/other/learn?wait=learned", json={"features": {"a": k}, "label": k % 2})
+                for k in range(5)
+            ]
+            health = await client.get(f"{MODEL}")
+            waits = not slow.done()
+            source.go.set()
+            return [*quick, health, await slow], waits
+
+    answers, waits = asyncio.run(run())
+    assert waits and [answer.status_code for answer in answers] == [200] * 7
+
+
+@pytest.mark.parametrize(
+    "settings, told",
+    [
+        ({"encoder": "foo"}, "unknown encoder 'foo'; expected"),
+        (
+            {"encoder": "made", "reading": {"ngrams": [1, 2]}},
+            "an encoder makes features of the text only; leave out ngrams",
+        ),
+        ({"encoder": "made", "reading": {"drop": ["a"]}}, "drop: with an encoder, only the text of a row counts"),
+        ({"encoder": "made", "reading": {"text": ["a", "b"]}}, "an encoder reads one column, got a, b"),
+        ({"encoder": "made", "task": "decisions"}, "a model of decisions has none of encoder"),
+        ({"encoder": "made", "encoder_info": None}, ""),
+        ({"encoder_info": {"name": "a", "version": "", "dimension": 1, "answers": [[1]]}}, "the server fills it in"),
+    ],
+)
+def test_settings(settings, told, source, local):
+    found = local()("PUT", MODEL, settings)
+    assert (found.status_code == 422 and told in found.json()["detail"]) if told else found.status_code == 201, (
+        found.text
+    )
+
+
+def test_a_model_of_numbers(source, local):
+    server = local()
+    assert server("PUT", MODEL, {"encoder": "made", "task": "numbers"}).status_code == 201
+    rows = [{"features": {"text": text}, "label": len(text)} for text in TEXTS]
+    server("POST", f"{MODEL}/learn?wait=learned", content=lines(rows), headers=NDJSON)
+    assert isinstance(server("POST", f"{MODEL}/predict", {"features": {"text": TEXTS[0]}}).json()["label"], float)
+
+
+def test_an_uploaded_model_brings_its_encoder(source, local, tmp_path):
+    model = OnlineClassifier(encoder="made").fit(TEXTS, [row["label"] for row in ROWS])
+    model.save(tmp_path / "model.cw")
+    server = local()
+    assert server("PUT", f"{MODEL}/file", content=(tmp_path / "model.cw").read_bytes()).status_code == 201
+    asked = server("POST", f"{MODEL}/predict", {"features": {"text": TEXTS[0]}}).json()
+    assert asked["label"] == model.predict(TEXTS[:1])[0]
+    server("POST", f"{MODEL}/learn?wait=learned", content=lines(ROWS[:9]), headers=NDJSON)
+    assert server("GET", MODEL).json()["rows"] == 9
+
+
+def test_a_dry_run(source, local):
+    server = taught(local())
+    found = server("POST", f"{MODEL}/learn?dry_run=true", content=lines(ROWS[:9]), headers=NDJSON).json()
+    assert found["rows"] == found["good"] == 9
+    settings = json.dumps({"encoder": "made"})
+    path = f"/v1/models/new/learn?dry_run=true&settings={settings}"
+    assert server("POST", path, content=lines(ROWS[:9]), headers=NDJSON).json()["good"] == 9
+
+
+def test_an_erased_row_leaves_no_vector(source, local):
+    server = taught(local())
+    server("POST", f"{MODEL}/learn?wait=learned", {"id": "x", "features": {"text": "secret words"}, "label": "vpn"})
+    assert server("DELETE", f"{MODEL}/examples/x").status_code == 200
+    found = server.engine.log._db.execute("SELECT features FROM events WHERE id = 'x'").fetchone()
+    assert found == (None,)
+
+
+def test_vectors_have_no_words_to_explain(source, local):
+    server = taught(local())
+    refused = server("POST", f"{MODEL}/explain", {"features": {"text": TEXTS[0]}})
+    assert refused.status_code == 422 and "learns vectors, whose numbers have no names" in refused.json()["detail"]
+
+
+def test_round_trip_of_vectors():
+    vector = np.array([1.5, -0.0, 3e38], np.float32)
+    for features in (b"{}", b" { } ", b'{"a":"\\"__vector__\\":\\"x"}', '{"é":1}'.encode()):
+        row = with_vector(features, 'some "name" 1', vector)
+        assert json.loads(row)[KEY].startswith('some "name" 1 ')
+        np.testing.assert_array_equal(vector_in(row), vector)
+        assert json.loads(without_vector(row)) == json.loads(features)
+        assert vector_in(features) is None and without_vector(features) == features
+
+
+def test_the_demo_of_tickets(local):
+    pytest.importorskip("wordllama", reason="wordllama is not installed")
+    engine = local().engine
+    demo = Heads(engine, seconds=0.0)
+    demo.start()
+    try:
+        hosted = engine.hosted["tickets"]
+        wait_until(lambda: hosted.metrics.rows >= 20 and len(hosted.labelling) >= 10)
+    finally:
+        demo.stop()
+    assert str(hosted.model.reading.encoder).startswith("wordllama ")
+
+
+def test_the_demo_of_tickets_needs_the_encoder(source, local, monkeypatch, tmp_path):
+    source.gone = True
+    monkeypatch.setitem(KNOWN, "wordllama", Known("wordllama", source.load))
+    with pytest.raises(Problem, match="the encoder wordllama needs a package that is missing"):
+        Heads(local().engine)

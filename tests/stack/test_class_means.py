@@ -1,0 +1,143 @@
+"""Class means: the numbers of linear discriminant analysis, row by row, and what stacks of embeddings do with them."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from confidently import AutoClassifier, load, merge
+from confidently.covariances.examples import Examples, Progressive
+from confidently.data.memory.matrix import as_matrix
+from confidently.stack.class_means import PRECISION, ROWS, ClassMeans
+
+D = 40
+
+
+def embeddings(n, classes=5, seed=0, spread=0.5):
+    """Rows of unit norm around one direction per class, and a direction that all share."""
+    random = np.random.default_rng(seed)
+    directions = np.random.default_rng(99).standard_normal((classes, D)) / np.sqrt(D)
+    y = random.integers(0, classes, n)
+    X = 0.5 / np.sqrt(D) + directions[y] + spread * random.standard_normal((n, D)) / np.sqrt(D) * 2
+    return X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def trained(X, y, n_classes=5, member=None, weight=None):
+    member = ClassMeans(n_classes, X.shape[1]) if member is None else member
+    examples = Examples(as_matrix(X), y.astype(np.int32), weight=weight)
+    with member.begin(examples) as transaction:
+        member.train(examples, transaction, True, Progressive(None, np.zeros((len(y), member.columns))))
+    return member
+
+
+def twin(X, y, X_new, n_classes):
+    """The scores by the formula of the class, from all rows at once."""
+    n, d = np.bincount(y, minlength=n_classes), X.shape[1]
+    means = np.array([X[y == k].mean(axis=0) if n[k] else np.zeros(d) for k in range(n_classes)])
+    residuals, g, factor = X - means[y], X.mean(axis=0), len(y) + 5 * d
+    precision = np.linalg.inv(2.5 * np.eye(d) + residuals.T @ residuals)
+    q = factor * np.einsum("kd,de,ke->k", means - g, precision, means - g)
+    v = (2 * d + sum(n[k] * q[k] - d for k in range(n_classes) if n[k])) / (len(y) + 10)
+    r = n / (n + d / max(v, d / 100))
+    f = factor * r * ((X_new - g) @ precision @ (means - g).T) - r**2 * q / 2
+    f += 0.1 * np.log((n + 1) / (len(y) + n_classes))
+    f[:, n == 0] = np.minimum(f[:, n > 0].min(axis=1, keepdims=True), 0.0)
+    return f
+
+
+@pytest.mark.parametrize("classes", [2, 5, 6])
+def test_scores_are_those_of_the_formula(classes):
+    X, y = embeddings(300, min(classes, 5))
+    X_new, _ = embeddings(20, seed=1)
+    member = trained(X, y, classes)
+    expected = twin(X, y, X_new, classes)
+    expected = expected[:, 1:] - expected[:, :1] if classes == 2 else expected - expected.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(member._scores(as_matrix(X_new)), expected, rtol=1e-8, atol=1e-8)
+    if classes < 6:  # all have rows
+        linear = X_new @ member.class_weights(slice(None)) + member.by_class()
+        linear = linear[:, 1:] - linear[:, :1] if classes == 2 else linear - linear.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(linear, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_rows_may_be_cut_and_weighted_and_classes_and_features_may_come_later():
+    X, y = embeddings(200)
+    y[:60] %= 3
+    whole = trained(X, y)
+    parts = ClassMeans(3, D)
+    trained(X[:60], y[:60], member=parts)
+    parts.grow(n_classes=5)
+    trained(X[60:], y[60:], member=parts)
+    assert all((whole.state[name] == parts.state[name]).all() for name in (ROWS, PRECISION, "means", "directions"))
+    weight = np.random.default_rng(2).integers(0, 3, len(y)).astype(float)
+    repeated = trained(np.repeat(X, weight.astype(int), axis=0), np.repeat(y, weight.astype(int)))
+    weighted = trained(X, y, weight=weight)
+    np.testing.assert_allclose(weighted.state[PRECISION], repeated.state[PRECISION], rtol=1e-9, atol=1e-12)
+    narrow = trained(np.hstack([X, np.zeros((len(y), 2))]), y)
+    later = trained(X, y)
+    later.grow(n_features=D + 2)
+    np.testing.assert_allclose(later.state["directions"], narrow.state["directions"], rtol=1e-9, atol=1e-12)
+
+
+def test_an_error_undoes_the_training():
+    X, y = embeddings(50)
+    member = trained(X, y)
+    before = {name: array.copy() for name, array in member.state.items()}
+    examples = Examples(as_matrix(X), y.astype(np.int32))
+    with pytest.raises(RuntimeError), member.begin(examples) as transaction:
+        member.train(examples, transaction, True, Progressive(None, np.zeros((len(y), 5))))
+        raise RuntimeError
+    assert all((member.state[name] == before[name]).all() for name in before)
+
+
+def test_only_embeddings_have_class_means():
+    X, y = embeddings(300)
+    assert next(iter(AutoClassifier().fit(X, y).members_)) == "class means"
+    scaled = X * np.geomspace(0.01, 10.0, D)
+    for other in (2.0 * X, np.abs(X), X[:, :20], scaled / np.linalg.norm(scaled, axis=1, keepdims=True)):
+        assert "class means" not in AutoClassifier().fit(other, y).members_
+
+
+def test_a_stack_of_embeddings_is_saved_resumed_and_merged(tmp_path):
+    X, y = embeddings(900)
+    X_new, _ = embeddings(200, seed=3)
+    whole = AutoClassifier(shuffle=False).partial_fit(X[:600], y[:600], classes=range(5)).partial_fit(X[600:], y[600:])
+    first = AutoClassifier(shuffle=False).partial_fit(X[:600], y[:600], classes=range(5))
+    first.save(tmp_path / "first.cw")
+    resumed = load(tmp_path / "first.cw").partial_fit(X[600:], y[600:])
+    assert (resumed.predict_proba(X_new) == whole.predict_proba(X_new)).all()
+    one, other = (load(tmp_path / "first.cw").partial_fit(X[own], y[own]) for own in (slice(600, 750), slice(750, 900)))
+    means, expected = (model.learner_.members[0].state for model in (merge([one, other], first), whole))
+    for name in (ROWS, "means", "directions", PRECISION):
+        np.testing.assert_allclose(means[name], expected[name], rtol=1e-6, atol=1e-9)
+
+
+def test_a_stack_of_embeddings_is_exported():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, y = embeddings(400)
+    model = AutoClassifier().fit(X, y)
+    session = onnxruntime.InferenceSession(model.to_onnx("float64").SerializeToString())
+    _, p = session.run(["label", "probabilities"], {"X": X[:50]})
+    np.testing.assert_allclose(p, model.predict_proba(X[:50]), atol=1e-9)
+
+
+def test_rows_of_no_class_are_novel():
+    X, y = embeddings(1500, 5)
+    model = AutoClassifier().fit(X, y)
+    inside, _ = embeddings(300, seed=4)
+    random = np.random.default_rng(5)
+    outside = 0.5 / np.sqrt(D) + random.standard_normal((300, D)) / np.sqrt(D)
+    outside /= np.linalg.norm(outside, axis=1, keepdims=True)
+    p = model.novelty(np.vstack([inside, outside]))
+    assert roc_auc_score(np.arange(600) >= 300, -p) > 0.9
+    assert np.mean(p[:300] <= 0.1) <= 0.15
+
+
+def test_a_new_class_costs_the_others_little():
+    X, y = embeddings(1200)
+    X_new, y_new = embeddings(1000, seed=6)
+    old, is_new = y != 4, y_new == 4
+    model = AutoClassifier().partial_fit(X[old], y[old], classes=range(5))
+    before = np.mean(model.predict(X_new[~is_new]) == y_new[~is_new])
+    model.partial_fit(X[~old][:10], y[~old][:10])
+    after = np.mean(model.predict(X_new[~is_new]) == y_new[~is_new])
+    assert after > before - 0.01
+    assert np.mean(model.predict(X_new[is_new]) == 4) > 0.5
