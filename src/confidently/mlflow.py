@@ -65,13 +65,13 @@ def save_model(
     Parameters
     ----------
     estimator : OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor
-        Fitted. Of a model of :mod:`confidently.spark`, its ``estimator``.
+        Fitted. Of a model of ``confidently.spark``, its ``estimator``.
     path : path
         Of a folder that does not exist, or is empty.
     signature : ModelSignature, optional
         By default that of :func:`signature_of`.
     pip_requirements, mlflow_model, **options
-        As for :func:`mlflow.pyfunc.save_model`, such as ``input_example`` and ``metadata``.
+        As for ``mlflow.pyfunc.save_model``, such as ``input_example`` and ``metadata``.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def save_model(
     ValueError
         If the estimator is not fitted.
     mlflow.exceptions.MlflowException
-        As :func:`mlflow.pyfunc.save_model` does.
+        As ``mlflow.pyfunc.save_model`` does.
     """
     if not isinstance(estimator, SAVED):
         names = ", ".join(kind.__name__ for kind in SAVED)

@@ -62,7 +62,7 @@ def merge_decisions(models: Sequence[DecisionModel], base: DecisionModel | None 
     >>> from confidently.bandits import Action
     >>> parts = [DecisionModel(), DecisionModel()]
     >>> for part, reward in zip(parts, (0.0, 1.0)):
-    ...     part.learn({}, Action("a"), reward)
+    ...     _ = part.learn({}, Action("a"), reward)
     >>> merge_decisions(parts).n_learned
     2
     """

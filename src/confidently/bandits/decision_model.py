@@ -94,7 +94,7 @@ class DecisionModel:
     >>> model = DecisionModel(seed=1)
     >>> actions = [Action("news"), Action("sport", min_share=0.1)]
     >>> for k in range(30):
-    ...     model.learn({"visitor": "fan"}, actions[k % 2], reward=k % 2)
+    ...     _ = model.learn({"visitor": "fan"}, actions[k % 2], reward=k % 2)
     >>> choice = model.decide({"visitor": "fan"}, actions, id="visit 1")
     >>> actions[choice.chosen].id, round(choice.probability, 3)
     ('sport', 1.0)

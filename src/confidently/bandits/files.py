@@ -13,7 +13,7 @@ from ..estimators.archive import Archive, ArchiveKind
 from .decisions import Decision, decision_of
 
 BANDIT = ArchiveKind("bandit.json", 1, "the file of a bandit", "ContextualBandit.save")
-LOG = "log"
+LOG = "log.jsonl"
 
 damage_reported = BANDIT.damage_reported
 

@@ -36,7 +36,7 @@ def fit_entities(
     rounds : int
         At most the number of files.
     options
-        Of a model that is not fitted, as for :meth:`EntityModels.fit_stream`.
+        Of a model that is not fitted, as for :meth:`confidently.entities.EntityModels.fit_stream`.
 
     Raises
     ------

@@ -173,13 +173,13 @@ class EntityModels(BaseEstimator):
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d); list of n dicts or of n texts
-            As for :meth:`OnlineClassifier.fit`. Frames and dicts have the column of keys.
+            As for :meth:`confidently.OnlineClassifier.fit`. Frames and dicts have the column of keys.
         y : array of shape (n,); str
             Classes, or numbers with an OnlineRegressor; the name of the column that has them.
         key : sequence of n strings or integers, optional
             The keys of the rows, instead of a column.
         sample_weight : array of shape (n,), optional
-            As for :meth:`OnlineClassifier.fit`.
+            As for :meth:`confidently.OnlineClassifier.fit`.
 
         Returns
         -------
@@ -226,7 +226,8 @@ class EntityModels(BaseEstimator):
         Parameters
         ----------
         data : path or list of paths, data frame, or list of dicts
-            As for :meth:`OnlineClassifier.fit_stream`; ``key`` is the column of keys, which are read as strings.
+            As for :meth:`confidently.OnlineClassifier.fit_stream`; ``key`` is the column of keys, which are read as
+            strings.
         classes, progress, options
             As there.
 

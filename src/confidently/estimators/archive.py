@@ -20,7 +20,7 @@ from ..data.sources.whole_files import new_file
 from ..models.file import ModelFileError
 from .loading import load
 
-ARRAY, MODEL, TEXT = ".npy", ".cw", ".jsonl"  # ends of names of arrays, of models and of texts
+ARRAY, MODEL = ".npy", ".cw"  # ends of names of arrays and of models
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)  # of entries, so that equal contents have equal files
 
 
@@ -33,7 +33,7 @@ class Archive:
     header : dict
         Plain values.
     texts : dict of str
-        Lines of JSON, by name.
+        By the names of their entries.
     arrays : dict of ndarray
     estimators : dict
         Fitted estimators, by name.
@@ -71,7 +71,7 @@ class ArchiveKind:
         with new_file(path) as temporary, zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
             _put(archive, self.header, json.dumps({"format": self.format, **contents.header}, allow_nan=False).encode())
             for name, text in contents.texts.items():
-                _put(archive, name + TEXT, text.encode())
+                _put(archive, name, text.encode())
             for name, array in contents.arrays.items():
                 buffer = io.BytesIO()
                 np.save(buffer, array, allow_pickle=False)
@@ -109,14 +109,14 @@ class ArchiveKind:
             found = Archive(header)
             for entry in archive.namelist():
                 name, end = os.path.splitext(entry)
-                if end == TEXT:
-                    found.texts[name] = archive.read(entry).decode()
-                elif end == ARRAY:
+                if end == ARRAY:
                     found.arrays[name] = np.load(io.BytesIO(archive.read(entry)), allow_pickle=False)
                 elif end == MODEL:
                     file = Path(folder) / "model"  # not the name in the archive, which may lead elsewhere
                     file.write_bytes(archive.read(entry))
                     found.estimators[name] = load(file)
+                elif entry != self.header:
+                    found.texts[entry] = archive.read(entry).decode()
             return found
 
     @contextmanager

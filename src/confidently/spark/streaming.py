@@ -25,7 +25,7 @@ class StreamTrainer:
     Parameters
     ----------
     estimator : OnlineClassifier, AutoClassifier, OnlineRegressor or AutoRegressor
-        Of :mod:`confidently.spark`; makes one pass over each micro-batch, in ``rounds`` rounds.
+        Of ``confidently.spark``; makes one pass over each micro-batch, in ``rounds`` rounds.
     path : path
         Of the model file, which :func:`confidently.load` reads; as the query's checkpoint, it must outlive the driver.
 

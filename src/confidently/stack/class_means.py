@@ -38,7 +38,7 @@ class ClassMeans(Generative):
     in the mean of n_k rows adds d/n_k. A row costs d^2 + 4 d K steps. How large the largest score of each row was
     before the row was learned is counted, since rows of no class have small ones.
 
-    The parameters are those of :class:`confidently.stack.generative.Generative`.
+    The parameters are the numbers of classes and features, and what was learned before.
 
     References
     ----------

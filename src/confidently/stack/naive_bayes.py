@@ -25,7 +25,8 @@ class NaiveBayes(Generative):
 
         f_k = sum_j x_j/||x|| (log(n_kj + 1) - log(N_k + V)) + .1 log((n_k + 1)/(n + K))
 
-    Features that no row had are skipped. The parameters are those of :class:`confidently.stack.generative.Generative`.
+    Features that no row had are skipped. The parameters are the numbers of classes and features, and what
+    was learned before.
 
     References
     ----------
