@@ -41,7 +41,9 @@ def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False
     """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        return recipe.learner(n_classes, multilabel, n_features, columns=columns)
+        made = recipe.learner(n_classes, multilabel, n_columns=n_features)
+        made.grow(n_features=n_features, columns=columns)  # as in a stream, whose rows say which features are in use
+        return made
 
     return Plan(name, make, recipe.multiclass, rest, log)
 
