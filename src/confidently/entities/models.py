@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import pi, sqrt
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -14,23 +14,19 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core
 from ..data import Batch
-from ..data.memory.frames import is_frame, of_frame
-from ..data.memory.labels import check_labels, distinct, example_weights, is_multilabel, training_of
-from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
-from ..data.memory.matrix import as_matrix
-from ..data.sources.in_memory import InMemory
+from ..data.memory.labels import is_multilabel, training_of
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.gaussian import GaussianEstimator
-from ..estimators.rows import LabelledRows, separated
+from ..estimators.rows import separated
 from ..estimators.streams import batches_of, open_to_learn
 from ..rules import make_rule
 from . import files
+from .inputs import MULTILABEL, checked, checked_variances, in_memory
 from .keys import Key, checked_keys, without_key
 from .shared import Block, blocks_of_array, blocks_of_stream, offsets_of, predictions, trained_apart
 from .table import EntityTable
@@ -38,8 +34,6 @@ from .table import EntityTable
 Floats = NDArray[np.float64]
 Scores = tuple[Floats, Floats, Floats, Floats, Floats]
 VARIANCES = (1 / 64, 1 / 16, 1 / 4, 1.0)
-MIN_VARIANCE, MAX_VARIANCE = 1e-9, 1e9  # of the prior
-MULTILABEL = "rows have several labels; EntityModels needs one class per row"
 SETTINGS = "key", "entity_variance", "max_entities", "max_age"  # that are saved besides the shared model
 LOGISTIC_VARIANCE = pi / 8  # see core/entities/entities.hpp
 
@@ -313,9 +307,9 @@ class EntityModels(BaseEstimator):
         shared = clone(self._template) if first else self.shared_
         table = self._new_table() if first else self._table
         table.check_kind(keys)
-        rows = _in_memory(X, y)
+        rows = in_memory(X, y)
         if rows is None:
-            X, y, weight, classes = _checked(X, y, weight, classes, first, partial, shared)
+            X, y, weight, classes = checked(X, y, weight, classes, first, partial, shared)
             shared = trained_apart(shared, X.shape[0], before)
             blocks = list(blocks_of_array(shared, X, y, classes, weight, before))
         else:
@@ -353,7 +347,7 @@ class EntityModels(BaseEstimator):
             raise ValueError(f"shared: entities deviate from an expectation, which {rule.name!r} has not; use 'ridge'")
         if template.passes != 1 or template.shuffle:
             raise ValueError("shared: entities are trained in one pass and in order; use passes=1 and shuffle=False")
-        _variances(self.entity_variance)
+        checked_variances(self.entity_variance)
         for name in ("max_entities", "max_age"):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
@@ -369,7 +363,7 @@ class EntityModels(BaseEstimator):
 
     def _new_table(self) -> EntityTable:
         limits = (None if limit is None else int(limit) for limit in (self.max_entities, self.max_age))
-        return EntityTable(_variances(self.entity_variance), 1, self._regression, *limits)
+        return EntityTable(checked_variances(self.entity_variance), 1, self._regression, *limits)
 
     # --- prediction ----------------------------------------------------------------------------------------------
 
@@ -484,7 +478,7 @@ class EntityModels(BaseEstimator):
         """Return offsets; mean and variance of deviations; |x|^2; and the variance of the shared model's scores."""
         shared = self.shared_
         X, keys = without_key(X, self.key, key)
-        rows = _in_memory(X)
+        rows = in_memory(X)
         matrix = shared._matrix(X) if rows is None else shared._matrix_of_rows(rows)
         if matrix.shape[0] != len(keys):
             raise ValueError(f"X has {matrix.shape[0]:,} rows, key has {len(keys):,}; they must have as many")
@@ -654,55 +648,6 @@ class EntityModels(BaseEstimator):
             table.grow(int(header["outputs"]))
             table.restore(saved.keys, saved.arrays)
             return model._take(saved.shared, table, int(header["rows"]))
-
-
-def _variances(given: Any) -> tuple[float, ...]:
-    """Return the prior variances, ascending."""
-    numbers = [given] if isinstance(given, Real) else list(given) if isinstance(given, Iterable) else []
-    valid = [
-        not isinstance(one, bool) and isinstance(one, Real) and MIN_VARIANCE <= float(one) <= MAX_VARIANCE
-        for one in numbers
-    ]
-    if not valid or isinstance(given, str) or not all(valid) or len(set(numbers)) < len(numbers):
-        raise ValueError(
-            f"entity_variance must be a number from {MIN_VARIANCE:g} to {MAX_VARIANCE:g}, or several, got {given!r}"
-        )
-    return tuple(sorted(float(one) for one in numbers))
-
-
-def _in_memory(X: Any, y: Any = None) -> Any:
-    """Return rows that are read as those of a file are, with their labels if there are any; ``None``: an array."""
-    if isinstance(y, str):
-        if not (is_frame(X) or are_dicts(X)):
-            raise ValueError(f"y={y!r} is the name of a column, and X has no names; pass a data frame, or an array y")
-        found = separated(X, y)
-        return LabelledRows(*found, None)
-    kind = of_frame if is_frame(X) else of_dicts if are_dicts(X) else of_texts if are_texts(X) else None
-    if kind is None:
-        return None
-    rows: InMemory = kind(X)
-    return rows if y is None else LabelledRows(rows, y, None)
-
-
-def _checked(
-    X: Any, y: Any, weight: Any, classes: Any, first: bool, partial: bool, shared: Any
-) -> tuple[Any, Any, Any, Any]:
-    """Return an array, its labels or targets, weights, and all classes."""
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False)
-    as_matrix(X, shared.dtype)
-    if shared.predicts_numbers:
-        y = column_or_1d(np.asarray(y), warn=True)
-    else:
-        check_labels(y)
-        if is_multilabel(y):
-            raise ValueError(MULTILABEL)
-        y = column_or_1d(np.asarray(y), warn=True)
-        classes = distinct(y) if first and not partial else classes
-    if len(y) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]:,} rows, y has {len(y):,}; they must have as many")
-    if weight is not None:
-        weight = example_weights(weight, X.shape[0], partial)
-    return X, y, weight, classes
 
 
 def _outputs(learner: Any) -> int:
