@@ -71,6 +71,15 @@ def test_an_unknown_entity_has_the_probabilities_of_the_shared_model(classes: in
     assert (variance < wider).all()
 
 
+def test_numbers_of_a_data_frame_are_learned_as_those_of_an_array():
+    source = np.random.default_rng(0)
+    X, key, y = source.normal(size=(90, 3)), source.integers(0, 4, 90), source.normal(size=90)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(user=key)
+    by_frame = EntityModels("user", OnlineRegressor(view=None)).fit(frame, pd.Series(y))
+    by_array = EntityModels(shared=OnlineRegressor(view=None)).fit(X, y, key=key)
+    np.testing.assert_allclose(by_frame.predict(frame), by_array.predict(X, key=key), rtol=1e-9)
+
+
 def test_numbers_have_standard_deviations_that_fit() -> None:
     X, y, key = numbers(8000)
     train, test = slice(6000), slice(6000, None)

@@ -134,7 +134,8 @@ def blocks_of_stream(
             labels = np.ascontiguousarray(numbers[part.labels])
         seen = list(learning.learner.seen_rows(part.matrix))
         kept = [] if key is None else list(part.kept[key])
-        yield Block(rows, predicted, seen, labels, part.targets, part.weights, kept)
+        targets = None if part.targets is None else part.targets.reshape(len(part))  # those in memory have a column
+        yield Block(rows, predicted, seen, labels, targets, part.weights, kept)
 
 
 def trained_apart(shared: GaussianEstimator, n_rows: int, before: int) -> GaussianEstimator:
