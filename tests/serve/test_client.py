@@ -198,6 +198,9 @@ def use_everything(spam, folder):
     assert spam.import_label_studio([task], columns=["word"], control="kind")["rows"] == 0
     assert len(spam.prodigy_records("learned", text="word")) == len(list(spam.examples()))
     assert spam.import_prodigy([{"text": "w1", "answer": "ignore"}], text="word")["skipped"] == 1
+    own = spam.contribution()
+    with pytest.raises(ServerError, match="of this model itself"):
+        spam.merge(own, wait=True)
     spam.create(classes=["ham", "spam"], prior_variance=2.0)
     assert [one["version"] for one in spam.versions()] == [2, 1]
     assert spam.promote(2, wait=True)["state"] == spam.rollback(wait=True)["state"] == "live"
