@@ -19,7 +19,7 @@ import numpy as np
 from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
 from ..data.formats.files import Path
 from ..data.memory.matrix import largest_value
-from ..data.selection import joined, select_rows
+from ..data.selection import first_together, joined, select_rows
 from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
@@ -33,6 +33,7 @@ from ..stack.threads import members_in_turn
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
 from .change import Change, change_of, merge_changes
+from .first_values import keep_first_values, rows_to_begin
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
@@ -87,29 +88,30 @@ class Failure:
 
 
 def choose_by_files(model: Model, paths: Sequence[Path], job: Job) -> Any:
-    """Return an untrained model with the features of the first rows of files, and members that these rows choose."""
+    """Return an untrained model with the features of the first rows of files, and what these rows decide: the members
+    of a stack, and the first values of columns."""
     learning = _copied(model, job.reading)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # as in learn_files
             with _opened(paths, model, learning, job) as stream:
-                rows = learning.prepare(stream)
+                rows = learning.prepare(first_together(stream, rows_to_begin(model.learner)))
     except (DataError, OSError, ValueError) as error:
         return Failure(error)
     if rows is not None:
-        learning.learner.keep_first_values(rows.matrix)
+        keep_first_values(learning.learner, rows.matrix)
     return replace(model, learner=learning.learner, features=learning.features)
 
 
 def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
-    """Return an untrained model with members that these rows choose."""
+    """Return an untrained model with what these rows decide, as :func:`choose_by_files` does."""
     try:
         trained = _estimator(estimator, model)
         rows = trained._matrix(_joined([head[0] for head in heads]))
         numbers = [np.asarray(head[1], np.float64) for head in heads] if model.learner.task.regression else []
         targets = np.concatenate(numbers).reshape(rows.shape[0], -1) if numbers else None
         trained.learner_.prepare(rows, targets=targets)
-        trained.learner_.keep_first_values(rows)
+        keep_first_values(trained.learner_, rows)
     except (ValueError, TypeError) as error:
         return Failure(error)
     return replace(model, learner=trained.learner_)
