@@ -52,6 +52,11 @@ class Block(NamedTuple):
     kept: list[str]
 
 
+def outputs_of(learner: Learner) -> int:
+    """Return the deviations of an entity, one per score: two classes and numbers have one."""
+    return 1 if learner.task.regression or learner.n_classes <= 2 else int(learner.n_classes)
+
+
 def block_rows(before: int) -> int:
     """Return the rows of the next block, given those before."""
     return min(max(before // BLOCK_FRACTION, 1), ROWS_PER_BLOCK)
