@@ -81,7 +81,7 @@ def training_on_files(
         model = result_of(client.submit(choose_by_files, model, found.files, job, pure=False))
     max_skipped = on_error if isinstance(on_error, int) else float("inf")
     return Rounds(
-        DaskEngine(client, Files(client, found)),
+        DaskEngine(client, Files(client, found.files, found.sizes)),
         model,
         grid,
         job,

@@ -78,7 +78,10 @@ class EntityPredictor(FittedEntities):
             noise, shape (n,). ``|mean|/sqrt(variance)`` is small where the label is worth asking for.
         """
         check_is_fitted(self)
-        offsets, mean, variance, squares, shared_variance = self._scored(X, key)
+        return self._distribution(self._scored(X, key))
+
+    def _distribution(self, scores: Scores) -> tuple[Floats, Floats]:
+        offsets, mean, variance, squares, shared_variance = scores
         table = self._table
         priors, weights = np.array(table.priors), table.weights
         unit = table.noise[1:] if table.regression else np.ones(len(priors))
