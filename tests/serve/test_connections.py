@@ -384,6 +384,35 @@ def test_requests_that_do_not_wait_for_answers_are_answered_in_their_order(guard
         assert [one["id"] for one in lines_of(client.get(f"{FIRST}/examples"))] == [f"m-{k}" for k in range(n // 2, n)]
 
 
+@pytest.mark.parametrize("piece", [2047, 70_001, 1 << 20])
+def test_large_bodies_between_other_requests_are_read_whole(guarded, piece):
+    """Their length is stated, in letters of any case, or they come in chunks."""
+    server, token = guarded()
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+    sizes, content = [0, 1990, 2100, 65_500, 70_000, 400_000], b""
+    for k, size in enumerate(sizes):
+        body = json.dumps({"id": f"m-{k}", "features": {"text": size * "x"}, "label": "a"}).encode()
+        head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n".encode()
+        content += head + [b"Content-Length", b"content-LENGTH"][k % 2] + b": %d\r\n\r\n" % len(body) + body
+        content += HEAD + b"\r\n"
+        body = body.replace(b"m-", b"chunked-")
+        content += head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+    found = []
+    with connected(server) as one:
+        reading = threading.Thread(target=lambda: found.append(received(one)))
+        reading.start()
+        for begin in range(0, len(content), piece):
+            one.sendall(content[begin : begin + piece])
+        one.sendall(HEAD + b"Connection: close\r\n\r\n")
+        reading.join()
+    assert found[0].count(b"HTTP/1.1 200") == 3 * len(sizes) + 1
+    with server.client(headers=bearer(token)) as client:
+        rows = lines_of(client.get(f"{FIRST}/examples"))
+    expected = [(f"{name}-{k}", size) for k, size in enumerate(sizes) for name in ("m", "chunked")]
+    assert [(row["id"], len(row["features"]["text"])) for row in rows] == expected
+
+
 async def asked_and_left():
     """Let clients ask for much, read nothing, and go; return what is left of their connections in the server."""
 

@@ -42,7 +42,7 @@ class EntityPredictor(FittedEntities):
             if return_std:
                 raise ValueError("return_std is for numbers; use margin_distribution")
             return self.classes_[self.predict_proba(X, key).argmax(axis=1)]
-        mean, variance = numbers(self._table, self._scored(X, key))
+        mean, variance = self._numbers(*self._scored(X, key))
         return (mean, np.sqrt(variance)) if return_std else mean
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
@@ -72,7 +72,10 @@ class EntityPredictor(FittedEntities):
             noise, shape (n,). ``|mean|/sqrt(variance)`` is small where the label is worth asking for.
         """
         check_is_fitted(self)
-        center, spread = margins(self._table, self._scored(X, key))
+        return self._distribution(self._scored(X, key))
+
+    def _distribution(self, scores: Scores) -> tuple[Floats, Floats]:
+        center, spread = margins(self._table, scores)
         if self._table.outputs == 1:
             return self._sign * center[:, 0], spread[:, 0]
         order = self.shared_._class_order
@@ -112,10 +115,13 @@ class EntityPredictor(FittedEntities):
             for batch in stream:
                 scores = self._scores_of(shared._known(batch), list(batch.kept[str(self.key)]))
                 if self._regression:
-                    mean, variance = numbers(self._table, scores)
+                    mean, variance = self._numbers(*scores)
                     yield batch, np.column_stack([mean, np.sqrt(variance)])
                 else:
                     yield batch, self._probabilities(scores)
+
+    def _numbers(self, *scores: Floats) -> tuple[Floats, Floats]:
+        return numbers(self._table, Scores(*scores))
 
     def _kept(self, options: dict[str, Any]) -> tuple[str, ...]:
         """Return the columns to keep of files: those of the options, and that of the keys."""

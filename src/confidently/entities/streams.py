@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from ..data import Batch, DataError
 from ..estimators.gaussian import GaussianEstimator
 from ..estimators.streams import batches_of, open_to_learn
+from ..learner.streams import StreamLearner
 from .inputs import MULTILABEL
 from .predictor import EntityPredictor
 from .shared import blocks_of_stream, outputs_of
@@ -66,16 +69,13 @@ class EntityStreams(EntityPredictor):
             drop=tuple(dict.fromkeys((*((drop,) if isinstance(drop, str) else drop), self.key))),
             keep=keep, **options,
         )  # fmt: skip
-        table, rows = self._new_table(), 0
+        table = self._new_table()
         with batches_of(stream, progress) as batches:
             names = shared._table_of(stream.targets, stream.multilabel, classes)
             if stream.multilabel:
                 raise ValueError(MULTILABEL)
             learning, batches = shared._stream_learner(stream, names, batches)
-            for block in blocks_of_stream(learning, batches, shared.calibration, 0, self.key):
-                table.grow(outputs_of(learning.learner))
-                table.learn_block(block, block.kept, 0)
-                rows = block.rows.stop
+            rows = learn_stream(table, learning, batches, shared.calibration, 0, self.key)
         shared._keep(learning, stream.reading)
         return self._take(shared, table, rows)
 
@@ -100,15 +100,36 @@ class EntityStreams(EntityPredictor):
         """
         check_is_fitted(self)
         self._check_parameters()
-        shared, table, before, rows = self.shared_, self._table.copied(), self._rows, 0
+        shared, table, before = self.shared_, self._table.copied(), self._rows
         keep = self._kept(options)
         with shared._open(paths, **shared._label_options(), keep=keep, **options) as stream:
             learning = shared._continued(shared.as_model().class_table(), stream.reading)
             with batches_of(stream, progress) as batches:
-                for block in blocks_of_stream(learning, batches, shared.calibration, before, self.key):
-                    table.check_kind(block.kept)
-                    table.grow(outputs_of(learning.learner))
-                    table.learn_block(block, block.kept, before)
-                    rows = block.rows.stop
+                rows = learn_stream(table, learning, batches, shared.calibration, before, self.key)
         shared._keep(learning, None)
         return self._take(shared, table, before + rows)
+
+
+def learn_stream(
+    table: EntityTable, learning: StreamLearner, batches: Iterable[Batch], calibration: str | None, before: int,
+    key: str | None,
+) -> int:  # fmt: skip
+    """Train a shared model and entities on the batches of a stream, before which were so many rows; return its rows.
+
+    Raises
+    ------
+    DataError
+        If a row has no key.
+    """
+    rows = 0
+    for block in blocks_of_stream(learning, batches, calibration, before, key):
+        if "" in block.kept:
+            number = block.rows.start + block.kept.index("") + 1
+            raise DataError(
+                f"column {key!r}, row {number:,}: the key is missing; drop such rows, or give them a key of their own"
+            )
+        table.check_kind(block.kept)
+        table.grow(outputs_of(learning.learner))
+        table.learn_block(block, block.kept, before)
+        rows = block.rows.stop
+    return rows

@@ -111,7 +111,7 @@ SECOND = ("second", {"enum": ["false", "true"], "default": "false"})
 TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
 SECONDS = {"type": "integer", "minimum": 0, "maximum": 2**40}  # since 1970
 FILTERS = (
-    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT),
+    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT), ("batch", TEXT),
     ("outcome", {"enum": ["any", *OUTCOMES], "default": "any"}),
     ("state", {"enum": ["stored", *STATES], "default": "stored"}), ("since", SECONDS), ("until", SECONDS),
 )  # fmt: skip

@@ -110,6 +110,7 @@ class EventLog:
         self._db.execute("DELETE FROM events WHERE model = ?", (number,))
         for table in ("positions", "versions", "batches"):
             self._db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
+        self.decisions.forget_model(number)
 
     # --- followed sources --------------------------------------------------------------------------------------------
 
@@ -183,6 +184,7 @@ class EventLog:
     def unpark(self, seq: int) -> None:
         """Delete a parked label or an old prediction, whose id a row takes, or a second answer."""
         self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
+        self.decisions.forget(seq)
 
     def erasure_of(self, example: int) -> int | None:
         """Return the event with which an example was erased."""
@@ -206,6 +208,7 @@ class EventLog:
             "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1 "
             f"OR kind = {Event.SET_ASIDE} AND example IN (SELECT seq FROM events WHERE example = ?1)", (example,),
         )  # fmt: skip
+        self.decisions.forget(example)
 
     def to_overwrite(self, model: int) -> list[tuple[int, int]]:
         """Return the examples that are erased and not overwritten yet, and the events of their erasure."""
@@ -217,14 +220,18 @@ class EventLog:
 
     def expire(self, model: int, before: int) -> list[str]:
         """Overwrite the features of predictions older than a time that have no label; return their ids."""
-        rows = self._db.execute(
+        rows: Any = self._db.execute(
             f"UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = {Event.PREDICTION} "
             "AND features IS NOT NULL AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq "
             f"AND b.kind IN ({Event.LABEL}, {Event.ANSWER})) "
-            "RETURNING id",
+            "RETURNING seq, id",
             (model, before),
         )
-        return [id for (id,) in rows]
+        found = []
+        for seq, id in rows.fetchall():
+            self.decisions.forget(seq)
+            found.append(id)
+        return found
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 

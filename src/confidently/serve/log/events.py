@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class State(enum.StrEnum):
@@ -86,7 +86,13 @@ ALTER TABLE models DROP COLUMN settings;
 ALTER TABLE models DROP COLUMN has_file;
 """
 THIRD_SCHEMA = "CREATE INDEX of_models ON events(model);"
-SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA)  # each makes the next version of the one before
+FOURTH_SCHEMA = """
+CREATE TABLE lists(number INTEGER PRIMARY KEY, model INTEGER NOT NULL, digest BLOB NOT NULL, content BLOB NOT NULL);
+CREATE UNIQUE INDEX of_digests ON lists(model, digest);
+CREATE TABLE choices(event INTEGER PRIMARY KEY, list INTEGER NOT NULL, numbers BLOB NOT NULL);
+CREATE INDEX of_lists ON choices(list);
+"""
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA)  # each makes the next version of the one before
 
 
 class StoredModel(NamedTuple):

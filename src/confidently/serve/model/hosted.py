@@ -17,10 +17,10 @@ from ..log.events import State, StoredModel
 from ..problems import Problem, tried
 from .base import HostedModel
 from .candidates import candidate
-from .deciding import decided_in
 from .decision_rows import DecisionCheck
 from .encoding import Vectors
 from .labelling import POOL, Labeller, Labelling
+from .logged_decisions import is_decision
 from .metrics import Metrics
 from .predicted import Answer
 from .rows import KeyCheck, RowCheck
@@ -179,7 +179,7 @@ class Hosted:
         """Find the rows without labels, and the answers, of earlier runs."""
         self.labelling.restore_answers(log, self.number)
         for row in reversed(log.unlabelled(self.number, POOL)):
-            if row.note is not None and row.features is not None and decided_in(row.note) is None:
+            if row.note is not None and row.features is not None and not is_decision(row.note):
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.answers.skips(self.number):
             told = msgspec.json.decode(note)
