@@ -28,12 +28,12 @@ def test_the_result_is_that_of_merging(client, files):
     found = fit_entities(EntityModels("user"), files, client=client)
     parts = [EntityModels("user").fit_stream(path) for path in files]
     expected = merge_entities(parts)
-    assert (found.n_seen_, found.n_entities_) == (1600, 40)
+    assert (found.n_seen_, found.n_entities_, found.keys_) == (1600, 40, expected.keys_)
+    assert (found.error_, found.log_loss_) == (expected.error_, expected.log_loss_)
     for one, other in zip(found.predict_stream(files), expected.predict_stream(files), strict=True):
-        np.testing.assert_array_equal(one, other)
-    for part in parts:
-        key = part.keys_[0]
-        np.testing.assert_allclose(found.deviation(key).mean, part.deviation(key).mean, atol=0.3)
+        np.testing.assert_allclose(one, other, atol=1e-4)  # rounds merge shared models in a way of their own
+    for key in found.keys_:
+        np.testing.assert_array_equal(found.deviation(key).mean, expected.deviation(key).mean)
 
 
 def test_rounds_continue_from_a_base(client, files):

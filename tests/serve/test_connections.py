@@ -21,7 +21,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from confidently.serve.http import app, calls, connections, tokens
-from confidently.serve.http.handlers import models
+from confidently.serve.http.handlers import merging, models
 from confidently.serve.waiting import Limits
 from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
@@ -677,6 +677,7 @@ def test_the_limits_of_the_documentation_are_those_of_the_server():
         "| a body of JSON": f"{calls.MAX_BODY // mib} MiB",
         "| a line of NDJSON": f"{calls.MAX_LINE // mib} MiB",
         "| a model file": f"{models.MAX_FILE // gib} GiB",
+        "| a contribution": f"{merging.MAX_CONTRIBUTION // mib} MiB",
         "| time between two parts": f"{calls.BODY_SECONDS:.0f} s",
         "| rows that wait": f"{Limits().waiting_rows:,}, {Limits().waiting_bytes // mib} MiB",
         "| a session": f"{tokens.SESSION_SECONDS / 3600:.0f} hours",

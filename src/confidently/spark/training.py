@@ -14,6 +14,7 @@ from ..data.formats.table import TYPED
 from ..data.reading import DEFAULT_LABEL
 from ..estimators.streams import OF_SCALING, check_values_kept
 from ..models.model import Model
+from ..rounds.first_values import rows_to_begin
 from ..rounds.preparation import AnyEstimator, check_estimator, initial_model, seed_of, shuffling_of, skipping
 from ..rounds.rounds import Round, Rounds
 from ..rounds.survey import first_rows
@@ -104,7 +105,7 @@ class Training:
             check_values_kept(model.learner.view, reading)
             shuffle = shuffling_of(estimator, None)
             job = Job(reading, multilabel, skipping(self.on_error), estimator.class_weight, shuffle is not None)
-            if base is None and model.learner.rows_to_prepare:
+            if base is None and rows_to_begin(model.learner):
                 chosen: Model | Failure = choose_by_files(model, [head], job)
                 if isinstance(chosen, Failure):
                     raise chosen.error

@@ -44,6 +44,8 @@ BY = (
     "AND u.seq > x.seq) ORDER BY x.seq DESC LIMIT 1)"
 )
 
+BATCH = "(SELECT number FROM batches WHERE model = :model AND name = :batch)"
+
 
 def _names(label: str) -> str:
     """Return SQL for the names of the classes of a label, sorted."""
@@ -142,6 +144,8 @@ class Filters(NamedTuple):
         One of :data:`STATES`; by default all but those whose features are gone.
     by : str
         Who gave the label.
+    batch : str
+        The name of the batch in which the row or a label of it came.
     since, until : int
         When the row came, in milliseconds since 1970; ``until`` is excluded.
     """
@@ -152,6 +156,7 @@ class Filters(NamedTuple):
     outcome: str | None = None
     state: str | None = None
     by: str | None = None
+    batch: str | None = None
     since: int | None = None
     until: int | None = None
 
@@ -348,6 +353,7 @@ def _conditions(of: Viewed, terms: Terms, filters: Filters) -> tuple[str, dict[s
     tests = {
         "label": _has(terms.given, ":label"), "predicted": _has(terms.predicted, ":predicted"),
         "outcome": f"{terms.outcome} = :outcome", "state": f"{terms.state} = :state", "by": f"{BY} = :by",
+        "batch": f"(e.batch = {BATCH} OR EXISTS (SELECT 1 {OF_ROW} IN {LABELS} AND x.batch = {BATCH}))",
         "since": "e.time >= :since", "until": "e.time < :until",
     }  # fmt: skip
     values = of.values

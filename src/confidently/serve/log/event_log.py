@@ -18,6 +18,7 @@ import msgspec
 from ..problems import Problem
 from .answers import AnswerLog
 from .browse import RowLog
+from .contributions import ContributionLog
 from .decisions import DecisionLog
 from .edits import Basis, EditLog
 from .events import KINDS, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, now
@@ -45,6 +46,7 @@ class EventLog:
     rows : RowLog
     answers : AnswerLog
     decisions : DecisionLog
+    contributions : ContributionLog
 
     Raises
     ------
@@ -59,6 +61,7 @@ class EventLog:
         self._db = open_log(folder, vfs)
         self.versions, self.edits = Versions(self._db), EditLog(self._db)
         self.rows, self.answers, self.decisions = RowLog(self._db), AnswerLog(self._db), DecisionLog(self._db)
+        self.contributions = ContributionLog(self._db)
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
@@ -253,7 +256,8 @@ class EventLog:
     def aside(self, model: int, version: int, after: int, limit: int) -> list[Row]:
         """Return the next events that a version has set aside, in the order of that.
 
-        ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label.
+        ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label,
+        nor has a contribution of another server.
         """
         rows: list[tuple[Any, ...]] = self._db.execute(
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
@@ -265,6 +269,7 @@ class EventLog:
         ).fetchall()
         erased = {example for example, _ in self.to_overwrite(model)}
         found = [(Row(row[0], Event(row[1]), *row[2:9]), row[9]) for row in rows]
+        found = [(row._replace(features=None) if row.kind == Event.MERGE else row, example) for row, example in found]
         return [
             row._replace(features=None, label=None, note=None) if example in erased else row for row, example in found
         ]
@@ -272,15 +277,17 @@ class EventLog:
     # --- reading in order --------------------------------------------------------------------------------------------
 
     def taught(self, basis: Basis, after: int, limit: int) -> list[Row]:
-        """Return the next events that a version learns, and the erasures of what it learned, in order.
+        """Return the next events that a version learns, merges, and the erasures of what it learned, in order.
 
         Labels are those after the edits that are of consequence for it. Rows that its basis excludes, and those that
-        are erased but not overwritten yet, have no features.
+        are erased but not overwritten yet, have no features. Contributions of other servers are merged again even
+        where they were set aside before, since they then take the place of earlier ones.
         """
         erased = {example for example, seq in self.to_overwrite(basis.model) if seq <= basis.until}
         rows = self._rows(
             f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
-            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
+            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.MERGE} "
+            f"OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
             f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (basis.model, after, basis.version, limit),
         )

@@ -40,6 +40,8 @@ class Event(enum.IntEnum):
     REVERT = 14  # of an edit, its example
     ACTIVATED = 15  # a deferred decision counts from now on
     OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
+    ORIGIN = 17  # note: by what name other servers know what the model has learned of its own rows
+    MERGE = 18  # features: the contribution of another server; note: whose (log/contributions.py)
 
 
 KINDS = {int(kind): kind for kind in Event}  # which is faster than Event(kind), for many rows

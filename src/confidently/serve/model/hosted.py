@@ -23,7 +23,7 @@ from .labelling import POOL, Labeller, Labelling
 from .logged_decisions import is_decision
 from .metrics import Metrics
 from .predicted import Answer
-from .rows import RowCheck
+from .rows import KeyCheck, RowCheck
 from .settings import ModelSettings
 from .version import Version
 
@@ -112,7 +112,10 @@ class Hosted:
         self.vectors = None if reading.encoder is None else Vectors(reading, dtype)
         given = reading, self.label_key, dtype, model.task, self.closed
         decides, reward_range = model.setup.decides, model.settings.reward_range
-        self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
+        if (key := model.settings.key) is not None:
+            self.check: RowCheck = KeyCheck(*given, key=key)
+        else:
+            self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
 
     # --- guards ------------------------------------------------------------------------------------------------------
 

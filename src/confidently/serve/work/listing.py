@@ -46,7 +46,7 @@ def export(hosted: Hosted, after: int, limit: int, vectors: bool = False) -> Req
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
         for row in log.taught(exported(log, hosted.live.stored), after, limit):
             is_there = row.features is not None and row.label is not None
-            if vectors and row.features is not None:
+            if vectors and row.features is not None and row.label is not None:
                 row = row._replace(features=with_numbers(row.features))
             yield row.seq, {"seq": row.seq} | _shown_row(row) | _labeller(row) if is_there else None
 
