@@ -15,6 +15,7 @@ from confidently.serve import Client, offline
 from confidently.serve.client.connection import ServerError
 from confidently.serve.engine.requests import LearnedQuestion
 from confidently.serve.http.handlers import merging
+from confidently.serve.model import merged
 from confidently.serve.model.contributions import ENTRY, Contribution
 from confidently.serve.work import merging as work
 from tests.command_line import here
@@ -194,8 +195,15 @@ def test_what_cannot_be_merged_is_refused_and_changes_nothing(pair, local, tmp_p
     answer = merge(a, first)
     assert kind_of(answer) == "merged-already" and "a later one" in answer.json()["detail"]
     assert file_of(a) == as_merged(tmp_path, contribution(a), second)
+    teach(b, made(10, seed=6), 200)
+    third = contribution(b)
+    monkeypatch.setattr(merged, "COPIES", 2**50)
+    answer = merge(a, third)
+    assert kind_of(answer) == "cannot-merge" and "bytes" in answer.json()["detail"]
+    monkeypatch.undo()
+    assert merge(a, third).status_code == 200
     monkeypatch.setattr(merging, "MAX_CONTRIBUTION", 100)
-    assert kind_of(merge(a, second)) == "too-large"
+    assert kind_of(merge(a, third)) == "too-large"
 
 
 def test_classes_that_were_renamed_on_one_server_are_not_merged(pair):

@@ -115,6 +115,8 @@ def evaluate(
     Of a regression model, the measures are the root mean squared error (RMSE), the mean absolute error (MAE), R2, and
     the coverage and mean width of its 90 % intervals.
 
+    Of a model of train --key, --set and --max-risk are not measured.
+
     Of a model of train --bandit, DATA are logs of decisions, and the measure is the reward that its policy, or another
     one, would have earned.
     """
