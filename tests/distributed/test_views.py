@@ -180,6 +180,7 @@ def test_numbered_features_that_a_partition_lacks_are_0(client, tmp_path):
     assert state["standard.squares"] == pytest.approx(values.var(axis=0) * N, rel=1e-10)
 
 
+@pytest.mark.long
 def test_columns_of_frames_are_multiplied_by_name(client):
     frame = pd.DataFrame(X, columns=list("abcd"))
     view = Pairs(columns=[("a", "c")])

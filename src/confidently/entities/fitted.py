@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.gaussian import GaussianEstimator
 from .keys import Key, checked_keys
+from .scores import deviation
 from .table import EntityTable
 
 Floats = NDArray[np.float64]
@@ -125,18 +126,20 @@ class FittedEntities(BaseEstimator):
         table = self._table
         if key not in table.slots:
             raise KeyError(f"no entity has the key {key!r}")
-        one = table.one(key)
-        weights = table.weights[1:] / max(table.weights[1:].sum(), 1e-300)
-        unit = table.noise[1:] if table.regression else np.ones(len(weights))
-        mean = one.mean @ weights
-        variance = (one.variance * unit + (one.mean - mean[:, :, None]) ** 2) @ weights
+        columns, mean, variance = deviation(table, key)
         if table.outputs > 1:
             mean, variance = map(self.shared_._class_order.columns, (mean, variance))
         else:
-            is_first = not table.regression and self.shared_._class_order.numbers[1] == 0
-            mean, variance = (-mean if is_first else mean)[:, 0], variance[:, 0]
-        names = [self._name(column - 1) for column in one.features.tolist()]
-        return Deviation(one.rows, self._rows - 1 - one.last, names, mean, variance)
+            mean, variance = (self._sign * mean)[:, 0], variance[:, 0]
+        one = table.one(key)
+        return Deviation(
+            one.rows, self._rows - 1 - one.last, [self._name(k - 1) for k in columns.tolist()], mean, variance
+        )
+
+    @property
+    def _sign(self) -> float:
+        """That of the scores of ``classes_[1]`` among those of the class of number 1; of numbers 1."""
+        return -1.0 if not self._regression and self.shared_._class_order.numbers[1] == 0 else 1.0
 
     def _name(self, column: int) -> Any:
         if column < 0:

@@ -15,7 +15,7 @@ from ..data.memory.labels import is_multilabel, training_of
 from ..estimators.gaussian import GaussianEstimator
 from ..rules import make_rule
 from . import files
-from .inputs import MULTILABEL, checked, checked_variances, in_memory
+from .inputs import MULTILABEL, check_rule, checked, checked_variances, in_memory
 from .keys import without_key
 from .shared import blocks_of_array, blocks_of_stream, outputs_of, trained_apart
 from .streams import EntityStreams
@@ -216,9 +216,7 @@ class EntityModels(EntityStreams):
         template = self._template
         if not isinstance(template, GaussianEstimator):
             raise TypeError(f"shared: expected an OnlineClassifier or an OnlineRegressor, got {template!r}")
-        rule = make_rule(template.rule)
-        if rule.counts or rule.name == "quantile":
-            raise ValueError(f"shared: entities deviate from an expectation, which {rule.name!r} has not; use 'ridge'")
+        check_rule(make_rule(template.rule))
         if template.passes != 1 or template.shuffle:
             raise ValueError("shared: entities are trained in one pass and in order; use passes=1 and shuffle=False")
         checked_variances(self.entity_variance)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import pi
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -18,10 +17,7 @@ from ..estimators.rows import separated
 from .fitted import FittedEntities, Floats
 from .inputs import in_memory
 from .keys import Key, without_key
-from .shared import offsets_of, predictions
-
-Scores = tuple[Floats, Floats, Floats, Floats, Floats]
-LOGISTIC_VARIANCE = pi / 8  # see core/entities/entities.hpp
+from .scores import Scores, margins, numbers, probabilities, scores_of
 
 
 def _classifies(estimator: EntityPredictor) -> bool:
@@ -56,9 +52,7 @@ class EntityPredictor(FittedEntities):
         return self._probabilities(self._scored(X, key))
 
     def _probabilities(self, scores: Scores) -> Floats:
-        p = np.einsum("ngk,g->nk", self._level_probabilities(*scores), self._table.weights)
-        by_number = np.column_stack([1.0 - p, p]) if self._table.outputs == 1 else p
-        found: Floats = self.shared_._class_order.columns(by_number)
+        found: Floats = self.shared_._class_order.columns(probabilities(self._table, scores))
         return found
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
@@ -81,24 +75,9 @@ class EntityPredictor(FittedEntities):
         return self._distribution(self._scored(X, key))
 
     def _distribution(self, scores: Scores) -> tuple[Floats, Floats]:
-        offsets, mean, variance, squares, shared_variance = scores
-        table = self._table
-        priors, weights = np.array(table.priors), table.weights
-        unit = table.noise[1:] if table.regression else np.ones(len(priors))
-        if not table.regression:
-            sharper = np.sqrt(1 + LOGISTIC_VARIANCE * squares[:, None] * priors)
-            mean = mean + offsets[:, :, None] * sharper[:, None, :]
-        else:
-            mean = mean + offsets[:, :, None]
-        means = np.concatenate([offsets[:, :, None], mean], axis=2)
-        variances = np.concatenate([np.zeros_like(offsets)[:, :, None], variance * unit], axis=2)
-        center = means @ weights
-        spread = (variances + (means - center[:, :, None]) ** 2) @ weights + shared_variance
-        if table.outputs == 1:
-            sign = 1.0
-            if not table.regression and self.shared_._class_order.numbers[1] == 0:
-                sign = -1.0
-            return sign * center[:, 0], spread[:, 0]
+        center, spread = margins(self._table, scores)
+        if self._table.outputs == 1:
+            return self._sign * center[:, 0], spread[:, 0]
         order = self.shared_._class_order
         return order.columns(center), order.columns(spread)
 
@@ -141,6 +120,9 @@ class EntityPredictor(FittedEntities):
                 else:
                     yield batch, self._probabilities(scores)
 
+    def _numbers(self, *scores: Floats) -> tuple[Floats, Floats]:
+        return numbers(self._table, Scores(*scores))
+
     def _kept(self, options: dict[str, Any]) -> tuple[str, ...]:
         """Return the columns to keep of files: those of the options, and that of the keys."""
         if self.key is None:
@@ -148,7 +130,6 @@ class EntityPredictor(FittedEntities):
         return tuple(dict.fromkeys((*options.pop("keep", ()), self.key)))
 
     def _scored(self, X: Any, key: Any) -> Scores:
-        """Return offsets; mean and variance of deviations; |x|^2; and the variance of the shared model's scores."""
         shared = self.shared_
         X, keys = without_key(X, self.key, key)
         rows = in_memory(X)
@@ -158,44 +139,6 @@ class EntityPredictor(FittedEntities):
         return self._scores_of(matrix, keys)
 
     def _scores_of(self, matrix: _core.Matrix, keys: Sequence[Key]) -> Scores:
-        shared, table = self.shared_, self._table
-        table.check_kind(keys)
-        learner = shared._learner_for(matrix)
-        predicted = predictions(learner, matrix, shared.calibration)
-        offsets = offsets_of(predicted, table.outputs, table.regression)
-        found, first = [], 0
-        for seen in learner.seen_rows(matrix):
-            last = first + seen.shape[0]
-            found.append((*table.scores(keys[first:last], seen, self._rows), _shared_variance(learner, seen)))
-            first = last
-        mean, variance, squares, of_shared = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return offsets, mean, variance, squares, of_shared
-
-    def _level_probabilities(
-        self, offsets: Floats, mean: Floats, variance: Floats, squares: Floats, _: Floats
-    ) -> Floats:
-        """Return the probabilities of outputs at every level, shape (n, levels, outputs)."""
-        priors = np.array(self._table.priors)
-        sharper = np.sqrt(1 + LOGISTIC_VARIANCE * squares[:, None] * priors)
-        scores = offsets[:, :, None] * sharper[:, None, :] + mean
-        scores /= np.sqrt(1 + LOGISTIC_VARIANCE * variance)
-        p: Floats = expit(np.concatenate([offsets[:, :, None], scores], axis=2)).swapaxes(1, 2)
-        return p if self._table.outputs == 1 else p / p.sum(axis=2, keepdims=True)
-
-    def _numbers(
-        self, offsets: Floats, mean: Floats, variance: Floats, squares: Floats, _: Floats
-    ) -> tuple[Floats, Floats]:
-        """Return mean and variance of targets."""
-        noise, weights = self._table.noise, self._table.weights
-        means = np.column_stack([offsets[:, 0], offsets + mean[:, 0]])
-        variances = noise * np.column_stack([np.ones(len(means)), 1.0 + variance[:, 0]])
-        center = means @ weights
-        return center, (variances + (means - center[:, None]) ** 2) @ weights
-
-
-def _shared_variance(learner: Any, seen: _core.Matrix) -> Floats:
-    """Return the variance of the log-odds or numbers that the shared model predicts, shape (n, outputs)."""
-    if learner.task.regression:
-        return np.asarray(learner._score_distribution(seen)[1] * learner.variance_unit())
-    found: Floats = learner.logit_deviations_of(seen) ** 2
-    return found
+        self._table.check_kind(keys)
+        shared = self.shared_
+        return scores_of(self._table, shared._learner_for(matrix), shared.calibration, matrix, keys, self._rows)
