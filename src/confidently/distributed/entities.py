@@ -11,7 +11,7 @@ from distributed import Client
 from ..data.sources.source import is_uri
 from ..entities import EntityModels
 from ..rounds.cells import Piece
-from ..rounds.entities import begin, finished
+from ..rounds.entities import begin, check_entities, finished
 from ..rounds.rounds import Rounds
 from .cluster import connected
 from .engine import DaskEngine
@@ -44,11 +44,12 @@ def fit_entities(
 
     Raises
     ------
-    ValueError
-        If ``rounds`` is out of range.
+    ValueError, TypeError
+        If ``rounds`` is out of range, or the model cannot be trained on a cluster.
     confidently.data.DataError, OSError
         For invalid data.
     """
+    check_entities(model)
     if not 1 <= rounds <= len(paths):
         raise ValueError(f"fit_entities: rounds: expected 1 to {len(paths)}, the number of files, got {rounds}")
     on_error, classes = options.pop("on_error", "stop"), options.pop("classes", None)

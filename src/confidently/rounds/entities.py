@@ -111,6 +111,18 @@ class EntityJob(Job):
         """Do nothing: the shared model is no stack."""
 
 
+def check_entities(model: Any) -> None:
+    """Raise ``ValueError`` or ``TypeError`` unless a model of entities can train in rounds."""
+    if not isinstance(model, EntityModels):
+        raise TypeError(f"expected EntityModels, got {type(model).__name__}")
+    if model.key is None:
+        raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
+    model._check_parameters()
+    check_estimator(model._template)
+    if model._template.class_weight is not None:
+        raise ValueError(NO_CLASS_WEIGHT)
+
+
 def begin(
     model: EntityModels, data: Any, how: dict[str, Any], on_error: str | int = "stop", classes: Any = None
 ) -> tuple[EntityPart, EntityJob] | Failure:
@@ -119,13 +131,12 @@ def begin(
     Parameters
     ----------
     model : EntityModels
-        With ``key``; one that is fitted continues, and its options of reading apply.
+        Checked by :func:`check_entities`; one that is fitted continues, and its options of reading apply.
     data
         Files or rows in memory; the first of them choose what is to be chosen.
     how : dict
         Options of :func:`confidently.data.open_stream`.
     """
-    _check(model)
     shared, key = clone(model._template), str(model.key)
     options: dict[str, Any] = {"on_error": skipping(on_error), "key": key, "calibration": shared.calibration}
     try:
@@ -160,17 +171,6 @@ def finished(model: EntityModels, trained: EntityPart) -> EntityModels:
     take_trained(shared, trained.shared)
     whole: EntityModels = clone(model)
     return whole._take(shared, trained.table, trained.rows)
-
-
-def _check(model: Any) -> None:
-    if not isinstance(model, EntityModels):
-        raise TypeError(f"expected EntityModels, got {type(model).__name__}")
-    if model.key is None:
-        raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
-    model._check_parameters()
-    check_estimator(model._template)
-    if model._template.class_weight is not None:
-        raise ValueError(NO_CLASS_WEIGHT)
 
 
 def _losses(table: EntityTable) -> Any:

@@ -18,6 +18,7 @@ from ..rounds.rounds import FAN_IN, Assignment
 from ..rounds.tasks import Failure, Job, Learned, Seed, merge_learned
 from .sending import sent, slots
 from .units import Unit, Units, batch_of, table_of
+from .workers import in_worker
 
 SCHEMA = "place int, learned binary"
 CHANGED = (
@@ -83,6 +84,7 @@ def _of_round(frame: DataFrame, work: dict[int, Work]) -> DataFrame:
     )
 
 
+@in_worker
 def learn_units(
     base: Any, work: dict[int, Work], job: Job, calibrate: bool, seeds: list[Seed], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -111,6 +113,7 @@ def _rows(units: dict[int, tuple[int, pa.Buffer]], unit: Unit, piece: Piece) -> 
     return batch_of(content).slice(piece.first, piece.last - piece.first)
 
 
+@in_worker
 def merge_groups(base: Any, n: int, job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the merged results of the groups that come, of ``n`` results in all."""
     groups: dict[int, dict[int, Any]] = defaultdict(dict)

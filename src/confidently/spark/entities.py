@@ -17,7 +17,7 @@ from ..data.formats.table import TYPED
 from ..data.reading import DEFAULT_LABEL
 from ..data.selection import joined
 from ..entities.merging import EntityPart
-from ..rounds.entities import begin, finished
+from ..rounds.entities import begin, check_entities, finished
 from ..rounds.preparation import check_counts
 from ..rounds.rounds import Round, Rounds
 from ..rounds.tasks import Failure
@@ -27,7 +27,7 @@ from .predictions import NUMBERS, Added, Columns, are_numbers, arrow_type, as_co
 from .reading import check_columns, columns_of
 from .sending import partitions_of
 from .training import HEAD_ROWS
-from .units import quoted, table_of, units_of
+from .units import quoted, table_of, units_of, warn_if_one
 
 ORDER = "confidently order"  # the column of the order of rows, before a shuffle
 
@@ -57,16 +57,17 @@ class EntityTraining:
         confidently.data.DataError, ValueError, TypeError
             For invalid data or parameters.
         """
+        check_entities(self.estimator)
         check_counts(rounds=self.rounds, partitions=self.partitions)
-        key = self.estimator.key
+        key = str(self.estimator.key)
         needed = [name for name in (self.label, self.weight, key) if name is not None]
         check_columns(frame, needed)
         left_out = [name for name in self.how.get("drop", ()) if name not in needed]
         columns = [name for name in frame.columns if name not in left_out]
         how = {"format": TYPED, "label": self.label, "weight": self.weight, **self.how}
         how |= {"drop": [name for name in left_out if name not in frame.columns], "multilabel": self.multilabel}
-        by_key = frame if key is None else by_keys(frame, key, self.partitions or partitions_of(frame))
-        with units_of(by_key, columns) as units:
+        with units_of(by_keys(frame, key, self.partitions or partitions_of(frame)), columns) as units:
+            warn_if_one(units)
             begun = begin(self.estimator, units.head(HEAD_ROWS), how, self.on_error, self.classes)
             if isinstance(begun, Failure):
                 raise begun.error

@@ -16,6 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType, Struc
 from ..data import DataWarning
 from .reading import columns_of
 from .units import quoted, table_of, vectors_of
+from .workers import in_worker
 
 NUMBERS = ArrayType(DoubleType(), containsNull=False)
 INTERVAL = StructType([StructField("lower", DoubleType()), StructField("upper", DoubleType())])
@@ -93,6 +94,7 @@ def are_numbers(estimator: Any) -> bool:
     return bool(np.issubdtype(estimator.classes_.dtype, np.number))
 
 
+@in_worker
 def predict_batches(
     kind: Predictor, sent: Any, read: dict[str, int], n_kept: int, added: list[Added], coverage: float,
     batches: Iterator[pa.RecordBatch],

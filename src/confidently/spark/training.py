@@ -21,7 +21,7 @@ from ..rounds.survey import first_rows
 from ..rounds.tasks import Failure, Job, choose_by_files
 from .engine import SparkEngine
 from .reading import check_columns, columns_of
-from .units import units_of
+from .units import units_of, warn_if_one
 
 HEAD_ROWS = 1000  # from which is inferred how rows are read
 
@@ -83,6 +83,7 @@ class Training:
         with units_of(frame, columns) as units:
             multilabel = False if regression else self.multilabel
             if base is None:
+                warn_if_one(units)
                 head = units.head(HEAD_ROWS)
                 dropped = {"drop": [name for name in self.how.get("drop", ()) if name not in frame.columns]}
                 reading = ReaderOptions(format=TYPED, label=self.label, weight=self.weight, **self.how | dropped)
