@@ -25,9 +25,9 @@ short: $(VENV)/installed
 pages: $(VENV)/installed
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:cacheprovider -m browser tests/serve/page
 
-# Tests on Spark, which needs Java, and their page. They share a session.
+# Tests on Spark, which needs Java, their page and their notebook. They share a session.
 spark: $(VENV)/spark
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m spark tests/spark tests/test_docs.py
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m spark tests/spark tests/test_docs.py tests/test_examples.py
 
 # What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed
@@ -90,6 +90,7 @@ pictures: $(VENV)/installed
 	$(BIN)/python docs/pictures/gaussian.py
 	$(BIN)/python docs/pictures/bars.py
 	$(BIN)/python docs/pictures/draw.py
+	$(BIN)/python docs/pictures/growth.py
 	$(BIN)/python docs/pictures/cases.py
 
 # All experiments of the papers, with reports in out/, and their pages from these. DATA: folder of the data sets.

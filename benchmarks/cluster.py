@@ -6,7 +6,8 @@ chosen on the test rows. Rows are shuffled beforehand, the same for all. Stacks:
 files of letters (numbers, 26 classes), colors of skin (three numbers) and the film reviews, with 8 partitions. Speed: a
 generated svmlight file, one partition per worker; one worker and two take turns, and both clusters are started before.
 The possible gain of a second worker depends on the machine's processors: two processes that train on half of the file
-each, without merging, show it.
+each, without merging, show it. Break-even: one process and two workers in turns on files of several sizes, by processor
+time, as if each had a processor of its own.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ READING = ReaderOptions(format="jsonl", text=("text",), ngrams=(1, 2), counts="b
 HEADER = ["learner", "test error %", "seconds", "MB moved per round"]
 STACK_SETS, STACK_PARTITIONS, STACK_ROUNDS = ("letter", "skin", "imdb"), 8, (1, 4, 16)
 SPEED_ROUNDS = (4, 16)
+SIZES, EVEN_ROUNDS = (34e6, 275e6, 1100e6), (4, 16)
+EVEN_HEADER = [
+    "MB", "one process",
+    *(f"{part}, {n} rounds" for n in EVEN_ROUNDS for part in ("two workers", "start", "work", "scheduler")),
+]  # fmt: skip
 BLOCK_ROWS, FEATURES, NONZEROS = 25_000, 100_000, 60
 
 
@@ -163,6 +169,58 @@ def speed(folder: Path, min_bytes: float, repetitions: int) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "rows_per_second": found, "ratios": ratios}
 
 
+def worker_seconds() -> float:
+    """Return the processor time of a worker, which has imported what training needs."""
+    import confidently.rounds.tasks  # noqa: F401
+
+    return time.process_time()
+
+
+def together(path: Path, rounds: int) -> list[float]:
+    """Return the processor time of two workers, as if each part waited for the one before; and of the parts.
+
+    These are the start of the workers with their imports, their work, and that of the scheduler and the client.
+    """
+    began = time.process_time()
+    with connected(workers=2) as client:
+        before = client.run(worker_seconds)
+        start = time.process_time() - began + max(before.values())
+        began, classifier = time.process_time(), OnlineClassifier(AROW(r=R), view=None)
+        distributed.fit(classifier, path, client=client, partitions=2, rounds=rounds)
+        after = client.run(worker_seconds)
+        work, others = max(after[name] - before[name] for name in after), time.process_time() - began
+    return [start + work + others, start, work, others]
+
+
+def one_process(path: Path) -> float:
+    """Return the processor time of one process, or of its thread that learns if that is more than half of it."""
+    began, learning = time.process_time(), time.thread_time()
+    OnlineClassifier(AROW(r=R), view=None).fit_stream(path)
+    return max((time.process_time() - began) / 2, time.thread_time() - learning)
+
+
+def break_even(folder: Path, repetitions: int) -> dict[str, Any]:
+    """Return the seconds of one process and of two workers by size, and the size from which on the workers pay."""
+    found, megabytes = [], []
+    for n_bytes in SIZES:
+        path = folder / f"{n_bytes:.0f}.svm"
+        write_rows(path, n_bytes)
+        megabytes.append(path.stat().st_size / 1e6)
+        turns = [[one_process(path), *(together(path, rounds) for rounds in EVEN_ROUNDS)] for _ in range(repetitions)]
+        one, *by_rounds = zip(*turns, strict=True)
+        parts = [[median(part) for part in zip(*several, strict=True)] for several in by_rounds]
+        found.append([median(one), *(part for rounds in parts for part in rounds)])
+        print(f"{megabytes[-1]:.0f} MB", *(f"{seconds:.2f}" for seconds in found[-1]), sep=", ", flush=True)
+    seconds = np.array(found)
+    lines = {name: np.polyfit(megabytes, seconds[:, k], 1) for name, k in (("one process", 0), ("two workers", 1))}
+    for name, (slope, start) in lines.items():
+        print(f"{name}: {start:.2f} s + {1000 * slope:.2f} s per GB")
+    rows = [
+        [f"{size:.0f}", *(f"{one:.2f}" for one in row)] for size, row in zip(megabytes, seconds.tolist(), strict=True)
+    ]
+    return {"even": rows, "lines": {name: line.tolist() for name, line in lines.items()}}
+
+
 def main() -> None:
     options = arguments(
         __doc__,
@@ -171,6 +229,7 @@ def main() -> None:
         ("--repetitions", {"type": int, "default": 5}),
         ("--no-errors", {"action": "store_true", "help": "measure the speed only"}),
         ("--stacks", {"action": "store_true", "help": "measure the errors of stacks only"}),
+        ("--break-even", {"action": "store_true", "help": "measure from which size on two workers pay only"}),
     )
     print(machine())
     result: dict[str, Any] = {}
@@ -178,6 +237,11 @@ def main() -> None:
         if options.stacks and have_data():
             result["stacks"] = errors_of_stacks(Path(folder), options.workers)
             print(table(HEADER, result["stacks"]), markdown(HEADER, result["stacks"]), sep="\n\n")
+            write_json(options.json, result)
+            return
+        if options.break_even:
+            result = break_even(Path(folder), options.repetitions)
+            print(table(EVEN_HEADER, result["even"]), markdown(EVEN_HEADER, result["even"]), sep="\n\n")
             write_json(options.json, result)
             return
         if options.gigabytes:

@@ -1,6 +1,10 @@
-"""The notebooks of examples/ run and print what they show; ``python -m tests.test_examples`` runs and saves them."""
+"""The notebooks of examples/ run and print what they show; ``python -m tests.test_examples`` runs and saves them,
+or those with the names that follow."""
 
+import importlib.util
 import re
+import shutil
+import sys
 from pathlib import Path
 
 import nbformat
@@ -11,6 +15,11 @@ from tests.cli.test_snapshots import assert_alike
 
 FOLDER = Path(__file__).parent.parent / "examples"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+HAS_SPARK = importlib.util.find_spec("pyspark") is not None and shutil.which("java") is not None
+MARKS = {
+    "drift": (),
+    "spark": (pytest.mark.spark, pytest.mark.skipif(not HAS_SPARK, reason="needs pyspark and Java")),
+}
 FIGURE = re.compile(r"<Figure size .*>")
 
 
@@ -29,7 +38,7 @@ def printed(notebook):
 
 
 @pytest.mark.parametrize("path", [
-    pytest.param(path, marks=() if path.stem == "drift" else pytest.mark.long) for path in NOTEBOOKS
+    pytest.param(path, marks=MARKS.get(path.stem, pytest.mark.long)) for path in NOTEBOOKS
 ], ids=lambda path: path.stem)  # fmt: skip
 def test_a_notebook_runs_and_prints_what_it_shows(path, tmp_path):
     assert_alike(printed(executed(path, tmp_path)), printed(nbformat.read(path, as_version=4)))
@@ -46,14 +55,16 @@ def test_a_notebook_shows_pictures_and_no_warnings(path):
 
 
 def test_there_is_a_notebook_for_each_kind_of_work():
-    assert [path.stem for path in NOTEBOOKS] == ["clicks", "drift", "labelling", "regression", "text"]
+    assert [path.stem for path in NOTEBOOKS] == ["clicks", "drift", "labelling", "regression", "spark", "text"]
 
 
-def save():
-    """Execute every notebook and save its outputs."""
+def save(names):
+    """Execute notebooks, by default every one, and save their outputs."""
     from tempfile import TemporaryDirectory
 
     for path in NOTEBOOKS:
+        if names and path.stem not in names:
+            continue
         with TemporaryDirectory() as folder:
             notebook = executed(path, folder)
         for cell in notebook.cells:
@@ -62,4 +73,4 @@ def save():
 
 
 if __name__ == "__main__":
-    save()
+    save(sys.argv[1:])

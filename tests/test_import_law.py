@@ -23,7 +23,8 @@ LAYERS = (  # from the highest; a layer imports those below it, and folders of o
     ("mlflow", "plots"),
     ("__init__", "active", "river", "theory"),  # thin modules: the public names, and the modules that define them
     ("distributed", "spark"),
-    ("bandits", "entities", "evaluation", "rounds"),
+    ("rounds",),
+    ("bandits", "entities", "evaluation"),
     ("estimators",),
     ("topics",),
     ("models",),

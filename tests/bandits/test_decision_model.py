@@ -154,6 +154,7 @@ def test_weights_that_are_known_follow_a_new_scale(full, monkeypatch):
     assert abs(mean) < 100 and variance < 1.5
 
 
+@pytest.mark.long
 def test_weights_of_features_of_actions_follow_a_new_scale(monkeypatch):
     for max_full in (1 << 20, 0):
         monkeypatch.setattr("confidently.bandits.action_models.MAX_FULL", max_full)
@@ -343,6 +344,7 @@ def earned(model, n, good):
     return total
 
 
+@pytest.mark.long
 def test_after_a_change_a_model_begins_again_with_the_latest_rewards():
     model, fresh = DecisionModel(), DecisionModel()
     assert earned(model, 2000, good=1) > 0.75 and model.n_restarts == 0

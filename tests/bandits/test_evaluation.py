@@ -118,6 +118,7 @@ def test_intervals_by_likelihood_cover(estimator, n, least):
     assert found >= 0.87  # of 60 logs, an exact interval covers fewer with a probability below 1 %
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::confidently.bandits.OverlapWarning")
 def test_they_cover_where_the_normal_ones_do_not():
     """Propensities of .001: of 300 rounds, hardly one has the large weight that the value depends on."""
@@ -152,7 +153,7 @@ def test_what_likelihood_needs():
 # --- bounds for every number of rounds at once ---------------------------------------------------------------------
 
 
-@pytest.mark.few(1)
+@pytest.mark.long
 @pytest.mark.parametrize("least", [0.3, 0.02])
 def test_bets_hold_for_all_numbers_of_rounds_at_once(least):
     random, wrong = np.random.default_rng(3), 0

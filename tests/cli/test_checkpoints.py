@@ -112,6 +112,7 @@ def interrupted(arguments, number, begun="        1,000"):
         return training.wait(), said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_leaves_a_checkpoint(ok, tmp_path, number, code):
     data, model, whole = (tmp_path / name for name in ("data.svm", "m.cw", "whole.cw"))
@@ -178,6 +179,7 @@ def test_a_training_resumes_with_another_number_of_passes(
     assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "more", [("--rule=arow", "--holdout=.2", "--early-stop", "--patience=9"), ("--covariance", "full"), ("--auto",)]
 )
@@ -278,6 +280,7 @@ def test_a_damaged_checkpoint_is_refused(call, tmp_path, stopped):
     assert code == 0 and "training from scratch; use --resume to resume from it" in err
 
 
+@pytest.mark.long
 def test_standard_input_is_gone_on_with_when_it_comes_again(tmp_path):
     text, model, whole = rows(3000), tmp_path / "m.cw", tmp_path / "whole.cw"
     listening = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)

@@ -94,6 +94,7 @@ def test_nothing_is_written_before_the_data_are_read_to_their_end(call, ok, data
         assert {path.name for path in tmp_path.iterdir()} == {"m.cw", "bad.svm", "data.svm"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -127,6 +128,7 @@ def test_standard_input_plain_and_gzip(data, tmp_path):
     assert done.returncode == 0 and done.stdout == process("predict", tmp_path / "m.cw", data).stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "header"), [("tsv", False), ("csv", True), ("jsonl", False)])
 def test_predictions_come_as_rows_do(data, tmp_path, kind, header):
     """Whoever reads them sees that of a row before the next row is sent."""
@@ -333,6 +335,7 @@ def test_a_thread_that_cannot_be_started_is_one_sentence(call, data, tmp_path, m
     assert not any(thread.is_alive() for thread in started) and list(tmp_path.iterdir()) == [data]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("redirected", "code", "said"),
     [

@@ -101,6 +101,7 @@ def test_learns_what_the_estimator_learns(ok, tmp_path, classes, options, settin
     assert heading[-n:] == [f"topic:{name}{k}" for name in each for k in range(K)]
 
 
+@pytest.mark.long
 def test_a_stream_is_learned_as_it_comes_wherever_it_is_cut(ok, tmp_path):
     written(tmp_path / "x.jsonl", n=700)
     lines = (tmp_path / "x.jsonl").read_text().splitlines(keepends=True)

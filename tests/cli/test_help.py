@@ -134,6 +134,7 @@ def run_examples(ok, folder, command):
             ok(*arguments)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_examples_run_in_their_order(ok, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

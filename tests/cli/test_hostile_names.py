@@ -158,6 +158,7 @@ def test_commands_print_through_one_function():
     assert not found, "\n".join(found)
 
 
+@pytest.mark.long
 def test_exactly_the_control_characters_are_escaped():
     marks = {"\u061c", "\u200e", "\u200f"}  # of the direction of text, besides those that embed, override or isolate it
     embedding = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}

@@ -241,6 +241,7 @@ def test_text_formats_do_not_import_pyarrow(ok, data, tmp_path):
     subprocess.run([COMMAND[0], "-c", code, tmp_path / "m.cw", data], check=True, stdout=subprocess.DEVNULL)
 
 
+@pytest.mark.long
 def test_a_reader_that_has_gone_ends_json_too(data, tmp_path):
     path = tmp_path / "long.svm"
     path.write_text(rows(30_000))

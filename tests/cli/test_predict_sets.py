@@ -288,6 +288,7 @@ def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [("--rule", "arow"), ("--auto",)])
 @pytest.mark.parametrize("data", ["new.csv", "new.jsonl", "numbers.csv"])
 def test_novelty_is_that_of_python(options, data, ok, files, tmp_path):

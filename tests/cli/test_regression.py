@@ -88,6 +88,7 @@ def test_labels_that_are_not_integers_are_numbers_unless_classes_are_asked_for(c
         assert code == 2 and "is not a class" in err and "--regression" in err
 
 
+@pytest.mark.long
 def test_integers_of_which_most_rows_have_one_of_their_own_are_numbers(call, data):
     for n, numbers in ((29, False), (30, True), (3000, True)):
         data.write_text(table(slice(0, n), 7 * np.arange(4000)))

@@ -76,6 +76,7 @@ def test_a_signal_ends_the_wait_for_a_batch():
     assert signal.getsignal(signal.SIGTERM) is handler
 
 
+@pytest.mark.long
 def test_an_ignored_signal_stays_ignored(data, tmp_path):
     """As under nohup."""
     model, struck = tmp_path / "m.cw", [str(int(signal.SIGHUP)), "numpy"]

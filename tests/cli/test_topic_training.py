@@ -61,7 +61,8 @@ def test_the_vocabulary_is_that_of_the_documents_learned(ok, tmp_path):
     assert len(load(tmp_path / "one").features_.names) == len({w for row in rows for w in row["text"].split()})
 
 
-@pytest.mark.parametrize("most", [2, pytest.param(8, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("most", [2, 8])
 def test_kills_change_nothing(ok, tmp_path, most):
     data, folder, whole = tmp_path / "x.jsonl", tmp_path / "out", tmp_path / "whole"
     with_new_words(data, 1500)
@@ -90,9 +91,8 @@ def test_kills_change_nothing(ok, tmp_path, most):
     assert [path.name for path in folder.iterdir()] == ["m"]
 
 
-@pytest.mark.parametrize("options", [
-    pytest.param((), id="in memory", marks=pytest.mark.long), pytest.param(STREAM, id="as they come"),
-])  # fmt: skip
+@pytest.mark.long
+@pytest.mark.parametrize("options", [(), STREAM], ids=["in memory", "as they come"])
 def test_a_signal_leaves_a_checkpoint(ok, tmp_path, options):
     data, model, whole = (tmp_path / name for name in ("x.jsonl", "m", "whole"))
     written(data, CLASSES, n=400)

@@ -150,6 +150,7 @@ def test_options_that_make_no_sense_are_refused(ok, call, data, tmp_path, option
     assert problem in err
 
 
+@pytest.mark.long
 def test_standard_input_is_passed_over_several_times(data, tmp_path):
     for source, text in (("-", data.read_text()), (data, None)):
         done = process(

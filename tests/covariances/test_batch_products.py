@@ -64,6 +64,7 @@ def test_rows_per_product_and_single_rows_give_the_same(name, rule):
         np.testing.assert_allclose(other.covariance_matrix(), whole.covariance_matrix(), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("covariance", ["full", "shared"])
 @pytest.mark.parametrize("task", ["joint", "one-vs-rest", "softmax"])
 def test_many_classes_in_blocks_and_row_by_row(covariance, task):

@@ -47,6 +47,7 @@ def states():
     return "\n".join(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", _core.build()["paths"])
 def test_every_path_learns_and_predicts_the_same(path):
     assert printed(path, SCRIPT) == states()

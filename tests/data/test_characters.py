@@ -21,6 +21,7 @@ def one_row(text, **how):
     return row
 
 
+@pytest.mark.long
 @needs_same_unicode
 def test_the_tables_are_those_the_script_writes():
     assert TABLES["header"]() == HEADER

@@ -299,6 +299,7 @@ def test_bytes_that_are_no_utf8_do_not_matter_in_dropped_columns(tmp_path):
         read(path)
 
 
+@pytest.mark.long
 def test_a_row_without_end_does_not_fill_the_memory(tmp_path):
     file = written(tmp_path, b'label,x\n1,"' + b"a,b,\n" * (13 << 20) + b"\n")
     with pytest.raises(DataError, match="line 2: a quote is never closed"):

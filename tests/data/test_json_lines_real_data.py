@@ -86,6 +86,7 @@ def answers(learner, path, **how):
     return np.concatenate([learner.learner.decision(answering.matrix(batch)) for batch in stream])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SETS)
 def test_learning_is_that_from_svmlight(tmp_path, name):
     make, how = SETS[name]

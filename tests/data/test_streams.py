@@ -297,6 +297,7 @@ def test_parts_of_a_batch_are_its_rows(tmp_path):
     assert isinstance(parts[0], Batch) and isinstance(parts[0].matrix, _core.Matrix)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a9a", "usps", "scene", "bibtex", "letter"])
 def test_real_data_wherever_they_are_cut(name):
     folder = shared_data(name)

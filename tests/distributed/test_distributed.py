@@ -101,6 +101,7 @@ def test_a_file_that_cannot_be_divided_is_reported(client, files, tmp_path):
     distributed.fit(OnlineClassifier(), [path, files / "all.svm"], client=client, partitions=2, rounds=4)
 
 
+@pytest.mark.long
 def test_arrays_and_frames_and_bags(client, files):
     x, y = da.from_array(X[TRAIN], chunks=(300, -1)), da.from_array(Y[TRAIN], chunks=300)
     weights = da.from_array((np.arange(1400) % 7 > 0).astype(float), chunks=300)
@@ -167,6 +168,7 @@ def failing(base, paths, job, calibrate, seed):
     return tasks.Failure(DataError("the file changed after it was surveyed"))
 
 
+@pytest.mark.long
 def test_an_error_in_a_round_reaches_the_caller(client, files, monkeypatch):
     monkeypatch.setattr(sources, "learn_files", failing)
     with pytest.raises(DataError, match="the file changed after it was surveyed"):
@@ -186,6 +188,7 @@ def failing_at_once(base, paths, job, calibrate, seed, folder):
     return tasks.learn_files(base, paths, job, calibrate, seed)
 
 
+@pytest.mark.long
 def test_a_fault_in_one_part_ends_the_others(client, files, tmp_path, monkeypatch):
     """Also those that wait for a worker, although whoever has the error keeps the futures alive."""
     monkeypatch.setattr(sources, "learn_files", partial(failing_at_once, folder=tmp_path))

@@ -12,7 +12,7 @@ with warnings.catch_warnings():
     import dask.array as da
     import dask.dataframe as dd
 
-from confidently import OnlineRegressor, distributed
+from confidently import AutoRegressor, OnlineRegressor, distributed
 from confidently.data import DataError, open_stream
 from confidently.tasks.targets import INITIAL_TARGET
 
@@ -63,6 +63,7 @@ def test_weights_more_data_and_names(client):
     assert_alike(distributed.partial_fit(found, blocks(X), blocks(Y), **options), expected.partial_fit(X, Y))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters", [{"covariance": "diag"}, {"rule": "quantile", "covariance": "diag", "passes": 2}]
 )
@@ -74,6 +75,13 @@ def test_other_regressions_are_near_one_pass(parameters, client):
     targets = found.learner_.state["calibration"].reshape(-1, len(INITIAL_TARGET))
     np.testing.assert_allclose(targets[:, 0], expected.n_seen_)  # those of all passes
     assert found.score(rows, Y) > expected.score(rows, Y) - 0.05
+
+
+@pytest.mark.parametrize("n", [40, 400])
+def test_stacks_need_no_thousand_rows(client, n):
+    found = distributed.fit(AutoRegressor(), blocks(X[:n]), blocks(Y[:n, 0]), client=client, partitions=3, rounds=2)
+    assert found.n_seen_ == n
+    assert found.score(X, Y[:, 0]) > AutoRegressor().fit(X[:n], Y[:n, 0]).score(X, Y[:, 0]) - 0.1
 
 
 @ONE_AT_A_TIME

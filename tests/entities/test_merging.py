@@ -61,6 +61,40 @@ def test_a_base_counts_once() -> None:
     assert whole._table.one(key[0]).rows == int((key == key[0]).sum())
 
 
+@pytest.mark.parametrize("kind", ["two", "numbers"])
+def test_what_decays_of_a_base_is_taken_from_each_part_once(kind: str) -> None:
+    """Of many parts each has lost some of the base's evidence; their sum without the lost part would turn its sign."""
+    X, y, key = numbers(24_000) if kind == "numbers" else people(24_000)
+    shared = OnlineRegressor() if kind == "numbers" else OnlineClassifier()
+    base = EntityModels(shared=shared).fit(X[:8000], y[:8000], key=key[:8000])
+    mine = [np.flatnonzero((key % 16 == k) & (np.arange(24_000) >= 8000)) for k in range(16)]
+    parts = [deepcopy(base).partial_fit(X[rows], y[rows], key=key[rows]) for rows in mine]
+    whole, one = merge_entities(parts, base), EntityModels(shared=shared).fit(X, y, key=key)
+    assert whole.variance_weights_[0.0] < 1e-3
+    same(whole, merge_entities([merge_entities(parts[:5], base), merge_entities(parts[5:], base)], base))
+    assert whole.score(X, y, key=key) > one.score(X, y, key=key) - 0.02
+    assert whole._table.noise[-1:] == pytest.approx(one._table.noise[-1:], rel=0.1)
+
+
+def test_entities_of_the_base_that_a_part_forgot_keep_their_rows() -> None:
+    X, y, key = people(600, users=30)
+    base = EntityModels(max_entities=24).fit(X[:300], y[:300], key=key[:300])
+    parts = [deepcopy(base).partial_fit(X[k::2], y[k::2], key=key[k::2] + 100 * k) for k in (0, 1)]
+    whole = merge_entities(parts, base)
+    for one in whole.keys_:
+        own = [part._table.one(one).rows for part in parts if one in part.keys_]
+        before = base._table.one(one).rows if one in base.keys_ else 0
+        assert whole._table.one(one).rows == before + sum(rows - before for rows in own) > 0
+
+
+def test_parts_with_one_class() -> None:
+    X, y, key = people()
+    names = np.where(y == 1, "no", "yes")
+    one = EntityModels().partial_fit(X[:500], names[:500], classes=["yes", "no"], key=key[:500])
+    other = EntityModels().partial_fit(X[500:], names[500:], classes=["no", "yes"], key=key[500:])
+    same(merge_entities([one, other]), merge_entities([other, one]))
+
+
 def test_features_and_classes_are_matched_by_name() -> None:
     rows, y = taste()
     one = EntityModels("user").fit(rows[:200], y[:200])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.metrics import log_loss
 
 from confidently import ModelFileError, OnlineClassifier, OnlineRegressor
+from confidently.data import DataError
 from confidently.entities import EntityModels
 
 
@@ -313,3 +316,29 @@ def test_too_many_entities_are_refused_before_they_take_memory(monkeypatch: pyte
     with pytest.raises(MemoryError, match=r"65,536 entities with 3 features each needs .*max_entities"):
         model.fit(X, y, key=np.arange(n))
     EntityModels(shared=OnlineClassifier(view=None), max_entities=1000).fit(X, y, key=np.arange(n))
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 100])
+def test_batches_of_a_stream_make_no_difference(n_rows: int, tmp_path: Path) -> None:
+    """The shared model predicts blocks, whose sizes follow from the rows before only."""
+    rows, labels = taste()
+    table = pa.Table.from_pylist([row | {"label": label} for row, label in zip(rows, labels, strict=True)])
+    cut = pa.Table.from_batches(table.combine_chunks().to_batches(max_chunksize=n_rows))
+    models = [EntityModels("user").fit_stream(data, label="label") for data in (table, cut)]
+    for k, model in enumerate(models):
+        model.save(tmp_path / str(k))
+    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
+
+
+@pytest.mark.parametrize("keys", [["a", None, "b"], [1, None, 2]])
+def test_a_missing_key_of_a_stream_is_an_error(keys: list[Any]) -> None:
+    known = pa.table({"user": [key or keys[0] for key in keys] * 20, "x": [0.5] * 60, "label": ["yes", "no"] * 30})
+    model = EntityModels("user").fit_stream(known, label="label")
+    rows = pa.table({"user": keys * 20, "x": [0.5] * 60, "label": ["yes", "no"] * 30})
+    with pytest.raises(DataError, match="column 'user', row 2: the key is missing"):
+        EntityModels("user").fit_stream(rows, label="label")
+    with pytest.raises(DataError, match="column 'user', row 2: the key is missing"):
+        model.partial_fit_stream(rows)
+    assert model.n_seen_ == 60
+    [found] = model.predict_stream(rows.drop_columns("label"))  # a row of nobody is predicted
+    assert found.shape == (60, 2)

@@ -124,6 +124,7 @@ def error_of_folds(model, X, y):
     return 1 - float(np.mean(cross_val_score(model, X, y, cv=5)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "limit"), [("rings", 0.02), ("threshold", 0.02), ("variance", 0.35)])
 def test_the_length_of_a_row_of_a_narrow_table_counts(name, limit):
     X, y = narrow(name)
@@ -183,6 +184,7 @@ def many_intents(n_classes=100, per_class=20):
     return texts, y
 
 
+@pytest.mark.long
 def test_a_stack_of_many_classes_is_no_larger_than_five_of_its_members(tmp_path):
     texts, y = many_intents()
     X = CountVectorizer(binary=True, dtype=float).fit_transform(texts)
@@ -225,6 +227,7 @@ def test_few_rows_of_many_features_are_no_table():
     assert list(AutoClassifier().partial_fit(X[:3], y[:3], classes=[0, 1]).members_) == TEXT
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("standardized", [False, True])
 def test_pixels_have_cosines_whatever_their_scale(standardized):
     X, y, X_test, y_test = real("usps")

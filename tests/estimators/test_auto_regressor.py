@@ -225,6 +225,7 @@ def test_a_failed_call_leaves_the_regressor_unchanged(tmp_path):
         assert (tmp_path / "after").read_bytes() == (tmp_path / "before").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", ["csv", "svm"])
 def test_streams(tmp_path, suffix):
     X, y = friedman(1300)

@@ -53,6 +53,7 @@ def shifted(classes, names=None):
     return X, y, late
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [OnlineClassifier(), AutoClassifier()])
 @pytest.mark.parametrize("classes, names", [(2, ["b", "a"]), (4, None)])
 def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names):

@@ -52,6 +52,7 @@ def assert_same(one, other):
         np.testing.assert_array_equal(states(other)[value], state)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_group_is_covered_as_often_as_is_asked_for(kind):
     found = {True: [], False: [], None: []}
@@ -106,6 +107,7 @@ def test_a_group_of_all_rows_has_learned_what_all_rows_have(settings, classes):
         np.testing.assert_array_equal(own[part], whole[part])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_but_sets_depends_on_the_column(kind):
     X, y = rows(1500)
@@ -116,6 +118,7 @@ def test_nothing_but_sets_depends_on_the_column(kind):
     assert (grouped.predict_set(X, 0.8) != plain.predict_set(X, 0.8)).any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     [
@@ -226,6 +229,7 @@ def test_late_labels_teach_groups_what_was_predicted(kind):
             np.testing.assert_array_equal(states(model)[value], own)
 
 
+@pytest.mark.long
 def test_merged_models_have_the_rows_of_all(tmp_path):
     X, y = rows(3000, classes=3)
     names = np.array(["x", "y", "z"])[y]

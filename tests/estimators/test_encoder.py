@@ -74,6 +74,7 @@ def test_arrays_are_taken_for_vectors(kind):
         kind(encoder=vectors_of).fit(pd.DataFrame(vectors), y)
 
 
+@pytest.mark.long
 @EACH
 def test_saved_models_expect_their_encoder(kind, tmp_path):
     y = labels_for(kind)

@@ -291,6 +291,7 @@ def test_models_of_other_formats_read_frames_and_dicts(tmp_path):
 # --- scikit-learn --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @EACH
 @pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "Polars"])
 def test_pipelines_and_validations(estimator, library):

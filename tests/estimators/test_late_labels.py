@@ -98,6 +98,7 @@ def test_rows_of_a_class_without_weight_teach_nothing():
     assert model.learner_.state["conformal"][conformal.SCORES + 2] == seen + y[200:].sum()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_labels_of_rows_may_be_late(kind):
     X, y = load_digits(return_X_y=True)

@@ -26,6 +26,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
 def test_progress_changes_nothing_and_is_written_to_standard_error(folder, kind, capsys):
     path = folder / "rows.svm"
@@ -46,7 +47,8 @@ def test_the_bytes_of_a_stream_are_those_of_its_files(folder):
     assert last.bytes_read == stream.total_bytes
 
 
-@pytest.mark.parametrize("kind", ["OnlineClassifier", pytest.param("AutoClassifier", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["OnlineClassifier", "AutoClassifier"])
 def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CODE.format(kind=kind))])
     NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(folder)}}).execute()
@@ -59,6 +61,7 @@ def test_a_notebook_shows_one_complete_bar_per_training(folder, kind):
     assert not any(output.get("name") == "stderr" for output in cell.outputs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor])
 @pytest.mark.parametrize("as_dicts", [False, True])
 def test_verbose_training_on_rows_shows_a_bar_and_changes_nothing(kind, as_dicts, capsys):

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from confidently.data.sources.in_memory import InMemory
 from confidently.rounds.rounds import groups
-from confidently.rounds.tasks import learn_files, merge_learned
+from confidently.rounds.tasks import merge_learned
 
 
 class Here:
@@ -17,11 +17,14 @@ class Here:
 
     def learn(self, assigned):
         found = [
-            learn_files(assigned.base, [self.rows(cell)], assigned.job, assigned.calibrate, assigned.seed_of(k))
+            assigned.job.learn(assigned.base, [self.rows(cell)], assigned.calibrate, assigned.seed_of(k))
             for k, cell in enumerate(assigned.cells)
         ]
         while len(found) > 1:
-            found = [merge_learned(assigned.base, group) if len(group) > 1 else group[0] for group in groups(found)]
+            found = [
+                merge_learned(assigned.base, group, assigned.job) if len(group) > 1 else group[0]
+                for group in groups(found)
+            ]
         return found[0]
 
     def rows(self, cell):

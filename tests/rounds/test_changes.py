@@ -262,7 +262,7 @@ def test_moves_are_merged_as_from_a_base_of_little_precision():
 
 def test_what_parts_have_learned_is_added_up(files):
     base, found = begun_and_gone_on("vw", files)
-    whole = tasks.merge_learned(base, found)
+    whole = tasks.merge_learned(base, found, tasks.Job())
     for name in ("rows", "log_loss", "bytes_sent", "seconds"):
         assert getattr(whole, name) == pytest.approx(sum(getattr(one, name) for one in found))
     assert whole.rows == 1400 and whole.log_loss > max(one.log_loss for one in found)

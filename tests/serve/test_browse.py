@@ -53,14 +53,15 @@ def fill(server):
         row = {"id": f"row-{k}", "features": {"word": f"lunch{k % 5}", "n": k}}
         if k % 3 == 0:
             row["label"] = chance.choice(["ham", "spam"])
-            send(server, "learn", [row])
-            truth.append({"id": row["id"], "label": row["label"], "predicted": None})
+            send(server, f"learn?batch=b{k % 2}", [row])
+            truth.append({"id": row["id"], "label": row["label"], "predicted": None, "batch": f"b{k % 2}"})
             continue
         [answer] = send(server, "predict", [row])
-        truth.append({"id": row["id"], "label": None, "predicted": answer["label"]})
+        truth.append({"id": row["id"], "label": None, "predicted": answer["label"], "batch": None})
         if k % 3 == 1:
             truth[-1]["label"] = chance.choice(["ham", "eggs"])
-            send(server, "labels", [{"id": row["id"], "label": truth[-1]["label"]}])
+            truth[-1]["batch"] = "b1"
+            send(server, "labels?batch=b1", [{"id": row["id"], "label": truth[-1]["label"]}])
     assert server("GET", f"{MODEL}/file").status_code == 200  # all are learned
     return truth
 
@@ -89,6 +90,9 @@ FILTERS = {
     "text=lunch3 row-1": lambda row: int(row["id"][4:]) % 5 == 3 and row["id"].startswith("row-1"),
     "text=word": lambda row: False,  # the name of a column is not a value
     "state=erased": lambda row: False,
+    "batch=b1": lambda row: row["batch"] == "b1",
+    "batch=b0&label=ham": lambda row: row["batch"] == "b0" and row["label"] == "ham",
+    "batch=b2": lambda row: False,
     "label=ham&predicted=ham": lambda row: row["label"] == row["predicted"] == "ham",
 }
 

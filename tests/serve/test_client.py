@@ -181,8 +181,8 @@ def use_everything(spam, folder):
     assert spam.label("p-1", "ham", park=True, wait=True)["status"] == "learned"
     assert spam.label("p-1", "spam", correct=True)["id"] == "p-1"
     assert spam.example("p-1")["label"] == "spam"
-    every = {"text": "w1", "label": "spam", "predicted": "ham", "by": "ann", "outcome": "any", "state": "stored"}
-    every |= {"since": 0, "until": 2**40}
+    every = {"text": "w1", "label": "spam", "predicted": "ham", "by": "ann", "state": "stored"}
+    every |= {"batch": "b", "outcome": "any", "since": 0, "until": 2**40}
     assert spam.rows(before=2**50, limit=5, **every)["rows"] == [] and spam.facets(**every)
     assert len(spam.rows(limit=5)["rows"]) == 5 and spam.row("p-1")
     assert len(list(spam.examples(after=3, limit=5, vectors=True))) == 5 and not list(spam.set_aside(after=1, limit=2))
@@ -198,6 +198,9 @@ def use_everything(spam, folder):
     assert spam.import_label_studio([task], columns=["word"], control="kind")["rows"] == 0
     assert len(spam.prodigy_records("learned", text="word")) == len(list(spam.examples()))
     assert spam.import_prodigy([{"text": "w1", "answer": "ignore"}], text="word")["skipped"] == 1
+    own = spam.contribution()
+    with pytest.raises(ServerError, match="of this model itself"):
+        spam.merge(own, wait=True)
     spam.create(classes=["ham", "spam"], prior_variance=2.0)
     assert [one["version"] for one in spam.versions()] == [2, 1]
     assert spam.promote(2, wait=True)["state"] == spam.rollback(wait=True)["state"] == "live"

@@ -21,7 +21,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from confidently.serve.http import app, calls, connections, tokens
-from confidently.serve.http.handlers import models
+from confidently.serve.http.handlers import merging, models
 from confidently.serve.waiting import Limits
 from tests.serve.running import NDJSON, PATIENCE, as_lines, lines_of, more_of, refused, running, wait_until
 from tests.serve.test_network import FIRST, connected, ids, row
@@ -384,6 +384,35 @@ def test_requests_that_do_not_wait_for_answers_are_answered_in_their_order(guard
         assert [one["id"] for one in lines_of(client.get(f"{FIRST}/examples"))] == [f"m-{k}" for k in range(n // 2, n)]
 
 
+@pytest.mark.parametrize("piece", [2047, 70_001, 1 << 20])
+def test_large_bodies_between_other_requests_are_read_whole(guarded, piece):
+    """Their length is stated, in letters of any case, or they come in chunks."""
+    server, token = guarded()
+    with server.client(headers=bearer(token)) as client:
+        client.put(FIRST, json={"view": "none"})
+    sizes, content = [0, 1990, 2100, 65_500, 70_000, 400_000], b""
+    for k, size in enumerate(sizes):
+        body = json.dumps({"id": f"m-{k}", "features": {"text": size * "x"}, "label": "a"}).encode()
+        head = f"POST {FIRST}/learn HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n".encode()
+        content += head + [b"Content-Length", b"content-LENGTH"][k % 2] + b": %d\r\n\r\n" % len(body) + body
+        content += HEAD + b"\r\n"
+        body = body.replace(b"m-", b"chunked-")
+        content += head + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+    found = []
+    with connected(server) as one:
+        reading = threading.Thread(target=lambda: found.append(received(one)))
+        reading.start()
+        for begin in range(0, len(content), piece):
+            one.sendall(content[begin : begin + piece])
+        one.sendall(HEAD + b"Connection: close\r\n\r\n")
+        reading.join()
+    assert found[0].count(b"HTTP/1.1 200") == 3 * len(sizes) + 1
+    with server.client(headers=bearer(token)) as client:
+        rows = lines_of(client.get(f"{FIRST}/examples"))
+    expected = [(f"{name}-{k}", size) for k, size in enumerate(sizes) for name in ("m", "chunked")]
+    assert [(row["id"], len(row["features"]["text"])) for row in rows] == expected
+
+
 async def asked_and_left():
     """Let clients ask for much, read nothing, and go; return what is left of their connections in the server."""
 
@@ -648,6 +677,7 @@ def test_the_limits_of_the_documentation_are_those_of_the_server():
         "| a body of JSON": f"{calls.MAX_BODY // mib} MiB",
         "| a line of NDJSON": f"{calls.MAX_LINE // mib} MiB",
         "| a model file": f"{models.MAX_FILE // gib} GiB",
+        "| a contribution": f"{merging.MAX_CONTRIBUTION // mib} MiB",
         "| time between two parts": f"{calls.BODY_SECONDS:.0f} s",
         "| rows that wait": f"{Limits().waiting_rows:,}, {Limits().waiting_bytes // mib} MiB",
         "| a session": f"{tokens.SESSION_SECONDS / 3600:.0f} hours",

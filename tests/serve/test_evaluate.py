@@ -8,8 +8,8 @@ import pytest
 from confidently.bandits.evaluation import evaluate_policy
 from confidently.bandits.policies import make_policy
 from confidently.serve.engine.engine import MAX_EVALUATIONS
-from confidently.serve.model.deciding import Decided, decided_in
 from confidently.serve.model.evaluating import BASELINE, LOGGED, Collected, policy_named
+from confidently.serve.model.logged_decisions import Decided, decided_in
 from confidently.serve.model.settings import Deciding
 from tests.serve.test_decisions import SHOP, decided, refused, rewarded, teach
 

@@ -31,7 +31,7 @@ ELSEWHERE = {
     "get_followed", "get_snapshot", "get_learned", "get_prodigy", "post_prodigy", "post_label_studio",
     "decide", "activate", "reward", "backend_health", "backend_setup", "backend_predict", "backend_webhook",
     "personalizer_rank", "personalizer_rank_slots", "personalizer_reward", "personalizer_reward_slots",
-    "personalizer_activate", "personalizer_activate_slots",
+    "personalizer_activate", "personalizer_activate_slots", "get_contribution", "merge",
 }  # fmt: skip
 
 

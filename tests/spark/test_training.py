@@ -1,10 +1,12 @@
 """Training on data frames: the model of one process with the same partitions and rounds, to the byte."""
 
+import gc
 import os
 import signal
 import subprocess
 import sys
 import textwrap
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,7 @@ import pytest
 from pyarrow import parquet
 
 import confidently
-from confidently.data import DataError
+from confidently.data import DataError, DataWarning
 from tests.spark.data import bytes_of, partitions_of, people, trained_here
 
 pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
@@ -251,6 +253,26 @@ def test_a_frame_without_rows_or_with_one_class(rows):
         on_spark.OnlineClassifier().fit(rows.filter("age > 1000"))
     with pytest.raises(ValueError, match="one class only"):
         on_spark.OnlineClassifier(rounds=1).fit(rows.filter("label = 'yes'"))
+
+
+def test_processes_do_not_search_for_garbage_in_what_they_imported(spark, rows):
+    on_spark.OnlineClassifier(rounds=1).fit(rows)
+
+    def frozen(batches):
+        for _ in batches:
+            yield pa.RecordBatch.from_arrays([pa.array([gc.get_freeze_count()])], ["count"])
+
+    assert min(row["count"] for row in spark.range(0, 2, 1, 2).mapInArrow(frozen, "count long").collect()) > 10_000
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_rows_in_one_partition_are_a_warning(rows, partitions):
+    """As are those of one compressed file, which Spark cannot divide."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        on_spark.OnlineClassifier(rounds=1).fit(rows.coalesce(partitions))
+    found = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
+    assert [one.startswith("all rows are in one partition") for one in found] == [True] * (partitions == 1)
 
 
 def test_unknown_parameters():

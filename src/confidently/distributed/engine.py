@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from distributed import Client, Future, wait
 
-from ..models.model import Model
 from ..rounds.cells import Cell
 from ..rounds.rounds import Assignment, groups
 from ..rounds.tasks import Failure, Job, Learned, Seed, merge_learned
@@ -59,7 +58,7 @@ class DaskEngine:
                     futures[k] = self.source.learn(
                         base, cell, assigned.job, assigned.calibrate, assigned.seed_of(k), key
                     )
-            total = self._merged(base, futures, f"merge-{self.name}-{number}-{attempt}")
+            total = self._merged(base, futures, assigned.job, f"merge-{self.name}-{number}-{attempt}")
             try:
                 found: Learned | Failure = _result(total, base)
             except CancelledError:
@@ -72,7 +71,7 @@ class DaskEngine:
             return found
         raise RuntimeError(f"round {number} was started {MAX_ATTEMPTS} times and lost its workers each time")
 
-    def _send(self, model: Model) -> Future:
+    def _send(self, model: Any) -> Future:
         """Send the model to one worker, from which the others fetch it; a worker may be lost while it receives it."""
         attempt = 0
         while True:
@@ -84,12 +83,14 @@ class DaskEngine:
                 if attempt == MAX_ATTEMPTS:
                     raise
 
-    def _merged(self, base: Future, futures: list[Future], key: str) -> Future:
+    def _merged(self, base: Future, futures: list[Future], job: Job, key: str) -> Future:
         """Start a tree of merges, which does not depend on the workers."""
         level = 0
         while len(futures) > 1:
             futures = [
-                self.client.submit(merge_learned, base, group, key=f"{key}-{level}-{k}") if len(group) > 1 else group[0]
+                self.client.submit(merge_learned, base, group, job, key=f"{key}-{level}-{k}")
+                if len(group) > 1
+                else group[0]
                 for k, group in enumerate(groups(futures))
             ]
             level += 1

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 from distributed import Client
 
-from ..data import DataError
-from ..entities import EntityModels, merge_entities
-from ..rounds.tasks import Failure
+from ..data.sources.source import is_uri
+from ..entities import EntityModels
+from ..rounds.cells import Piece
+from ..rounds.entities import begin, check_entities, finished
+from ..rounds.rounds import Rounds
 from .cluster import connected
+from .engine import DaskEngine
+from .sources import Files
 from .training import result_of
 
 
@@ -22,8 +26,8 @@ def fit_entities(
     """Return a model that was trained on several files, each read by one task.
 
     In every round some of the files are dealt out, each task trains a copy of the model on its file, and the results
-    are merged (:func:`confidently.entities.merge_entities`). An entity that has its rows in one file of a round is that
-    of its task, so divide rows by key.
+    are merged in a tree: shared models as in :func:`fit`, entities as :func:`confidently.entities.merge_entities` does.
+    An entity that has its rows in one file of a round is that of its task, so divide rows by key.
 
     Parameters
     ----------
@@ -40,26 +44,22 @@ def fit_entities(
 
     Raises
     ------
-    ValueError
-        If ``rounds`` is out of range.
-    confidently.data.DataError
+    ValueError, TypeError
+        If ``rounds`` is out of range, or the model cannot be trained on a cluster.
+    confidently.data.DataError, OSError
         For invalid data.
     """
+    check_entities(model)
     if not 1 <= rounds <= len(paths):
         raise ValueError(f"fit_entities: rounds: expected 1 to {len(paths)}, the number of files, got {rounds}")
+    on_error, classes = options.pop("on_error", "stop"), options.pop("classes", None)
+    files = [path if is_uri(path) else os.path.abspath(path) for path in map(os.fspath, paths)]
     with connected(client, workers) as used:
-        for k in range(rounds):
-            base: Any = used.scatter(model, broadcast=True, hash=False)
-            learned = [used.submit(_continued, base, path, options, pure=False) for path in paths[k::rounds]]
-            fitted = "shared_" in vars(model)
-            model = merge_entities([result_of(future) for future in learned], model if fitted else None)
-    return model
-
-
-def _continued(model: EntityModels, path: str, options: dict[str, Any]) -> EntityModels | Failure:
-    """Return a copy of a model that was trained on a file, or the error in it."""
-    model = deepcopy(model)
-    try:
-        return model.partial_fit_stream(path) if "shared_" in vars(model) else model.fit_stream(path, **options)
-    except DataError as error:
-        return Failure(error)
+        base, job = result_of(used.submit(begin, model, files, options, on_error, classes, pure=False))
+        grid = [[[Piece(unit, 0, 1)] for unit in range(k, len(files), rounds)] for k in range(rounds)]
+        max_skipped = on_error if isinstance(on_error, int) else float("inf")
+        engine = DaskEngine(used, Files(used, files, [1] * len(files)))
+        training = Rounds(engine, base, grid, job, max_skipped=max_skipped)
+        for _ in training:
+            pass
+    return finished(model, training.model)

@@ -14,6 +14,7 @@ from ..data.features import Features
 from ..data.memory.labels import plain
 from ..learner.tables import view_of_rows
 from ..models.model import Model
+from ..rounds.first_values import rows_to_begin
 from ..rounds.preparation import grid_of
 from ..rounds.rounds import Rounds
 from ..rounds.tasks import Job, choose_by_rows, count, distinct, head
@@ -103,16 +104,17 @@ class Frames:
         learner = estimator._new_learner(self.n_features, len(names), self.y.ndim == 2, self.default)
         features = None if self.names is None else Features.named(self.names)
         model = Model(learner, names, features, estimator._saved_parameters())
-        return self._with_members(model) if learner.rows_to_prepare else model
+        needed = rows_to_begin(learner)
+        return self._begun(model, needed) if needed else model
 
-    def _with_members(self, model: Model) -> Model:
-        """Have a worker choose the members of a stack by the first rows."""
+    def _begun(self, model: Model, needed: int) -> Model:
+        """Have a worker decide by the first rows what depends on them, such as the members of a stack."""
         heads, rows = list[Future](), 0
         for block in self.blocks:
             whole = self.client.compute(block)
-            heads.append(self.client.submit(head, whole, model.learner.rows_to_prepare - rows))
+            heads.append(self.client.submit(head, whole, needed - rows))
             rows += self.client.submit(count, heads[-1]).result()
-            if rows >= model.learner.rows_to_prepare:
+            if rows >= needed:
                 break
         chosen: Model = result_of(self.client.submit(choose_by_rows, model, heads, self.estimator, pure=False))
         return chosen

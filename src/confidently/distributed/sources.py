@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, cycle, zip_longest
 from typing import Any
 
@@ -10,15 +10,22 @@ from distributed import Client, Future
 
 from ..data.sources.file_range import FileRange
 from ..rounds.cells import Cell, Piece
-from ..rounds.survey import Survey
-from ..rounds.tasks import Job, Seed, cut, learn_files, learn_rows
+from ..rounds.tasks import Job, Seed, cut, learn_rows
 
 
 class Files:
-    """Files that every worker can open."""
+    """Files that every worker can open.
 
-    def __init__(self, client: Client, survey: Survey) -> None:
-        self.client, self.survey = client, survey
+    Parameters
+    ----------
+    client : Client
+    files : sequence of str
+    sizes : sequence of int
+        In the unit of the cells.
+    """
+
+    def __init__(self, client: Client, files: Sequence[str], sizes: Sequence[int]) -> None:
+        self.client, self.files, self.sizes = client, files, sizes
         self.turns: Iterator[str] = iter(())
 
     def expect(self, cells: list[Cell], threads: Mapping[str, int]) -> None:
@@ -30,10 +37,10 @@ class Files:
         paths = [self._path(piece) for piece in cell]
         worker = next(self.turns, None)  # None while all workers are lost
         where: dict[str, Any] = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
-        return self.client.submit(learn_files, base, paths, job, calibrate, seed, key=key, **where)
+        return self.client.submit(job.learn, base, paths, calibrate, seed, key=key, **where)
 
     def _path(self, piece: Piece) -> str | FileRange:
-        path, whole = self.survey.files[piece.unit], self.survey.sizes[piece.unit]
+        path, whole = self.files[piece.unit], self.sizes[piece.unit]
         return path if (piece.first, piece.last) == (0, whole) else FileRange(path, piece.first, piece.last)
 
 

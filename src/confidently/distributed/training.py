@@ -12,6 +12,7 @@ from distributed import Client, Future
 from ..data import DataWarning, ReaderOptions
 from ..data.sources.source import display_name, is_uri
 from ..models.model import Model
+from ..rounds.first_values import rows_to_begin
 from ..rounds.preparation import DEFAULT_ROUNDS, grid_of, skipping
 from ..rounds.rounds import Rounds
 from ..rounds.survey import Survey, survey
@@ -54,7 +55,8 @@ def training_on_files(
 ) -> Rounds:  # fmt: skip
     """Return the rounds in which a model trains on files; the work is done when they are iterated over.
 
-    Only the members of a stack are chosen first, by the first rows of the files, so that all partitions have the same.
+    Only what depends on the first rows of the files, such as the members of a stack, is decided first, so that all
+    partitions have the same.
 
     Raises
     ------
@@ -75,11 +77,11 @@ def training_on_files(
             stacklevel=2,
         )
     job = Job(found.reading, found.multilabel, skipping(on_error), class_weight, shuffle is not None)
-    if model.learner.rows_to_prepare:
+    if model.learner.n_seen == 0 and rows_to_begin(model.learner):
         model = result_of(client.submit(choose_by_files, model, found.files, job, pure=False))
     max_skipped = on_error if isinstance(on_error, int) else float("inf")
     return Rounds(
-        DaskEngine(client, Files(client, found)),
+        DaskEngine(client, Files(client, found.files, found.sizes)),
         model,
         grid,
         job,

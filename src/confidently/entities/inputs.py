@@ -15,6 +15,7 @@ from ..data.memory.lines import are_dicts, are_texts, of_dicts, of_texts
 from ..data.memory.matrix import as_matrix
 from ..data.sources.in_memory import InMemory
 from ..estimators.rows import LabelledRows, separated
+from ..rules.rule import Rule
 
 MIN_VARIANCE, MAX_VARIANCE = 1e-9, 1e9  # of the prior
 MULTILABEL = "rows have several labels; EntityModels needs one class per row"
@@ -32,6 +33,12 @@ def checked_variances(given: Any) -> tuple[float, ...]:
             f"entity_variance must be a number from {MIN_VARIANCE:g} to {MAX_VARIANCE:g}, or several, got {given!r}"
         )
     return tuple(sorted(float(one) for one in numbers))
+
+
+def check_rule(rule: Rule) -> None:
+    """Raise ``ValueError`` for a rule of the shared model around which there can be no entities."""
+    if rule.counts or rule.name == "quantile":
+        raise ValueError(f"shared: entities deviate from an expectation, which {rule.name!r} has not; use 'ridge'")
 
 
 def in_memory(X: Any, y: Any = None) -> Any:

@@ -13,12 +13,31 @@ from sklearn.base import clone
 from ..estimators.merging import merge
 from ..models.alignment import all_classes, all_features, class_numbers
 from ..models.merged_learner import MergeError
+from ..models.model import Model
 from .keys import Key
 from .models import EntityModels
 from .table import EntityTable
 
 Floats = NDArray[np.float64]
 SUMS = "evidence", "noise", "losses"
+DECAYING = "evidence", "noise"
+DECAY = 1.0 - 1.0 / 2000.0  # of these per row, as in core/tasks/calibration.hpp
+
+
+class EntityPart(NamedTuple):
+    """What is merged of a model of entities; the table may lack entities of the base that it has not changed.
+
+    Attributes
+    ----------
+    shared : Model
+    table : EntityTable
+    rows : int
+        Rows so far.
+    """
+
+    shared: Model
+    table: EntityTable
+    rows: int
 
 
 class _Weights(NamedTuple):
@@ -84,41 +103,56 @@ def merge_entities(models: Iterable[EntityModels], base: EntityModels | None = N
     if not models:
         raise MergeError("merge_entities needs at least one model, got none")
     _check_settings(together)
+    for model in together:
+        check_view(model.shared_.as_model())
     shared = merge([model.shared_ for model in models], None if base is None else base.shared_)
     if len(models) == 1:
         return deepcopy(models[0])
-    union = _Union(together)
     whole: EntityModels = clone(models[0])
-    table = whole._new_table()
+    parts = [EntityPart(model.shared_.as_model(), model._table, model.n_seen_) for model in together]
+    return whole._take(shared, *merged_entities(parts, 0 if base is None else 1, whole._new_table()))
+
+
+def merged_entities(parts: Sequence[EntityPart], n_bases: int, table: EntityTable) -> tuple[EntityTable, int]:
+    """Return the merged entities, in a table that was empty, and their rows; the first of ``parts`` may be a base.
+
+    Raises
+    ------
+    TypeError
+        If keys are strings in one and integers in another.
+    """
+    union = _Union(parts)
     table.grow(union.outputs)
-    table.restore(list(union.keys), union.merged(table, 0 if base is None else 1))
-    return whole._take(shared, table, union.rows(0 if base is None else 1))
+    table.restore(list(union.keys), union.merged(table, n_bases))
+    return table, union.rows(n_bases)
 
 
 class _Union:
     """All keys, features and classes of models, those of their base first if there is one."""
 
-    def __init__(self, models: Sequence[EntityModels]) -> None:
+    def __init__(self, models: Sequence[EntityPart]) -> None:
         self.models = models
-        as_models = [model.shared_.as_model() for model in models]
-        columns, _ = all_features(as_models)
-        classes = all_classes(as_models)
-        regression = models[0]._table.regression
+        shared = [model.shared for model in models]
+        columns, _ = all_features(shared)
+        classes = all_classes(shared)
+        regression = models[0].table.regression
         self.outputs = 1 if regression or len(classes) <= 2 else len(classes)
         self.keys: dict[Key, int] = {}
         for model in models:
-            models[0]._table.check_kind(model.keys_)
-            for key in model.keys_:
+            models[0].table.check_kind(model.table.keys)
+            for key in model.table.keys:
                 self.keys.setdefault(key, len(self.keys))
         self.n_features = max(int(own.max(initial=-1)) + 1 for own in columns) + 1  # with the intercept
         self.weights = [
-            self._aligned(model._table, own, class_numbers(as_model, classes))
-            for model, as_model, own in zip(models, as_models, columns, strict=True)
+            self._aligned(model.table, own, class_numbers(model.shared, classes))
+            for model, own in zip(models, columns, strict=True)
         ]
 
     def rows(self, n_bases: int) -> int:
         """Return the rows of all models, of which those of the base count once."""
-        return sum(factor * model.n_seen_ for factor, model in self._counted(n_bases))
+        base, parts = self.models[:n_bases], self.models[n_bases:]
+        before = sum(one.rows for one in base)
+        return before + sum(one.rows - before for one in parts)
 
     def merged(self, table: EntityTable, n_bases: int) -> dict[str, Any]:
         """Return the state of the merged entities."""
@@ -147,24 +181,35 @@ class _Union:
     def _counts(self, n_bases: int) -> dict[str, Any]:
         """Return the rows of each entity, when it was last seen, and what is known about the prior variances."""
         rows, last = np.zeros(len(self.keys), np.int64), np.full(len(self.keys), -1, np.int64)
-        sums = [np.zeros_like(self.models[0]._table.state()[name]) for name in SUMS]
+        states = [model.table.state() for model in self.models]
+        places = [np.array([self.keys[key] for key in model.table.keys], dtype=np.intp) for model in self.models]
         newest = self.rows(n_bases) - 1
-        for factor, model in self._counted(n_bases):
-            state = model._table.state()
-            at = np.array([self.keys[key] for key in model.keys_], dtype=np.intp)
-            rows[at] += factor * state["rows"]
-            last[at] = np.maximum(last[at], newest - (model.n_seen_ - 1 - state["last"]))
-            sums = [total + factor * state[name] for total, name in zip(sums, SUMS, strict=True)]
-        evidence, noise, losses = sums
+        for model, state, at in zip(self.models, states, places, strict=True):
+            last[at] = np.maximum(last[at], newest - (model.rows - 1 - state["last"]))
+        for state, at in zip(states[:n_bases], places[:n_bases], strict=True):
+            rows[at] = state["rows"]
+        before = rows.copy()
+        for state, at in zip(states[n_bases:], places[n_bases:], strict=True):
+            rows[at] += state["rows"] - before[at]
+        evidence, noise, losses = (self._sum(name, states, n_bases) for name in SUMS)
         return {
             "rows": rows, "last": np.maximum(last, 0), "evidence": evidence, "noise": np.maximum(noise, 0.0),
             "losses": losses,
         }  # fmt: skip
 
-    def _counted(self, n_bases: int) -> list[tuple[int, EntityModels]]:
-        """Return the models, each with what its counts are multiplied by so that those of the base count once."""
-        parts = len(self.models) - n_bases
-        return [(1 if k >= n_bases else 1 - parts, model) for k, model in enumerate(self.models)]
+    def _sum(self, name: str, states: Sequence[dict[str, Any]], n_bases: int) -> Floats:
+        """Return what all models have added to a sum of their base, of which decay has left a part in each."""
+        if not n_bases:
+            whole: Floats = np.sum([state[name] for state in states], axis=0)
+            return whole
+        start, left = states[0][name], 1.0
+        added = np.zeros_like(start)
+        for model, state in zip(self.models[1:], states[1:], strict=True):
+            own = DECAY ** (model.rows - self.models[0].rows) if name in DECAYING else 1.0
+            added += state[name] - own * start
+            left *= own
+        total: Floats = left * start + added
+        return total
 
     def _aligned(self, table: EntityTable, columns: NDArray[np.intp], classes: NDArray[np.intp]) -> _Weights:
         """Return the weights of a model's entities in the numbers of the merged model."""
@@ -177,9 +222,9 @@ class _Union:
         if self.outputs > 1:  # classes that the model does not know are at the prior
             wide = np.zeros((len(cells), self.outputs, len(table.priors), 2))
             wide[..., 1] = table.priors
-            wide[:, classes[: table.outputs]] = cells
+            wide[:, classes[: table.outputs]] = cells[:, : len(classes)]
             cells = wide
-        elif not table.regression and len(classes) == 2 and classes[0] > classes[1]:
+        elif not table.regression and classes[:1] == [1]:  # the other class than in the merged model
             cells[..., 0] *= -1.0
         keys = np.array([self.keys[key] for key in table.keys], dtype=np.int64)
         features = np.concatenate([[0], np.asarray(columns, dtype=np.int64) + 1])
@@ -199,7 +244,10 @@ def _check_settings(models: Sequence[EntityModels]) -> None:
         ):
             if one != other:
                 raise MergeError(f"the models have {name} {one!r} and {other!r}; merge models with equal settings")
-    for model in models:
-        learner = model.shared_.learner_
-        if learner.view is not None and learner.view.n_columns(learner.state, learner.n_features) != learner.n_features:
-            raise MergeError("entities cannot be merged with a view that makes columns of its own; use another view")
+
+
+def check_view(shared: Model) -> None:
+    """Raise ``MergeError`` if the view of a shared model makes columns of its own."""
+    learner = shared.learner
+    if learner.view is not None and learner.view.n_columns(learner.state, learner.n_features) != learner.n_features:
+        raise MergeError("entities cannot be merged with a view that makes columns of its own; use another view")

@@ -14,6 +14,7 @@ from .. import _core
 from ..data import Batch
 from ..data.memory.labels import class_numbers
 from ..data.memory.matrix import as_matrix
+from ..data.selection import joined
 from ..estimators.gaussian import GaussianEstimator
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
@@ -50,6 +51,11 @@ class Block(NamedTuple):
     targets: Floats | None
     weight: Floats | None
     kept: list[str]
+
+
+def outputs_of(learner: Learner) -> int:
+    """Return the deviations of an entity, one per score: two classes and numbers have one."""
+    return 1 if learner.task.regression or learner.n_classes <= 2 else int(learner.n_classes)
 
 
 def block_rows(before: int) -> int:
@@ -114,16 +120,11 @@ def blocks_of_stream(
 
     def cut(batches: Iterator[Batch]) -> Iterator[Batch]:
         done = 0
-        for batch in batches:
-            first = 0
-            while first < len(batch):
-                last = min(len(batch), first + block_rows(before + done))
-                part = batch.rows(first, last)
-                predicted = predictions(learning.learner, part.matrix, calibration)
-                waiting.append((slice(done, done + len(part)), predicted))
-                done += len(part)
-                first = last
-                yield part
+        for part in _blocks(batches, before):
+            predicted = predictions(learning.learner, part.matrix, calibration)
+            waiting.append((slice(done, done + len(part)), predicted))
+            done += len(part)
+            yield part
 
     for part in learning.learn(batches, divide=cut, check_order=check_order):
         rows, predicted = waiting.popleft()
@@ -136,6 +137,23 @@ def blocks_of_stream(
         kept = [] if key is None else list(part.kept[key])
         targets = None if part.targets is None else part.targets.reshape(len(part))  # those in memory have a column
         yield Block(rows, predicted, seen, labels, targets, part.weights, kept)
+
+
+def _blocks(batches: Iterable[Batch], before: int) -> Iterator[Batch]:
+    """Yield the same rows as blocks, whose sizes follow from the rows before, not from those of the batches."""
+    parts, held, size = list[Batch](), 0, block_rows(before)
+    for batch in batches:
+        first = 0
+        while first < len(batch):
+            last = min(len(batch), first + size - held)
+            parts.append(batch.rows(first, last))
+            held, first = held + last - first, last
+            if held == size:
+                yield joined(parts)
+                before += size
+                parts, held, size = [], 0, block_rows(before)
+    if parts:
+        yield joined(parts)
 
 
 def trained_apart(shared: GaussianEstimator, n_rows: int, before: int) -> GaussianEstimator:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..memory import require_memory
 from .keys import KINDS, Key, kind_of_keys
+from .shared import Block, offsets_of
 
 Floats = NDArray[np.float64]
 NEVER = 2**62  # rows, as the age of the oldest entity that is not forgotten
@@ -123,6 +124,18 @@ class EntityTable:
         if self.max_entities is not None and len(self.slots) > self.max_entities:
             newest = np.argsort(-self.core.last, kind="stable")[: max(self.max_entities * KEPT_EIGHTHS // 8, 1)]
             self._keep(np.sort(newest))
+
+    def learn_block(self, block: Block, keys: Sequence[Key], before: int) -> None:
+        """Train on a block, before the first row of whose call there were so many rows."""
+        offsets, first = offsets_of(block.predicted, self.outputs, self.regression), 0
+        for matrix in block.seen:
+            rows = slice(first, first + matrix.shape[0])
+            labels = None if block.labels is None else block.labels[rows]
+            targets = None if block.targets is None else block.targets[rows]
+            weight = None if block.weight is None else block.weight[rows]
+            now = before + block.rows.start + first
+            self.learn(keys[rows], matrix, offsets[rows], labels, targets, weight, now)
+            first = rows.stop
 
     def scores(self, keys: Sequence[Key], matrix: _core.Matrix, now: int) -> tuple[Floats, Floats, Floats]:
         """Return mean and variance of the deviations of rows, (n, outputs, levels), and |x|^2 with the intercept."""

@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,12 @@ class ArchiveKind:
                     file = Path(folder) / (name + MODEL)
                     estimator.save(file)
                     _put(archive, name + MODEL, file.read_bytes())
+
+    def is_of(self, path: str | os.PathLike[str]) -> bool:
+        """Return whether an archive is of this kind, sound or not."""
+        with suppress(OSError, zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            return self.header in archive.namelist()
+        return False
 
     def read(self, path: str | os.PathLike[str]) -> Archive:
         """Read a file.

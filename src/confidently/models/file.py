@@ -14,7 +14,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypedDict
+from io import BytesIO
+from typing import Annotated, Any, BinaryIO, Literal, TypedDict
 
 import numpy as np
 
@@ -184,11 +185,22 @@ class Contents:
 
 def write(path: str | os.PathLike[str], header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     """Write a model file, which replaces the one of its name only when it is complete."""
+    with new_file(path) as temporary, open(temporary, "wb") as file:
+        _write(file, header, arrays)
+
+
+def encoded(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Return what a model file has."""
+    file = BytesIO()
+    _write(file, header, arrays)
+    return file.getvalue()
+
+
+def _write(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
     text = json.dumps({"format": _needed(header), **header, "crc32": checksums})
-    with new_file(path) as temporary, open(temporary, "wb") as file:
-        tensors.write(file, arrays, {KEY: _signed(text)})
+    tensors.write(file, arrays, {KEY: _signed(text)})
 
 
 def _needed(header: dict[str, Any]) -> int:
@@ -210,13 +222,18 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
     OSError
         If it cannot be read.
     """
-    from safetensors import SafetensorError  # imported here since it is slow to import
-
     with open(path, "rb") as file:
         head = file.peek(HEAD_BYTES)
         if len(head) > SIZE_BYTES:  # a pipe may give less at first
             _check_kind_of_file(path, head)  # before perhaps many gigabytes of data are read
         content = file.read()  # not mapped: what is checked cannot change afterwards
+    return decoded(path, content, *kinds)
+
+
+def decoded(path: str | os.PathLike[str], content: bytes, *kinds: str) -> Contents:
+    """Return what the content of a model file says; ``path`` is its name in messages, and errors are as of reading."""
+    from safetensors import SafetensorError  # imported here since it is slow to import
+
     _check_kind_of_file(path, content)
     try:
         arrays = tensors.read(content)

@@ -54,10 +54,15 @@ def check_estimator(estimator: Any, shuffle: str | None = None, **counts: int | 
             raise ValueError(
                 "partitions are trained on in parallel, so no rows come last for forget to keep; use forget=0"
             )
+    check_counts(**counts)
+    check_choice("shuffle", shuffle, SHUFFLE)
+
+
+def check_counts(**counts: int | None) -> None:
+    """Raise ``ValueError`` unless these are integers of at least 1, or ``None``."""
     for name, number in counts.items():
         if number is not None and (not isinstance(number, numbers.Integral) or number < 1):
             raise ValueError(f"{name} must be an integer >= 1, got {number!r}")
-    check_choice("shuffle", shuffle, SHUFFLE)
 
 
 def shuffling_of(estimator: AnyEstimator, shuffle: str | None) -> str | None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ..data import DataError
-from ..models.model import Model
-from ..stack.members import Members
 from ..wording import counted
 from .cells import Cell
-from .change import advanced, model_bytes
 from .tasks import Failure, Job, Learned, Seed
 
 FAN_IN = 4  # changes merged by one task
@@ -77,7 +74,7 @@ class Assignment(NamedTuple):
     ----------
     number : int
         Of the round, from 1.
-    base : Model
+    base
         From which all cells are trained.
     cells : list of Cell
         Those of the partitions that have rows in this round.
@@ -88,7 +85,7 @@ class Assignment(NamedTuple):
     """
 
     number: int
-    base: Model
+    base: Any
     cells: list[Cell]
     job: Job
     calibrate: bool
@@ -129,8 +126,8 @@ class Rounds:
     Parameters
     ----------
     engine : Engine
-    model : Model
-        The model to start from.
+    model
+        The model to start from, of the kind that the job trains.
     grid : list of lists of Cell
         The cells of each partition in each round.
     job : Job
@@ -144,7 +141,7 @@ class Rounds:
     """
 
     def __init__(
-        self, engine: Engine, model: Model, grid: list[list[Cell]], job: Job, *, passes: int = 1,
+        self, engine: Engine, model: Any, grid: list[list[Cell]], job: Job, *, passes: int = 1,
         calibrate: bool = True, seed: int = 0, max_skipped: float = float("inf"),
     ) -> None:  # fmt: skip
         self.engine, self.model, self.job = engine, model, job
@@ -162,17 +159,17 @@ class Rounds:
             found = self.engine.learn(Assignment(number, base, cells, self.job, calibrate, self.seed))
             if isinstance(found, Failure):
                 raise found.error
-            self.model = advanced(base, found.change)
+            self.model = self.job.advanced(base, found.change)
             self._count_skipped(found, pass_number)
-            before, after = base.learner, self.model.learner
+            before, after = self.job.counts(base), self.job.counts(self.model)
             learned = Round(
-                number, len(self), len(cells), found.rows, after.n_seen - before.n_seen,
+                number, len(self), len(cells), found.rows, after.rows - before.rows,
                 after.mistakes - before.mistakes, after.updates - before.updates, found.log_loss, found.skipped,
                 found.skipped_examples, time.monotonic() - began, found.seconds,
-                model_bytes(base) * self.engine.copies + found.bytes_sent,
+                before.n_bytes * self.engine.copies + found.bytes_sent,
             )  # fmt: skip
-            if isinstance(after, Members) and calibrate:
-                after.race(before.n_seen)
+            if calibrate:
+                self.job.race(self.model, before.rows)
             yield learned
 
     def _count_skipped(self, found: Learned, pass_number: int) -> None:

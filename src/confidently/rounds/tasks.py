@@ -12,14 +12,14 @@ import warnings
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data import Batch, DataError, DataWarning, ReaderOptions, Stream, open_stream
 from ..data.formats.files import Path
 from ..data.memory.matrix import largest_value
-from ..data.selection import joined, select_rows
+from ..data.selection import first_together, joined, select_rows
 from ..data.sources.file_range import FileRange
 from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
@@ -32,7 +32,8 @@ from ..stack.stack import HESSIAN, OWN, SHARE
 from ..stack.threads import members_in_turn
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
-from .change import Change, change_of, merge_changes
+from .change import advanced, change_of, merge_changes, model_bytes
+from .first_values import keep_first_values, rows_to_begin
 
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
@@ -61,16 +62,47 @@ class Job:
     class_weight: dict[Any, float] | str | None = None
     shuffle: bool = False
 
+    def learn(self, base: Any, paths: Sequence[Path | FileRange], calibrate: bool, seed: Seed) -> Any:
+        """Return what a copy of the base learns from a cell of files, or a :class:`Failure`."""
+        return learn_files(base, paths, self, calibrate, seed)
+
+    def merged(self, base: Any, changes: Sequence[Any]) -> Any:
+        """Return the change that some changes are together; ``ValueError``: they cannot be merged."""
+        return merge_changes(base, changes)
+
+    def advanced(self, base: Any, change: Any) -> Any:
+        """Return the base with a change applied."""
+        return advanced(base, change)
+
+    def counts(self, model: Any) -> Counts:
+        """Return what a model has seen so far."""
+        learner = model.learner
+        return Counts(learner.n_seen, learner.mistakes, learner.updates, model_bytes(model))
+
+    def race(self, model: Any, before: int) -> None:
+        """Let a stack drop members after a round, ``before`` which it had seen so many rows."""
+        if isinstance(model.learner, Members):
+            model.learner.race(before)
+
+
+class Counts(NamedTuple):
+    """What a model has seen: rows, mistakes before training on them, and updates; and the bytes of its arrays."""
+
+    rows: int
+    mistakes: int
+    updates: int
+    n_bytes: int
+
 
 @dataclass
 class Learned:
-    """What was learned from some cells: the change and its summary.
+    """What was learned from some cells: the change, as the job has it, and its summary.
 
     ``rows`` is the number of rows read and ``skipped`` that of invalid rows; ``log_loss`` is the sum over the rows
     before training on them; ``bytes_sent`` is the size of the changes of single cells.
     """
 
-    change: Change
+    change: Any
     rows: int = 0
     log_loss: float = 0.0
     bytes_sent: int = 0
@@ -87,29 +119,30 @@ class Failure:
 
 
 def choose_by_files(model: Model, paths: Sequence[Path], job: Job) -> Any:
-    """Return an untrained model with the features of the first rows of files, and members that these rows choose."""
-    learning = _copied(model, job.reading)
+    """Return an untrained model with the features of the first rows of files, and what these rows decide: the members
+    of a stack, and the first values of columns."""
+    learning = copied(model, job.reading)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # as in learn_files
-            with _opened(paths, model, learning, job) as stream:
-                rows = learning.prepare(stream)
+            with opened(paths, model, learning, job) as stream:
+                rows = learning.prepare(first_together(stream, rows_to_begin(model.learner)))
     except (DataError, OSError, ValueError) as error:
         return Failure(error)
     if rows is not None:
-        learning.learner.keep_first_values(rows.matrix)
+        keep_first_values(learning.learner, rows.matrix)
     return replace(model, learner=learning.learner, features=learning.features)
 
 
 def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
-    """Return an untrained model with members that these rows choose."""
+    """Return an untrained model with what these rows decide, as :func:`choose_by_files` does."""
     try:
         trained = _estimator(estimator, model)
         rows = trained._matrix(_joined([head[0] for head in heads]))
         numbers = [np.asarray(head[1], np.float64) for head in heads] if model.learner.task.regression else []
         targets = np.concatenate(numbers).reshape(rows.shape[0], -1) if numbers else None
         trained.learner_.prepare(rows, targets=targets)
-        trained.learner_.keep_first_values(rows)
+        keep_first_values(trained.learner_, rows)
     except (ValueError, TypeError) as error:
         return Failure(error)
     return replace(model, learner=trained.learner_)
@@ -119,12 +152,12 @@ def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
 def learn_files(base: Model, paths: Sequence[Path | FileRange], job: Job, calibrate: bool, seed: Seed) -> Any:
     """Train a copy of the base on the rows of some files or ranges of files."""
     began = time.monotonic()
-    learning = _copied(base, job.reading)
+    learning = copied(base, job.reading)
     _keep_members(learning.learner)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # the survey of the files has reported them
-            stream = _opened(paths, base, learning, job)
+            stream = opened(paths, base, learning, job)
             rows = 0
             with stream:
                 for batch in learning.learn(_arranged(stream, job, seed), calibrate):
@@ -158,7 +191,7 @@ def learn_rows(
     return Learned(change, X.shape[0], bytes_sent=change.nbytes, seconds=time.monotonic() - began)
 
 
-def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
+def merge_learned(base: Any, found: Sequence[Learned | Failure], job: Job) -> Any:
     """Merge what was learned from several cells."""
     learned: list[Learned] = []
     for one in found:
@@ -166,7 +199,7 @@ def merge_learned(base: Model, found: Sequence[Learned | Failure]) -> Any:
             return one
         learned.append(one)
     try:
-        change = merge_changes(base, [one.change for one in learned])
+        change = job.merged(base, [one.change for one in learned])
     except ValueError as error:
         return Failure(error)
     examples = [example for one in learned for example in one.skipped_examples]
@@ -206,11 +239,12 @@ def _learned(base: Model, learning: StreamLearner, rows: int, began: float) -> L
     return Learned(change, rows, float(learning.log_loss[0]), change.nbytes, time.monotonic() - began)
 
 
-def _opened(paths: Sequence[Path | FileRange], base: Model, learning: StreamLearner, job: Job) -> Stream:
+def opened(paths: Sequence[Path | FileRange], base: Model, learning: StreamLearner, job: Job, **more: Any) -> Stream:
+    """Open the files of a cell, to continue training."""
     return open_stream(
         paths, job.reading, multilabel=job.multilabel, on_error=job.on_error, parsers=0,
         largest=largest_value(base.learner.dtype), features=learning.features, targets=base.learner.task.regression,
-        classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (),
+        classes=[str(name) for name in base.classes] if _skips_classes(base, job) else (), **more,
     )  # fmt: skip
 
 
@@ -244,7 +278,7 @@ def _keep_members(learner: Any) -> None:
         learner.dropped = None
 
 
-def _copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
+def copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
     features = None if base.features is None else base.features.copy()
     return replace(base, learner=_learner_of(base), features=features).stream_learner(reading)

@@ -39,6 +39,8 @@ KINDS = {
     "other-label": Kind(409, "The example has another label"),
     "other-task": Kind(409, "The model has another task"),
     "late-reward": Kind(409, "The reward came after the deadline"),
+    "cannot-merge": Kind(409, "The models cannot be merged"),
+    "merged-already": Kind(409, "The model has these rows already"),
     "one-class": Kind(409, "The model has seen fewer than two classes"),
     "leased": Kind(409, "Another labeller has this row"),
     "expired": Kind(410, "The prediction is too old"),

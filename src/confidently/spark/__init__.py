@@ -11,6 +11,7 @@ from ..extras import install
 if find_spec("pyspark") is None:
     raise ImportError(f"confidently.spark needs pyspark; run {install('spark')}")
 
+from .entities import EntityModels, EntityModelsModel
 from .estimators import (
     AutoClassifier,
     AutoClassifierModel,
@@ -28,6 +29,8 @@ __all__ = [
     "AutoClassifierModel",
     "AutoRegressor",
     "AutoRegressorModel",
+    "EntityModels",
+    "EntityModelsModel",
     "OnlineClassifier",
     "OnlineClassifierModel",
     "OnlineRegressor",

@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 from ..data.batch import DataError
 from ..rounds.cells import Piece
 from ..rounds.rounds import FAN_IN, Assignment
-from ..rounds.tasks import Failure, Job, Learned, Seed, learn_files, merge_learned
+from ..rounds.tasks import Failure, Job, Learned, Seed, merge_learned
 from .sending import sent, slots
 from .units import Unit, Units, batch_of, table_of
+from .workers import in_worker
 
 SCHEMA = "place int, learned binary"
 CHANGED = (
@@ -66,10 +67,10 @@ class SparkEngine:
             while n > FAN_IN:
                 groups = learned.withColumn("merged", F.expr(f"place div {FAN_IN}"))
                 n_groups = -(-n // FAN_IN)
-                task = partial(merge_groups, base, n)
+                task = partial(merge_groups, base, n, assigned.job)
                 learned, n = groups.repartition(n_groups, "merged").mapInArrow(task, SCHEMA), n_groups
             found = {row.place: pickle.loads(row.learned) for row in learned.collect()}
-        return merged(assigned.base, found, n)
+        return merged(assigned.base, found, n, assigned.job)
 
 
 def _of_round(frame: DataFrame, work: dict[int, Work]) -> DataFrame:
@@ -83,6 +84,7 @@ def _of_round(frame: DataFrame, work: dict[int, Work]) -> DataFrame:
     )
 
 
+@in_worker
 def learn_units(
     base: Any, work: dict[int, Work], job: Job, calibrate: bool, seeds: list[Seed], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
@@ -99,7 +101,7 @@ def learn_units(
         except KeyError:
             learned: Any = Failure(DataError(CHANGED.format(partition=f"partition {part}")))
         else:
-            learned = learn_files(base.value, [rows], job, calibrate, seeds[one.place])
+            learned = job.learn(base.value, [rows], calibrate, seeds[one.place])
         yield _row(one.place, learned)
 
 
@@ -111,7 +113,8 @@ def _rows(units: dict[int, tuple[int, pa.Buffer]], unit: Unit, piece: Piece) -> 
     return batch_of(content).slice(piece.first, piece.last - piece.first)
 
 
-def merge_groups(base: Any, n: int, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@in_worker
+def merge_groups(base: Any, n: int, job: Job, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the merged results of the groups that come, of ``n`` results in all."""
     groups: dict[int, dict[int, Any]] = defaultdict(dict)
     for batch in batches:
@@ -119,15 +122,15 @@ def merge_groups(base: Any, n: int, batches: Iterator[pa.RecordBatch]) -> Iterat
         for group, place, learned in zip(*columns, strict=True):
             groups[group][place] = pickle.loads(learned)
     for group, found in groups.items():
-        yield _row(group, merged(base.value, found, min(FAN_IN, n - group * FAN_IN)))
+        yield _row(group, merged(base.value, found, min(FAN_IN, n - group * FAN_IN), job))
 
 
-def merged(base: Any, found: dict[int, Any], n: int) -> Learned | Failure:
+def merged(base: Any, found: dict[int, Any], n: int, job: Job) -> Learned | Failure:
     """Return what one group has learned, which has ``n`` results by their places; a partition without rows has none."""
     if len(found) < n:
         return Failure(DataError(CHANGED.format(partition="a partition")))
     results = [found[place] for place in sorted(found)]
-    one: Learned | Failure = results[0] if n == 1 else merge_learned(base, results)
+    one: Learned | Failure = results[0] if n == 1 else merge_learned(base, results, job)
     return one
 
 

@@ -8,10 +8,11 @@ from pyspark.ml import Estimator, Model
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasProbabilityCol
 from pyspark.sql import DataFrame
 
-from ..rounds.preparation import DEFAULT_ROUNDS, AnyEstimator, take_trained
+from ..estimators.loading import load
+from ..rounds.preparation import DEFAULT_ROUNDS, take_trained
 from ..rounds.rounds import Round
 from .params import NATIVE, READING, declare, defaults_of
-from .predictions import Columns, predicted
+from .predictions import Columns, OfEstimators, Predictor, predicted
 from .saving import Readable, Writable
 from .sending import is_classic, send
 from .training import Training
@@ -78,17 +79,23 @@ class OnlineEstimator(Shared, Estimator):
         take_trained(estimator, trained)
         return self._copyValues(self.model(estimator, rounds))
 
-    def as_estimator(self) -> AnyEstimator:
+    def as_estimator(self) -> Any:
         """Return the estimator of the package that has these parameters."""
-        estimator: AnyEstimator = self.native(**{name: self.value(name) for name in defaults_of(self.native)})
-        return estimator
+        return self.native(**{name: self.value(name) for name in defaults_of(self.native)})
 
-    def training(self) -> Training:
+    def training(self) -> Any:
         """Return how data frames are trained on."""
-        given = {name: self.value(name) for name in READING if self.isDefined(name)}
-        weight = self.value("weightCol") if self.isDefined("weightCol") else None
-        own = {name: self.value(name) for name in TRAINING}
-        return Training(self.as_estimator(), self.value("labelCol"), weight, given, **own)
+        return Training(**self.options())
+
+    def options(self) -> dict[str, Any]:
+        """Return the parameters of a training."""
+        return {
+            "estimator": self.as_estimator(),
+            "label": self.value("labelCol"),
+            "weight": self.value("weightCol") if self.isDefined("weightCol") else None,
+            "how": {name: self.value(name) for name in READING if self.isDefined(name)},
+            **{name: self.value(name) for name in TRAINING},
+        }
 
 
 declare(OnlineEstimator, TRAINING | READING)
@@ -105,7 +112,9 @@ class OnlineModel(Shared, Model):
         A summary of each round; empty after loading.
     """
 
-    def __init__(self, estimator: AnyEstimator | None = None, rounds: list[Round] | None = None) -> None:
+    predictor: ClassVar[Predictor] = OfEstimators()
+
+    def __init__(self, estimator: Any = None, rounds: list[Round] | None = None) -> None:
         super().__init__()
         self._setDefault(**MODEL_DEFAULTS)
         self.estimator: Any = estimator
@@ -118,7 +127,11 @@ class OnlineModel(Shared, Model):
         state = spark.sparkContext if is_classic(spark) else spark, self.estimator, self.estimator.n_seen_
         if state != self._sent_state:
             self._sent, self._sent_state = send(spark, self.estimator), state
-        return predicted(self.estimator, self._sent, dataset, self.columns())
+        return predicted(self.predictor, self.estimator, self._sent, dataset, self.columns())
+
+    def read_file(self, path: str) -> Any:
+        """Return the estimator of a model file."""
+        return load(path)
 
     def columns(self) -> Columns:
         """Return the columns that :meth:`transform` adds."""

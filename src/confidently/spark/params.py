@@ -7,6 +7,7 @@ from typing import Any
 
 from pyspark.ml.param import Param, Params
 
+from ..entities import EntityModels
 from ..estimators.auto import AutoClassifier, AutoRegressor
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.regressor import OnlineRegressor
@@ -15,7 +16,9 @@ from ..rules.rule import Rule
 from ..views.table import make_view
 from ..views.view import View
 
-NATIVE = {kind.__name__: kind for kind in (OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor)}
+NATIVE = {
+    kind.__name__: kind for kind in (OnlineClassifier, AutoClassifier, OnlineRegressor, AutoRegressor, EntityModels)
+}
 READING = {  # options of reading, and what they do
     "drop": "columns to leave out",
     "only": "the only columns to read besides labels and weights",

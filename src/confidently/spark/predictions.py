@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pyspark.sql.types import ArrayType, DataType, DoubleType, StringType, Struc
 from ..data import DataWarning
 from .reading import columns_of
 from .units import quoted, table_of, vectors_of
+from .workers import in_worker
 
 NUMBERS = ArrayType(DoubleType(), containsNull=False)
 INTERVAL = StructType([StructField("lower", DoubleType()), StructField("upper", DoubleType())])
@@ -40,11 +41,25 @@ class Added(NamedTuple):
     method: str
 
 
-def predicted(estimator: Any, sent: Any, frame: DataFrame, columns: Columns) -> DataFrame:
+class Predictor(Protocol):
+    """How a kind of estimator predicts."""
+
+    def read(self, estimator: Any, frame: DataFrame) -> list[str]:
+        """Return the columns of a data frame that the estimator reads, or raise ``DataError``."""
+
+    def added(self, estimator: Any, columns: Columns) -> list[Added]:
+        """Return the columns that a fitted estimator adds."""
+
+    def answers(self, estimator: Any, rows: pa.RecordBatch, added: list[Added], coverage: float) -> list[pa.Array]:
+        """Return the columns of predictions of some rows, which are read once."""
+
+
+def predicted(kind: Predictor, estimator: Any, sent: Any, frame: DataFrame, columns: Columns) -> DataFrame:
     """Return a data frame with columns of predictions.
 
     Parameters
     ----------
+    kind : Predictor
     estimator
         A fitted estimator of the package.
     sent
@@ -53,10 +68,10 @@ def predicted(estimator: Any, sent: Any, frame: DataFrame, columns: Columns) -> 
         Its columns must be those of training; labels, weights and further columns may be there.
     columns : Columns
     """
-    added = added_columns(estimator, columns)
+    added = kind.added(estimator, columns)
     if taken := [one.name for one in added if one.name in frame.columns]:
         raise ValueError(f"the data frame has a column {taken[0]!r} already; set another name, or drop it")
-    read = columns_of(estimator.as_model(), frame)
+    read = kind.read(estimator, frame)
     names, vectors = frame.columns, vectors_of(frame.schema)
     lists = [vector_to_array(frame[quoted(name)]) for name in read if name in vectors]
     position = {name: k for k, name in enumerate(names)}
@@ -65,7 +80,8 @@ def predicted(estimator: Any, sent: Any, frame: DataFrame, columns: Columns) -> 
     given = frame.select("*", *lists).toDF(*map(str, range(len(names) + len(lists))))
     kinds = [*(field.dataType for field in frame.schema), *(one.kind for one in added)]
     schema = StructType([StructField(str(k), kind) for k, kind in enumerate(kinds)])
-    task = partial(predict_batches, sent, {name: position[name] for name in read}, len(names), added, columns.coverage)
+    places = {name: position[name] for name in read}
+    task = partial(predict_batches, kind, sent, places, len(names), added, columns.coverage)
     found = given.mapInArrow(task, schema).toDF(*names, *(one.name for one in added))
     for one in added:
         if one.method == "predict_proba":
@@ -73,33 +89,14 @@ def predicted(estimator: Any, sent: Any, frame: DataFrame, columns: Columns) -> 
     return found
 
 
-def added_columns(estimator: Any, columns: Columns) -> list[Added]:
-    """Return the columns that a fitted estimator adds."""
-    if estimator.predicts_numbers:
-        of_methods = [
-            (columns.predictionCol, DoubleType(), "predict"),
-            (columns.varianceCol, DoubleType(), "predict_variance"),
-            (columns.intervalCol, INTERVAL, "predict_interval"),
-        ]
-    else:
-        several = estimator.learner_.task.multilabel
-        label = DoubleType() if are_numbers(estimator) else StringType()
-        of_methods = [
-            (columns.predictionCol, ArrayType(label) if several else label, "predict"),
-            (columns.probabilityCol, NUMBERS, "predict_proba"),
-            (columns.varianceCol, NUMBERS, "score_variance"),
-            (columns.setCol, ArrayType(label), "predict_set"),
-        ]
-    return [Added(name, kind, method) for name, kind, method in of_methods if name]
-
-
 def are_numbers(estimator: Any) -> bool:
     """Return whether all classes are numbers, which pyspark.ml has as doubles."""
     return bool(np.issubdtype(estimator.classes_.dtype, np.number))
 
 
+@in_worker
 def predict_batches(
-    sent: Any, read: dict[str, int], n_kept: int, added: list[Added], coverage: float,
+    kind: Predictor, sent: Any, read: dict[str, int], n_kept: int, added: list[Added], coverage: float,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """Yield the first columns of batches with columns of predictions.
@@ -113,24 +110,47 @@ def predict_batches(
         if batch.num_rows:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # of which executors could only fill their logs
-                arrays += answers(estimator, pa.RecordBatch.from_arrays(rows, list(read)), added, coverage)
+                arrays += kind.answers(estimator, pa.RecordBatch.from_arrays(rows, list(read)), added, coverage)
         else:
             arrays += [pa.nulls(0, arrow_type(one.kind)) for one in added]
         yield pa.RecordBatch.from_arrays(arrays, [str(k) for k in range(len(arrays))])
 
 
-def answers(estimator: Any, rows: pa.RecordBatch, added: list[Added], coverage: float) -> list[pa.Array]:
-    """Return the columns of predictions of some rows, which are read once."""
-    matrix = estimator._matrix(table_of([rows]))
-    learner = estimator._learner_for(matrix)
-    found = []
-    for one in added:
+class OfEstimators:
+    """Predictions of single learners and of stacks."""
+
+    def read(self, estimator: Any, frame: DataFrame) -> list[str]:
+        return columns_of(estimator.as_model(), frame)
+
+    def added(self, estimator: Any, columns: Columns) -> list[Added]:
         if estimator.predicts_numbers:
-            numbers = _numbers(estimator, matrix, learner, one.method, coverage)
+            of_methods = [
+                (columns.predictionCol, DoubleType(), "predict"),
+                (columns.varianceCol, DoubleType(), "predict_variance"),
+                (columns.intervalCol, INTERVAL, "predict_interval"),
+            ]
         else:
-            numbers = _of_classes(estimator, matrix, learner, one.method, coverage)
-        found.append(_array(numbers, arrow_type(one.kind)))
-    return found
+            several = estimator.learner_.task.multilabel
+            label = DoubleType() if are_numbers(estimator) else StringType()
+            of_methods = [
+                (columns.predictionCol, ArrayType(label) if several else label, "predict"),
+                (columns.probabilityCol, NUMBERS, "predict_proba"),
+                (columns.varianceCol, NUMBERS, "score_variance"),
+                (columns.setCol, ArrayType(label), "predict_set"),
+            ]
+        return [Added(name, kind, method) for name, kind, method in of_methods if name]
+
+    def answers(self, estimator: Any, rows: pa.RecordBatch, added: list[Added], coverage: float) -> list[pa.Array]:
+        matrix = estimator._matrix(table_of([rows]))
+        learner = estimator._learner_for(matrix)
+        found = []
+        for one in added:
+            if estimator.predicts_numbers:
+                numbers = _numbers(estimator, matrix, learner, one.method, coverage)
+            else:
+                numbers = _of_classes(estimator, matrix, learner, one.method, coverage)
+            found.append(as_column(numbers, arrow_type(one.kind)))
+        return found
 
 
 def _numbers(estimator: Any, matrix: Any, learner: Any, method: str, coverage: float) -> np.ndarray:
@@ -155,7 +175,7 @@ def _of_classes(estimator: Any, matrix: Any, learner: Any, method: str, coverage
     return found
 
 
-def _array(found: Any, kind: pa.DataType) -> pa.Array:
+def as_column(found: Any, kind: pa.DataType) -> pa.Array:
     """Return predictions as a column."""
     if pa.types.is_struct(kind):
         lower, upper = found.T

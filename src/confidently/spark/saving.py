@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import SparkSession
 
-from ..estimators.loading import load
 from .params import as_json, from_json
 from .sending import is_classic
 
@@ -69,7 +69,7 @@ class Reader(MLReader[Any]):
         instance._setDefault(**{key: from_json(value) for key, value in metadata["defaultParamMap"].items()})
         if hasattr(instance, "estimator"):
             rows = spark.read.parquet(f"{path}/model").orderBy("number").collect()
-            instance.estimator = restored(b"".join(bytes(row.content) for row in rows))
+            instance.estimator = restored(instance.read_file, b"".join(bytes(row.content) for row in rows))
         return instance
 
 
@@ -87,10 +87,10 @@ def saved(estimator: Any) -> bytes:
             return file.read()
 
 
-def restored(content: bytes) -> Any:
+def restored(read_file: Callable[[str], Any], content: bytes) -> Any:
     """Return the estimator of a model file."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.cw")
         with open(path, "wb") as file:
             file.write(content)
-        return load(path)
+        return read_file(path)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 
 class Enclosed(NamedTuple):
@@ -39,3 +39,9 @@ def is_classic(spark: SparkSession) -> bool:
 def slots(spark: SparkSession) -> int | None:
     """Return the number of tasks that run at the same time, if it is known."""
     return spark.sparkContext.defaultParallelism if is_classic(spark) else None
+
+
+def partitions_of(frame: DataFrame) -> int:
+    """Return the number of partitions of a data frame; over Spark Connect, which hides it, that after a shuffle."""
+    spark = frame.sparkSession
+    return frame.rdd.getNumPartitions() if is_classic(spark) else int(spark.conf.get("spark.sql.shuffle.partitions"))

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from ..models.file import ModelFileError
 from ..models.model import Model
 from .estimators import OnlineEstimator
+from .training import Training
 
 BATCH = "batch"  # the number of the last micro-batch, in a model file
 
@@ -31,6 +32,8 @@ class StreamTrainer:
 
     Raises
     ------
+    TypeError
+        If the estimator is of another kind.
     confidently.data.DataError, ValueError, TypeError
         When called with invalid data, such as columns that are missing or have other types than in the first
         micro-batch. The query then ends, and the file is unchanged.
@@ -45,6 +48,8 @@ class StreamTrainer:
     """
 
     def __init__(self, estimator: OnlineEstimator, path: str | os.PathLike[str]) -> None:
+        if not isinstance(estimator.training(), Training):
+            raise TypeError(f"StreamTrainer: {type(estimator).__name__} is not trained on streams; use fit")
         self.estimator, self.path = estimator, os.fspath(path)
 
     def __call__(self, batch: DataFrame, number: int) -> None:

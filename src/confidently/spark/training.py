@@ -14,13 +14,14 @@ from ..data.formats.table import TYPED
 from ..data.reading import DEFAULT_LABEL
 from ..estimators.streams import OF_SCALING, check_values_kept
 from ..models.model import Model
+from ..rounds.first_values import rows_to_begin
 from ..rounds.preparation import AnyEstimator, check_estimator, initial_model, seed_of, shuffling_of, skipping
 from ..rounds.rounds import Round, Rounds
 from ..rounds.survey import first_rows
 from ..rounds.tasks import Failure, Job, choose_by_files
 from .engine import SparkEngine
 from .reading import check_columns, columns_of
-from .units import units_of
+from .units import units_of, warn_if_one
 
 HEAD_ROWS = 1000  # from which is inferred how rows are read
 
@@ -82,6 +83,7 @@ class Training:
         with units_of(frame, columns) as units:
             multilabel = False if regression else self.multilabel
             if base is None:
+                warn_if_one(units)
                 head = units.head(HEAD_ROWS)
                 dropped = {"drop": [name for name in self.how.get("drop", ()) if name not in frame.columns]}
                 reading = ReaderOptions(format=TYPED, label=self.label, weight=self.weight, **self.how | dropped)
@@ -104,7 +106,7 @@ class Training:
             check_values_kept(model.learner.view, reading)
             shuffle = shuffling_of(estimator, None)
             job = Job(reading, multilabel, skipping(self.on_error), estimator.class_weight, shuffle is not None)
-            if base is None and model.learner.rows_to_prepare:
+            if base is None and rows_to_begin(model.learner):
                 chosen: Model | Failure = choose_by_files(model, [head], job)
                 if isinstance(chosen, Failure):
                     raise chosen.error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,10 +17,12 @@ from pyspark.ml.functions import vector_to_array
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from ..data.batch import DataError
+from ..data import DataError, DataWarning
 from ..data.formats.table import TYPED
 from ..data.sources.in_memory import InMemory
 from ..rounds.cells import Cell, cells_of
+from .sending import slots
+from .workers import in_worker
 
 SCHEMA = "part int, number int, n_rows long, digest long, rows binary"
 MAX_UNIT_BYTES = 1 << 25  # of wide rows, fewer of which make a unit
@@ -96,6 +99,16 @@ def units_of(frame: DataFrame, columns: Sequence[str]) -> Iterator[Units]:
         kept.unpersist()
 
 
+def warn_if_one(units: Units) -> None:
+    """Warn if one partition has all rows and more tasks could run, as with one compressed file."""
+    if len({unit.part for unit in units.known}) == 1 and (n := slots(units.frame.sparkSession) or 1) > 1:
+        warnings.warn(
+            f"all rows are in one partition of the data frame, so one of {n} tasks trains; use repartition",
+            DataWarning,
+            stacklevel=4,
+        )
+
+
 def readable(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Return some columns of a data frame in types that the reader knows: vectors become lists of numbers.
 
@@ -118,6 +131,7 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
+@in_worker
 def cut_into_units(columns: list[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield the units of a partition, whose columns have these names."""
     context = TaskContext.get()

@@ -21,8 +21,7 @@ from ..tasks.groups import Groups
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
-from ..views.first_values import FirstValues
-from ..views.view import COUNTED, Labelled, View
+from ..views.view import COUNTED, View
 from .class_means import ClassMeans
 from .moves import Moves
 from .plan import Choose, Member, Plan
@@ -216,21 +215,6 @@ class Members(Racing):
         """What the first rows have chosen, before training: equal for stacks that begin alike."""
         found: list[Any] = self.header()["members"]
         return found
-
-    def keep_first_values(self, X: _core.Matrix) -> None:
-        """Have views that compare values with the first ones of their column take these from the rows of a matrix.
-
-        So do all stacks that continue from this one, and can be merged.
-        """
-        n = min(X.shape[0], ROWS_TO_CHOOSE)
-        labels = np.zeros(n, np.int32)
-        for member in self.members:
-            if isinstance(member, Learner) and member.view is not None:
-                first = member.view.views[0]
-                if isinstance(first, FirstValues):
-                    rows = Labelled(X, None, 0, labels, None, None, None, member.n_classes)
-                    arrays, _ = first.learn(member.state, rows, None)
-                    member.state = member.state | arrays
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None

@@ -55,6 +55,20 @@ def test_json_lines_with_and_without_labels(server, visit):
     assert row["features"] == {key: value for key, value in rows[0].items() if key != "label"}
 
 
+def test_texts_become_vectors_if_that_is_chosen(server, visit):
+    pytest.importorskip("wordllama", reason="wordllama is not installed")
+    page = visit().open("/#/add")
+    drop(page, "tickets.csv", table(40))
+    page.get_by_label("Method").select_option("vectors")
+    page.get_by_role("button", name="Create and learn").click()
+    page.get_by_text("40 rows learned").wait_for()
+    with server.client() as client:
+        wait_until(lambda: client.get("/v1/models/tickets").json()["rows"] == 40)
+        assert client.get("/v1/models/tickets").json()["settings"]["encoder"] == "wordllama"
+        [row] = lines_of(client.get("/v1/models/tickets/examples?limit=1&vectors=true"))
+    assert len(row["features"]["vector"]) == 256
+
+
 def test_a_model_file_continues_its_training(server, visit, tmp_path):
     trained(tmp_path, made(50), "--view", "none")
     page = visit().open()

@@ -44,6 +44,10 @@ def test_a_batch_is_taken_out_and_a_typo_is_one_click(server, visit):
         rows = [{"features": {"text": WORDS["spam"][k % 3]}, "label": "hma"} for k in range(12)]
         post_lines(client, "/v1/models/wrong/learn?wait=learned&batch=%D7%9E%D7%A8%D7%A5.csv", rows)
     page = visit().open("/#/m/wrong/versions")
+    page.get_by_role("link", name="מרץ.csv").click()
+    page.get_by_text("12 rows", exact=True).wait_for()
+    page.get_by_role("link", name="Remove the filter Batch מרץ.csv").wait_for()
+    page.go_back()
     page.get_by_label("Class", exact=True).select_option("hma")
     page.get_by_label("is called").fill("ham")
     page.get_by_role("button", name="Rename or merge").click()

@@ -44,6 +44,21 @@ class LifeRequests(ModelRequests):
         answer = self._server.send("PUT", f"{self._path}/file", Path(path).read_bytes(), kind=FILE, slow=True)
         return json_object(msgspec.json.decode(answer.content))
 
+    # --- other servers ------------------------------------------------------------------------------------------------
+
+    def contribution(self) -> bytes:
+        """Return what the model has learned of the rows of its server, as a file that :meth:`merge` takes."""
+        return bytes(self._server.send("GET", f"{self._path}/contribution", slow=True).content)
+
+    def merge(self, contribution: bytes, wait: bool = False) -> dict[str, Any]:
+        """Merge the contribution of another server, in the place of the one before; with ``wait``, return once it is.
+
+        What was sent before is not merged again.
+        """
+        query = {"wait": "learned"} if wait else {}
+        answer = self._server.send("POST", f"{self._path}/merge", contribution, query=query, kind=FILE, slow=True)
+        return json_object(msgspec.json.decode(answer.content))
+
     # --- versions -----------------------------------------------------------------------------------------------------
 
     def versions(self) -> list[dict[str, Any]]:

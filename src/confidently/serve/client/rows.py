@@ -149,7 +149,7 @@ class RowRequests(ModelRequests):
     def rows(self, *, before: int | None = None, limit: int = 50, **filters: Any) -> dict[str, Any]:
         """Return a page of stored rows, the newest first.
 
-        ``filters`` are those of ``GET .../rows``: text, label, predicted, by, outcome, state, since, until.
+        ``filters`` are those of ``GET .../rows``: text, label, predicted, by, batch, outcome, state, since, until.
         """
         return self._ask("GET", "/rows", query={"before": before, "limit": limit} | filters)
 

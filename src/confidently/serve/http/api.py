@@ -24,6 +24,7 @@ from .handlers import (
     exchange,
     explain,
     labelling,
+    merging,
     models,
     personalizer,
     replication,
@@ -110,7 +111,7 @@ SECOND = ("second", {"enum": ["false", "true"], "default": "false"})
 TEXT = {"type": "string", "minLength": 1, "maxLength": 256}
 SECONDS = {"type": "integer", "minimum": 0, "maximum": 2**40}  # since 1970
 FILTERS = (
-    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT),
+    ("text", TEXT), ("label", TEXT), ("predicted", TEXT), ("by", TEXT), ("batch", TEXT),
     ("outcome", {"enum": ["any", *OUTCOMES], "default": "any"}),
     ("state", {"enum": ["stored", *STATES], "default": "stored"}), ("since", SECONDS), ("until", SECONDS),
 )  # fmt: skip
@@ -191,6 +192,8 @@ ROUTES = (
     Route("DELETE", MODEL, models.delete_model, "admin", statuses=(204,)),
     Route("GET", f"{MODEL}/file", models.get_file, "admin", file="answer"),
     Route("PUT", f"{MODEL}/file", models.put_file, "admin", None, models.ModelFacts, statuses=(200, 201), file="body"),
+    Route("GET", f"{MODEL}/contribution", merging.get_contribution, "admin", file="answer"),
+    Route("POST", f"{MODEL}/merge", merging.merge, "learn", None, merging.Merged, (WAIT,), file="body"),
     Route("POST", f"{MODEL}/rebuild", versions.rebuild, "admin", None, versions.VersionState, (LIVE,)),
     Route("POST", f"{MODEL}/rollback", versions.rollback, "admin", None, versions.VersionState, (LIVE,)),
     Route("GET", f"{MODEL}/versions", versions.get_versions, "predict", None, versions.Versions),

@@ -26,8 +26,10 @@ KEEP_SECONDS = 75  # for which a connection is kept between two requests
 UNREAD_SECONDS = 60.0  # for which an answer may stay unread, unless the connection has shown a token
 MAX_CONNECTIONS = 2048
 PARSED = 2048  # bytes that are parsed at once before a token is known, so that few requests in them wait for others
+PARSED_BODY = 64 << 10  # bytes of a body, in which there are no other requests
 SPARE_FILES = 64  # file descriptors for the log, the models and what is written
 ADMITTED = "admitted"  # in a scope's state: raises a Problem once the request may not do what it asks for
+COMPLETE = "complete"  # in a scope's state: true once the whole body has come
 STATE_TOKEN = "token"  # in a scope's state: the name of the token
 
 
@@ -47,7 +49,7 @@ class Flow(FlowControl):
         self._is_full = is_full
 
     def resume_reading(self) -> None:
-        if not self._is_full():
+        if self.read_paused and not self._is_full():
             super().resume_reading()
 
 
@@ -63,6 +65,7 @@ class Connection(HttpToolsProtocol):
         self.most, self.limit_concurrency = self.limit_concurrency or MAX_CONNECTIONS, None
         self._size = self._fields = 0  # of the head: bytes and headers
         self._untold = 0  # bytes received since the parser last told of any
+        self._body_left = 0  # bytes that are still to come of a body whose length is stated
         self._begun = False  # a head, of which the end is missing
         self._idle_since = self.loop.time()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -80,11 +83,14 @@ class Connection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         size = PARSED if len(data) > PARSED and not self._is_admitted else len(data)
-        for begin in range(0, len(data), size):
+        begin = 0
+        while begin < len(data):
             if self.pipeline or self._held:
                 self._held += data[begin:]
                 break
-            self._parse(data[begin : begin + size])
+            end = begin + max(size, min(self._body_left, PARSED_BODY))
+            self._parse(data[begin:end])
+            begin = end
 
     def _parse_held(self) -> None:
         held, self._held = self._held, b""
@@ -122,7 +128,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._begun, self._untold = True, 0
-        self._size = self._fields = 0
+        self._size = self._fields = self._body_left = 0
         super().on_message_begin()
 
     def on_url(self, url: bytes) -> None:
@@ -132,6 +138,8 @@ class Connection(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1
         self._count(len(name) + len(value))
+        if len(name) == 14 and name.lower() == b"content-length" and value.isdigit():
+            self._body_left = int(value)
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -143,7 +151,12 @@ class Connection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._untold = 0
+        self._body_left -= len(body)
         super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self.scope["state"][COMPLETE] = True
+        super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Reject what the parser does not accept, or what :meth:`_count` has stopped."""
@@ -166,7 +179,7 @@ class Connection(HttpToolsProtocol):
             self.cycle.body = bytearray()  # of which the rest was not read
         if self._held and not self.pipeline:
             self.loop.call_soon(self._parse_held)
-        else:
+        elif self.flow.read_paused:
             self.flow.resume_reading()
         if self.transport.is_closing():
             self._close()

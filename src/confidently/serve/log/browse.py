@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 
 import apsw
 
+from .decisions import Choice, DecisionLog
 from .edits import Edits
 from .events import LABELS, Event
 from .vectors import KEY
@@ -42,6 +43,8 @@ BY = (
     f"AND x.note IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events u WHERE u.example = e.seq AND u.kind = {Event.UNDO} "
     "AND u.seq > x.seq) ORDER BY x.seq DESC LIMIT 1)"
 )
+
+BATCH = "(SELECT number FROM batches WHERE model = :model AND name = :batch)"
 
 
 def _names(label: str) -> str:
@@ -141,6 +144,8 @@ class Filters(NamedTuple):
         One of :data:`STATES`; by default all but those whose features are gone.
     by : str
         Who gave the label.
+    batch : str
+        The name of the batch in which the row or a label of it came.
     since, until : int
         When the row came, in milliseconds since 1970; ``until`` is excluded.
     """
@@ -151,6 +156,7 @@ class Filters(NamedTuple):
     outcome: str | None = None
     state: str | None = None
     by: str | None = None
+    batch: str | None = None
     since: int | None = None
     until: int | None = None
 
@@ -198,6 +204,17 @@ class Moment(NamedTuple):
     time: int
 
 
+class LoggedDecision(NamedTuple):
+    """A prediction that may be a decision, with the label that the row has and with its state."""
+
+    seq: int
+    time: int
+    note: bytes | None
+    label: str | None
+    state: str
+    choice: Choice | None
+
+
 class RowLog:
     """The rows of models, as people look at them; of the thread that has the connection.
 
@@ -209,7 +226,7 @@ class RowLog:
     """
 
     def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
+        self._db, self._decisions = db, DecisionLog(db)
         db.create_scalar_function("edited", cast(Any, Edits.label), 3)
 
     def page(self, of: Viewed, filters: Filters, before: int, limit: int, most: int) -> Iterator[Page]:
@@ -253,17 +270,25 @@ class RowLog:
                     counts["outcome"]["right" if sorted(given) == sorted(guessed) else "wrong"] += n
             yield Facets(rows, low if low > 1 else None, counts)
 
-    def decided(self, of: Viewed, after: int, limit: int) -> list[tuple[int, int, bytes | None, str | None, str]]:
-        """Return the next predictions in order: event, time, note, label and state; decisions are in their notes."""
-        terms, found, size = Terms(of), list[tuple[int, int, bytes | None, str | None, str]](), 0
+    def decided(self, of: Viewed, after: int, limit: int) -> list[LoggedDecision]:
+        """Return the next predictions in order, with what decisions have beside their notes."""
+        terms, found, size, lists = Terms(of), list[LoggedDecision](), 0, dict[int, bytes]()
         rows = self._db.execute(
-            f"SELECT e.seq, e.time, e.note, {terms.given}, {terms.state} FROM events e INDEXED BY of_models "
-            f"WHERE e.model = :model AND e.seq > :after AND e.kind = {Event.PREDICTION} ORDER BY e.seq LIMIT :limit",
+            f"SELECT c.list, c.numbers, e.seq, e.time, e.note, {terms.given}, {terms.state} FROM events e "
+            "INDEXED BY of_models LEFT JOIN choices c ON c.event = e.seq WHERE e.model = :model AND e.seq > :after "
+            f"AND e.kind = {Event.PREDICTION} ORDER BY e.seq LIMIT :limit",
             of.values | {"after": after, "limit": limit},
         )
-        for row in rows:
-            found.append(row)
-            size += len(row[2] or b"")
+        for number, numbers, seq, made, note, label, state in rows:
+            choice = None
+            if number is not None:
+                if number not in lists:
+                    lists[number] = self._decisions.actions(number)
+                    size += len(lists[number])
+                choice = Choice(lists[number], numbers)
+                size += len(numbers)
+            found.append(LoggedDecision(seq, made, note, label, state, choice))
+            size += len(note or b"")
             if size >= MAX_BYTES:
                 break
         return found
@@ -328,6 +353,7 @@ def _conditions(of: Viewed, terms: Terms, filters: Filters) -> tuple[str, dict[s
     tests = {
         "label": _has(terms.given, ":label"), "predicted": _has(terms.predicted, ":predicted"),
         "outcome": f"{terms.outcome} = :outcome", "state": f"{terms.state} = :state", "by": f"{BY} = :by",
+        "batch": f"(e.batch = {BATCH} OR EXISTS (SELECT 1 {OF_ROW} IN {LABELS} AND x.batch = {BATCH}))",
         "since": "e.time >= :since", "until": "e.time < :until",
     }  # fmt: skip
     values = of.values

@@ -18,6 +18,7 @@ import msgspec
 from ..problems import Problem
 from .answers import AnswerLog
 from .browse import RowLog
+from .contributions import ContributionLog
 from .decisions import DecisionLog
 from .edits import Basis, EditLog
 from .events import KINDS, LABELS, NOT_SET_ASIDE, RARE, Event, Row, Stored, StoredModel, now
@@ -45,6 +46,7 @@ class EventLog:
     rows : RowLog
     answers : AnswerLog
     decisions : DecisionLog
+    contributions : ContributionLog
 
     Raises
     ------
@@ -59,6 +61,7 @@ class EventLog:
         self._db = open_log(folder, vfs)
         self.versions, self.edits = Versions(self._db), EditLog(self._db)
         self.rows, self.answers, self.decisions = RowLog(self._db), AnswerLog(self._db), DecisionLog(self._db)
+        self.contributions = ContributionLog(self._db)
 
     def close(self) -> None:
         """Close the database; what was not committed is lost."""
@@ -107,6 +110,7 @@ class EventLog:
         self._db.execute("DELETE FROM events WHERE model = ?", (number,))
         for table in ("positions", "versions", "batches"):
             self._db.execute(f"DELETE FROM {table} WHERE model = ?", (number,))
+        self.decisions.forget_model(number)
 
     # --- followed sources --------------------------------------------------------------------------------------------
 
@@ -180,6 +184,7 @@ class EventLog:
     def unpark(self, seq: int) -> None:
         """Delete a parked label or an old prediction, whose id a row takes, or a second answer."""
         self._db.execute("DELETE FROM events WHERE seq = ?", (seq,))
+        self.decisions.forget(seq)
 
     def erasure_of(self, example: int) -> int | None:
         """Return the event with which an example was erased."""
@@ -203,6 +208,7 @@ class EventLog:
             "UPDATE events SET features = NULL, label = NULL, note = NULL WHERE seq = ?1 OR example = ?1 "
             f"OR kind = {Event.SET_ASIDE} AND example IN (SELECT seq FROM events WHERE example = ?1)", (example,),
         )  # fmt: skip
+        self.decisions.forget(example)
 
     def to_overwrite(self, model: int) -> list[tuple[int, int]]:
         """Return the examples that are erased and not overwritten yet, and the events of their erasure."""
@@ -214,14 +220,18 @@ class EventLog:
 
     def expire(self, model: int, before: int) -> list[str]:
         """Overwrite the features of predictions older than a time that have no label; return their ids."""
-        rows = self._db.execute(
+        rows: Any = self._db.execute(
             f"UPDATE events SET features = NULL, note = NULL WHERE model = ? AND kind = {Event.PREDICTION} "
             "AND features IS NOT NULL AND time < ? AND NOT EXISTS (SELECT 1 FROM events b WHERE b.example = events.seq "
             f"AND b.kind IN ({Event.LABEL}, {Event.ANSWER})) "
-            "RETURNING id",
+            "RETURNING seq, id",
             (model, before),
         )
-        return [id for (id,) in rows]
+        found = []
+        for seq, id in rows.fetchall():
+            self.decisions.forget(seq)
+            found.append(id)
+        return found
 
     # --- set aside ---------------------------------------------------------------------------------------------------
 
@@ -246,7 +256,8 @@ class EventLog:
     def aside(self, model: int, version: int, after: int, limit: int) -> list[Row]:
         """Return the next events that a version has set aside, in the order of that.
 
-        ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label.
+        ``example`` is the event of setting aside, ``note`` the reason; what is erased has neither features nor label,
+        nor has a contribution of another server.
         """
         rows: list[tuple[Any, ...]] = self._db.execute(
             "SELECT e.seq, e.kind, coalesce(e.id, x.id), coalesce(e.features, x.features), e.label, "
@@ -258,6 +269,7 @@ class EventLog:
         ).fetchall()
         erased = {example for example, _ in self.to_overwrite(model)}
         found = [(Row(row[0], Event(row[1]), *row[2:9]), row[9]) for row in rows]
+        found = [(row._replace(features=None) if row.kind == Event.MERGE else row, example) for row, example in found]
         return [
             row._replace(features=None, label=None, note=None) if example in erased else row for row, example in found
         ]
@@ -265,15 +277,17 @@ class EventLog:
     # --- reading in order --------------------------------------------------------------------------------------------
 
     def taught(self, basis: Basis, after: int, limit: int) -> list[Row]:
-        """Return the next events that a version learns, and the erasures of what it learned, in order.
+        """Return the next events that a version learns, merges, and the erasures of what it learned, in order.
 
         Labels are those after the edits that are of consequence for it. Rows that its basis excludes, and those that
-        are erased but not overwritten yet, have no features.
+        are erased but not overwritten yet, have no features. Contributions of other servers are merged again even
+        where they were set aside before, since they then take the place of earlier ones.
         """
         erased = {example for example, seq in self.to_overwrite(basis.model) if seq <= basis.until}
         rows = self._rows(
             f"e.model = ? AND e.seq > ? AND (e.kind IN ({Event.LEARN}, {Event.LABEL}, {Event.CORRECTION}) "
-            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
+            f"AND {NOT_SET_ASIDE} {basis.edits.left()} OR e.kind = {Event.MERGE} "
+            f"OR e.kind = {Event.ERASURE} AND (x.kind = {Event.LEARN} "
             f"OR EXISTS (SELECT 1 FROM events b WHERE b.example = e.example AND b.kind IN {LABELS})))",
             (basis.model, after, basis.version, limit),
         )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 
 class State(enum.StrEnum):
@@ -40,6 +40,8 @@ class Event(enum.IntEnum):
     REVERT = 14  # of an edit, its example
     ACTIVATED = 15  # a deferred decision counts from now on
     OPINION = 16  # of a labeller on an example that has an answer: label; never learned; note: who, and of what
+    ORIGIN = 17  # note: by what name other servers know what the model has learned of its own rows
+    MERGE = 18  # features: the contribution of another server; note: whose (log/contributions.py)
 
 
 KINDS = {int(kind): kind for kind in Event}  # which is faster than Event(kind), for many rows
@@ -84,7 +86,13 @@ ALTER TABLE models DROP COLUMN settings;
 ALTER TABLE models DROP COLUMN has_file;
 """
 THIRD_SCHEMA = "CREATE INDEX of_models ON events(model);"
-SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA)  # each makes the next version of the one before
+FOURTH_SCHEMA = """
+CREATE TABLE lists(number INTEGER PRIMARY KEY, model INTEGER NOT NULL, digest BLOB NOT NULL, content BLOB NOT NULL);
+CREATE UNIQUE INDEX of_digests ON lists(model, digest);
+CREATE TABLE choices(event INTEGER PRIMARY KEY, list INTEGER NOT NULL, numbers BLOB NOT NULL);
+CREATE INDEX of_lists ON choices(list);
+"""
+SCHEMAS = (FIRST_SCHEMA, SECOND_SCHEMA, THIRD_SCHEMA, FOURTH_SCHEMA)  # each makes the next version of the one before
 
 
 class StoredModel(NamedTuple):

@@ -31,6 +31,8 @@ STRANGE = {  # what no server writes
         "OR weight IS NOT NULL AND (typeof(weight) != 'real' OR weight NOT BETWEEN 0 AND 1e9) "
         "OR typeof(batch) NOT IN ('integer', 'null') OR typeof(version) NOT IN ('integer', 'null')"
     ),
+    "list": "typeof(model) != 'integer' OR typeof(digest) != 'blob' OR typeof(content) != 'blob'",
+    "choice": "typeof(numbers) != 'blob' OR list NOT IN (SELECT number FROM lists)",
 }
 
 

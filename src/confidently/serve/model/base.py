@@ -6,7 +6,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from ...data.reading import ReaderOptions
 from ...models.explanation import Explanation, NumberExplanation
@@ -61,6 +61,26 @@ class Learned(NamedTuple):
     anew: bool
 
 
+class Merged(NamedTuple):
+    """What another server has contributed to a model.
+
+    Attributes
+    ----------
+    origin : str
+        The name of the model of that server.
+    seq : int
+        The last event of that server's log that it has.
+    rows : int
+    missing : str or None
+        Why it could not be merged.
+    """
+
+    origin: str
+    seq: int
+    rows: int
+    missing: str | None
+
+
 class HostedModel(ABC):
     """Base of the models that a server hosts: each learns the rows of its log in order, and answers; of one thread.
 
@@ -81,6 +101,8 @@ class HostedModel(ABC):
     """
 
     reading: ReaderOptions
+    merge_refusal: ClassVar[str | None] = None  # why servers cannot merge such models, if they cannot
+    suffix: ClassVar[str] = "cw"  # of its files
 
     def __init__(self, settings: ModelSettings, setup: Setup, guards: Guards, asking: Asking, seq: int) -> None:
         self.settings, self.setup, self.guards, self.asking, self.seq = settings, setup, guards, asking, seq
@@ -137,6 +159,16 @@ class HostedModel(ABC):
     @abstractmethod
     def order(self) -> tuple[int, int]:
         """How often the order of rows was doubtful, and the rows since."""
+
+    @property
+    def entities(self) -> int | None:
+        """How many keys have a model of their own; None: there are no keys."""
+        return None
+
+    @property
+    def merged(self) -> list[Merged]:
+        """What other servers have contributed."""
+        return []
 
     # --- answers ------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class DecidingModel(HostedModel):
     ----------
     rewards : DecisionModel
     """
+
+    merge_refusal: ClassVar[str | None] = "models of decisions cannot be merged"
 
     def __init__(
         self, settings: ModelSettings, content: files.Saved | None = None, seq: int = 0,

@@ -1,4 +1,4 @@
-"""Decisions: which action a model chooses for a context, with what probability, and what its log keeps of that.
+"""Decisions: which action a model chooses for a context, and with what probability.
 
 The policy maps the Gaussians over the rewards of all actions to probabilities, by which one is drawn. The draw is a
 hash of the id, so a decision follows from the model, its settings and the request alone.
@@ -6,8 +6,9 @@ hash of the id, so a decision follows from the model, its settings and the reque
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -17,6 +18,7 @@ from ...bandits.actions import Action, Actions
 from ...bandits.draws import drawn, uniform, with_shares
 from ..problems import Problem
 from .decision_rows import row_of
+from .logged_decisions import Decided
 from .settings import Deciding
 
 if TYPE_CHECKING:
@@ -35,10 +37,20 @@ class Offered:
         Features of each action, as a JSON object.
     actions : sequence of Action
         With the same features, and the ids as strings.
+    content : bytes
+        The list as JSON, if it is so long that the log stores it once, beside the notes of decisions.
+
+    Attributes
+    ----------
+    digest : bytes
+        Of the content.
     """
 
-    def __init__(self, ids: Sequence[int | str], lines: Sequence[bytes], actions: Sequence[Action]) -> None:
+    def __init__(
+        self, ids: Sequence[int | str], lines: Sequence[bytes], actions: Sequence[Action], content: bytes = b""
+    ) -> None:
         self.ids, self.lines, self.actions = list(ids), list(lines), Actions(actions)
+        self.content, self.digest = content, hashlib.sha256(content).digest()
         self.numbers = {id: k for k, id in enumerate(self.actions.ids)}
 
     def __len__(self) -> int:
@@ -67,7 +79,7 @@ class Situation(NamedTuple):
     deferred : bool
         Whether the decision counts only when it is activated.
     asked : bytes
-        The request, as the log keeps it.
+        The request, as the log keeps it: without a long list of actions.
     """
 
     id: str
@@ -94,80 +106,6 @@ class Situation(NamedTuple):
         return row_of(self.context, self.slot, self.offered.actions.ids[number], self.offered.lines[number])
 
 
-class Decided(msgspec.Struct, omit_defaults=True):
-    """What the log keeps of a decision, beside the row of the action that was chosen.
-
-    Attributes
-    ----------
-    chosen : int
-        The number of the action.
-    actions : list of int or str
-        Their ids.
-    probabilities : list of float
-        Those by which it was drawn, one per action.
-    mean, variance : list of float
-        Of the Gaussians over the expected rewards; empty before the first reward.
-    policy : Deciding
-    version, seq : int
-        The version that decided, and the event up to which it had learned.
-    baseline : int
-    asked : raw JSON
-        The request.
-    deferred : bool
-    would : int, optional
-        Of an apprentice, which takes the baseline: what the policy would have chosen.
-    """
-
-    chosen: int
-    actions: list[int | str]
-    probabilities: list[float]
-    mean: list[float]
-    variance: list[float]
-    policy: Deciding
-    version: int
-    seq: int
-    baseline: int
-    asked: msgspec.Raw
-    deferred: bool = False
-    would: int | None = None
-
-
-class DecisionNote(msgspec.Struct):
-    """The note of the event of a decision: an answer about the row that was chosen, and the decision."""
-
-    decision: Decided
-    label: float | None = None
-    interval: None = None
-    variance: float | None = None
-    ask: bool = False
-
-
-class _Deferred(msgspec.Struct):
-    deferred: bool = False
-
-
-class _DeferredNote(msgspec.Struct):
-    decision: _Deferred
-
-
-def deferred_in(note: bytes | None) -> bool | None:
-    """Return whether the decision that a note keeps was deferred, if it keeps one; of many actions nothing is read."""
-    if not _is_decision(note):
-        return None
-    return msgspec.json.decode(note, type=_DeferredNote).decision.deferred
-
-
-def _is_decision(note: bytes | None) -> TypeGuard[bytes]:
-    return note is not None and note.startswith(b'{"decision":')
-
-
-def decided_in(note: bytes | None) -> Decided | None:
-    """Return the decision that a note of a prediction keeps, if it is one."""
-    if not _is_decision(note):
-        return None
-    return msgspec.json.decode(note, type=DecisionNote).decision
-
-
 def decide(model: DecidingModel, version: int, seq: int, situation: Situation) -> Decided:
     """Choose an action.
 
@@ -179,7 +117,9 @@ def decide(model: DecidingModel, version: int, seq: int, situation: Situation) -
     situation : Situation
     """
     policy, offered, left = model.settings.policy, situation.offered, situation.left
-    mean, variance = (part[left] for part in model.expected(situation.features, offered.actions))
+    mean, variance = model.expected(situation.features, offered.actions)
+    if len(left) < len(offered):
+        mean, variance = mean[left], variance[left]
     probabilities = shares(policy, mean, variance, offered.actions, left)
     baseline = int(np.searchsorted(left, situation.baseline))
     chosen, would = drawn(probabilities, uniform(SEED, situation.id)), None
@@ -187,7 +127,7 @@ def decide(model: DecidingModel, version: int, seq: int, situation: Situation) -
         chosen, would = baseline, chosen
         probabilities = (np.arange(len(left)) == chosen).astype(np.float64)
     return Decided(
-        chosen, offered.of(left), probabilities.tolist(), mean.tolist(), variance.tolist(),
+        chosen, offered.of(left), probabilities, mean, variance,
         policy, version, seq, baseline, msgspec.Raw(situation.asked), situation.deferred, would,
     )  # fmt: skip
 

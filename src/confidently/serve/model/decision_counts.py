@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ..log.events import DEADLINE, labeller_in
-from .deciding import Decided, decided_in
+from .logged_decisions import Decided, decided_in
 from .measures import ratio
 
 RECENT, MAX_NAMES, SHOWN = 1000, 10_000, 8  # rewards; actions that are counted; of those, shown
@@ -58,7 +58,7 @@ class DecisionCounts:
 
     def decided(self, seq: int, decided: Decided) -> None:
         """Count a decision, by its event."""
-        name = str(decided.actions[decided.chosen])
+        name = str(decided.taken)
         with self._lock:
             if seq <= self.seq:
                 return

@@ -20,7 +20,7 @@ from ...bandits.evaluation import ESTIMATORS, estimate_gain
 from ...bandits.off_policy import DoublyRobust, InverseProbabilityWeighting, OffPolicyEstimator
 from ...bandits.policies import POLICIES, make_policy
 from ..problems import Problem
-from .deciding import Decided
+from .logged_decisions import Decided
 
 Floats = NDArray[np.float64]
 MAX_NAMES, SHOWN = 10_000, 8  # actions that are counted; of those, shown

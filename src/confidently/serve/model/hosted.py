@@ -17,13 +17,13 @@ from ..log.events import State, StoredModel
 from ..problems import Problem, tried
 from .base import HostedModel
 from .candidates import candidate
-from .deciding import decided_in
 from .decision_rows import DecisionCheck
 from .encoding import Vectors
 from .labelling import POOL, Labeller, Labelling
+from .logged_decisions import is_decision
 from .metrics import Metrics
 from .predicted import Answer
-from .rows import RowCheck
+from .rows import KeyCheck, RowCheck
 from .settings import ModelSettings
 from .version import Version
 
@@ -112,7 +112,10 @@ class Hosted:
         self.vectors = None if reading.encoder is None else Vectors(reading, dtype)
         given = reading, self.label_key, dtype, model.task, self.closed
         decides, reward_range = model.setup.decides, model.settings.reward_range
-        self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
+        if (key := model.settings.key) is not None:
+            self.check: RowCheck = KeyCheck(*given, key=key)
+        else:
+            self.check = DecisionCheck(*given, reward_range=reward_range) if decides else RowCheck(*given)
 
     # --- guards ------------------------------------------------------------------------------------------------------
 
@@ -176,7 +179,7 @@ class Hosted:
         """Find the rows without labels, and the answers, of earlier runs."""
         self.labelling.restore_answers(log, self.number)
         for row in reversed(log.unlabelled(self.number, POOL)):
-            if row.note is not None and row.features is not None and decided_in(row.note) is None:
+            if row.note is not None and row.features is not None and not is_decision(row.note):
                 self.labelling.add(candidate(str(row.id), row.seq, row.features, Answer.of(row.note)))
         for id, note in log.answers.skips(self.number):
             told = msgspec.json.decode(note)

@@ -18,12 +18,26 @@ WHERE = re.compile(r"^(rows, row [0-9]+(, or soon after it)?|line [0-9]+(, colum
 
 
 class Example(NamedTuple):
-    """A row with its label, as a line of JSON, its weight, the number of its event in the log, and its label alone."""
+    """What a model learns of an event.
+
+    Attributes
+    ----------
+    line : bytes
+        A row with its label, as a line of JSON; empty if the event is none.
+    weight : float
+    seq : int
+        The number of the event in the log.
+    label : bytes
+        The label alone.
+    merged : (bytes, bytes), optional
+        A contribution of another server that is merged, and its source as JSON.
+    """
 
     line: bytes
     weight: float = 1.0
     seq: int = 0
     label: bytes = b"null"
+    merged: tuple[bytes, bytes] | None = None
 
 
 class Taken(NamedTuple):
@@ -66,11 +80,15 @@ class RowLearner:
         assert stream.reading is not None
         self._reader = RowReader(stream.reading, stream.learner.dtype, stream.learner.task, features=stream.features)
         self._batches: list[Batch] = []
-        self._steps = stream.learn(self._popped(), calibrate=self._calibrate, advise=False)
+        self._steps = stream.learn(self._popped(), calibrate=self._calibrate, advise=False, divide=self._divide)
 
     def _popped(self) -> Iterator[Batch]:
         while True:  # asked only when there is one
             yield self._batches.pop()
+
+    def _divide(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """Yield the batches, each when there is room for its features and before it is learned."""
+        yield from batches
 
     def learn(self, examples: Sequence[Example]) -> Taken:
         """Learn rows together, up to the first error.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...models import file
 from ...models.model import Model
+from . import merged
 from .base import HostedModel
 from .served import ServedModel
 from .settings import DECISIONS, ModelSettings
@@ -20,6 +23,8 @@ class Snapshot(NamedTuple):
 
     def model(self, settings: ModelSettings, seq: int) -> HostedModel:
         """Return the model, which has learned the events up to one."""
+        if isinstance(self.content, file.Contents):
+            return merged.restored(settings, self.content, seq, self.training)
         return _made(settings, self.content, seq, self.training)
 
     def base(self, settings: ModelSettings) -> HostedModel:
@@ -33,11 +38,23 @@ def made(settings: ModelSettings) -> HostedModel:
 
 
 def _made(settings: ModelSettings, *content: Any) -> HostedModel:
+    if settings.key is not None:
+        from .keyed import KeyedModel  # imported here since scikit-learn is slow to import
+
+        return KeyedModel(settings, *content)
     if settings.task != DECISIONS:
         return ServedModel(settings, *content)
     from .choosing import DecidingModel  # imported here since scikit-learn is slow to import
 
     return DecidingModel(settings, *content)
+
+
+def read_archive(path: str | os.PathLike[str]) -> Any:
+    """Return the contents of a file of decisions or of entities; the errors are those of :func:`read_snapshot`."""
+    from ...bandits import files as of_decisions  # imported here since scikit-learn is slow to import
+    from ...entities import files as of_entities
+
+    return of_entities.read(path) if of_entities.ENTITIES.is_of(path) else of_decisions.read(path)
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -51,10 +68,9 @@ def read_snapshot(path: Path) -> Snapshot:
         If it cannot be read.
     """
     if zipfile.is_zipfile(path):
-        from ...bandits import files  # imported here since scikit-learn is slow to import
-
-        saved = files.read(path)
+        saved = read_archive(path)
         return Snapshot(saved.header.pop("training", {}), saved)
-    model = Model.load(path)
-    training, model.training = dict(model.training), {}
-    return Snapshot(training, model)
+    contents = file.read(path, *Model.kinds)
+    training, contents.header.training = dict(contents.header.training), {}
+    with file.damage_reported(path):
+        return Snapshot(training, contents if merged.is_merged(contents) else Model.from_contents(contents))

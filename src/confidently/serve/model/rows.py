@@ -77,6 +77,24 @@ def label_of(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
+def key_of(line: bytes, name: str) -> str | int:
+    """Return the key of a row's entity.
+
+    >>> key_of(b'{"user":"ann"}', "user"), key_of(b'{"user":7}', "user")
+    ('ann', 7)
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    found = msgspec.json.decode(line, type=dict[str, Any]).get(name)
+    if isinstance(found, str | int) and not isinstance(found, bool):
+        return found
+    told = "is missing" if found is None else f"is {found!r}"
+    raise ValueError(f"{name!r}, the key, {told}; send a string or an integer")
+
+
 def same_label(first: bytes, second: bytes) -> bool:
     """Return whether two labels are the same: 1, 1.0 and "1" are; labels of a set may be in any order."""
     return first == second or label_names(first) == label_names(second)
@@ -366,6 +384,35 @@ class RowCheck:
             return without_options(str(error))
         column, told = int(found[2]) - before if found[2] else 0, without_options(found[3])
         return f"{told} (at character {column} of {where})" if column > 0 else told
+
+
+class KeyCheck(RowCheck):
+    """Checks rows of models of entities, which must have a key.
+
+    Parameters
+    ----------
+    key : str
+        The name of the key.
+    """
+
+    def __init__(self, *args: Any, key: str) -> None:
+        super().__init__(*args)
+        self._key = key
+
+    def _read_features(self, many: Sequence[bytes]) -> None:
+        super()._read_features(many)
+        self._check_keys(many)
+
+    def _read(self, lines: Sequence[bytes]) -> None:
+        super()._read(lines)
+        self._check_keys(lines)
+
+    def _check_keys(self, lines: Sequence[bytes]) -> None:
+        for number, line in enumerate(lines, 1):
+            try:
+                key_of(line, self._key)
+            except ValueError as error:
+                raise ValueError(f"line {number}: {error}") from None
 
 
 def without_options(told: str) -> str:

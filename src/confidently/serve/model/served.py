@@ -8,7 +8,7 @@ until then the rows are kept, and the model starts from scratch if they show som
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from ...data.formats.table import OBJECTS
 from ...data.reading import ReaderOptions
+from ...learner.streams import StreamLearner
 from ...learner.tables import ROWS_TO_INFER
 from ...models import file
 from ...models.model import Model
@@ -24,6 +25,7 @@ from ...stack.members import Members, parts_of
 from .answering import AnsweringModel
 from .asking import FIRST_SAMPLED, Asking
 from .base import Learned
+from .contributions import Contribution
 from .early import Early
 from .guards import Guards
 from .learning import Example, RowLearner, raise_of_machine
@@ -65,7 +67,10 @@ class ServedModel(AnsweringModel):
             if saved is None and (features := stream.features) is not None:  # it was trained elsewhere
                 guards = Guards.of_features(reading, strict, features.names, stream.learner.n_seen)
         super().__init__(settings, setup, guards, Asking(settings.ask, kept.get("asking")), seq, stream, estimator)
-        self._row_learner = RowLearner(stream, guards, calibrate=self._calibration is not None)
+        self._row_learner = self._new_row_learner(stream)
+
+    def _new_row_learner(self, stream: StreamLearner) -> RowLearner:
+        return RowLearner(stream, self.guards, calibrate=self._calibration is not None)
 
     # --- learning ----------------------------------------------------------------------------------------------------
 
@@ -132,9 +137,14 @@ class ServedModel(AnsweringModel):
             return False
         return True
 
+    @property
+    def _asks_by_certainty(self) -> bool:
+        """Whether predictions ask for labels by how certain they are, and not by the probabilities of rows learned."""
+        return self._calibration is None or self.task.multilabel or self.task.regression
+
     def _learn_sampled(self, examples: Sequence[Example]) -> None:
         """Learn rows; some are predicted before, of models that do not know how certain their answers were."""
-        if self._calibration is not None and not (self.task.multilabel or self.task.regression):
+        if not self._asks_by_certainty:
             self._learn(examples)
             return
         first, seen, wants = 0, self.stream.learner.n_seen, self.asking.wants
@@ -193,7 +203,7 @@ class ServedModel(AnsweringModel):
         if self.settings.auto and early.examples:
             stream.prepare([early.batch(early.examples)])
         self._answer_with(stream)
-        self._row_learner = RowLearner(stream, self.guards, calibrate=self._calibration is not None)
+        self._row_learner = self._new_row_learner(stream)
 
     @property
     def least_rows(self) -> int:
@@ -205,6 +215,18 @@ class ServedModel(AnsweringModel):
         row_by_row = learner.covariance.is_row_by_row(learner.state, learner.device)
         return max(early, 1 if row_by_row else ROWS_FOR_PRODUCTS)
 
+    # --- other servers -----------------------------------------------------------------------------------------------
+
+    @property
+    def own(self) -> ServedModel:
+        """What has learned the rows of this server only."""
+        return self
+
+    @property
+    def contributions(self) -> Mapping[str, Contribution]:
+        """The last contribution of each other server, by its origin."""
+        return {}
+
     # --- files -------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -214,7 +236,11 @@ class ServedModel(AnsweringModel):
         model = self.model()
         model.check_values()
         model.training = training
-        return partial(file.write, header=model.header(), arrays=_unshared(model))
+        return partial(file.write, header=model.header(), arrays=_unshared(model) | self._more_arrays())
+
+    def _more_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays that a snapshot has besides those of a model file."""
+        return {}
 
 
 def _unshared(model: Model) -> dict[str, np.ndarray]:

@@ -34,6 +34,8 @@ OF_CLASSES = ("classes", "multilabel", "multiclass")
 OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", "zeros", "date_format")
 DECISIONS: Final = "decisions"
 SHARED_ARMS: Final = "shared"  # one model of all actions
+OF_ENTITIES = ("max_entities", "max_age")
+WITHOUT_KEY = ("auto", "multilabel", "encoder")  # what has no meaning, or no support, for entities
 OF_DECISIONS = ("arms", "reward_range", "drift", "policy")
 DEFAULTS: dict[str, dict[str, str | None]] = {
     "classes": {"rule": "arow", "covariance": DIAGONAL},
@@ -94,6 +96,10 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     With an ``encoder``, rows are the vectors that it makes of their text, and nothing else; ``reading.text`` names the
     column, by default "text". The server keeps in ``encoder_info`` by what it recognizes the encoder.
 
+    With a ``key``, each value of that column has a small model of its own around one that all rows teach
+    (:class:`confidently.entities.EntityModels`). ``max_entities`` and ``max_age`` bound how many there are, and after
+    how many rows without one of its own a key is forgotten.
+
     With the task "decisions", the rewards of actions are learned (:class:`confidently.bandits.DecisionModel`). With
     ``arms`` "own", every action has a model of its own, with "shared" one model learns from products of the features of
     contexts and actions; "auto" is "shared" if the action of the first reward has features. ``reward_range`` has the
@@ -124,6 +130,9 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     rank: int = RANK
     dtype: Literal["float64", "float32"] = "float64"
     reading: Reading = Reading()
+    key: Annotated[str, msgspec.Meta(min_length=1)] | None = None
+    max_entities: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
+    max_age: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
     arms: Literal["auto", "own", "shared"] = "auto"
     reward_range: tuple[float, float] = (0.0, 1.0)
     drift: bool = True
@@ -209,6 +218,8 @@ class Setup:
     def reading(self, is_table: bool = False) -> ReaderOptions:
         """Return how rows are read, as the first of them have decided."""
         given = {name: getattr(self.settings.reading, name) for name in Reading.__struct_fields__}
+        if self.settings.key is not None:
+            given["drop"] = [*given["drop"], self.settings.key]
         given = {name: value for name, value in given.items() if value not in (None, False, [])}
         if self.settings.encoder_info is not None:
             return ReaderOptions(format=OBJECTS, header=(), **given, encoder=self.settings.encoder_info)
@@ -262,12 +273,27 @@ class Setup:
             raise ValueError("auto chooses its learners; leave out rule and covariance")
         if given := [name for name in OF_DECISIONS if _is_set(settings, name)]:
             raise ValueError(f'{", ".join(given)}: only for the task "{DECISIONS}"; leave that out')
+        self._check_keyed()
         if settings.encoder is not None:
             self._check_encoded()
         if self.targets and (given := [name for name in OF_CLASSES if _is_set(settings, name)]):
             raise ValueError(f"a model of numbers has none of {', '.join(given)}; leave that out")
         if not self.targets and self.covariance == AUTO:
             raise ValueError(f'covariance: "{AUTO}" is for the task "numbers"; name a covariance')
+
+    def _check_keyed(self) -> None:
+        settings = self.settings
+        if settings.key is None:
+            if given := [name for name in OF_ENTITIES if _is_set(settings, name)]:
+                raise ValueError(f"{', '.join(given)}: only with a key; leave that out")
+            return
+        if given := [name for name in WITHOUT_KEY if _is_set(settings, name)]:
+            raise ValueError(f"a model with a key has none of {', '.join(given)}; leave that out")
+        if settings.key == self.label:
+            raise ValueError(f"key: {settings.key!r} is the key of labels; name another one")
+        from ...entities.inputs import check_rule  # imported here since scikit-learn is slow to import
+
+        check_rule(make_rule(self.rule, **settings.rule_parameters))
 
     def _check_encoded(self) -> None:
         reading = self.settings.reading

@@ -10,17 +10,23 @@ from typing import Any
 
 import msgspec
 
+from ...models.file import ModelFileError
+from ...models.merged_learner import MergeError
+from ..log.contributions import Source
 from ..log.edits import NO_EDITS, Edits
 from ..log.event_log import EventLog
 from ..log.events import Event, Row, State, StoredVersion
 from ..problems import Problem
 from ..waiting import Limits
 from .base import HostedModel, Judged
+from .contributions import Contribution
 from .learning import Example, raise_of_machine
 from .making import made, read_snapshot
+from .merged import MergedModel, require_room, with_contribution
 from .metrics import Metrics
 from .rows import labelled_line
-from .settings import ModelSettings
+from .served import ServedModel
+from .settings import ModelSettings, what_is_learned
 from .snapshots import Content, Snapshots
 
 BASE = "base.cw"  # a model file from which the model continues
@@ -110,7 +116,7 @@ class Version:
             self.metrics.judged(probability, hit)
 
     def learn_events(self, examples: list[Example], live: bool = True) -> None:
-        """Learn events in order; at an erasure, which is a row without a line, the model settles."""
+        """Learn events in order: rows, contributions of other servers, and erasures, at which the model settles."""
         first = 0
         while first < len(examples):
             most = min(max(self.metrics.rows // PARTS, FEWEST), MOST if live else MOST_STORED)
@@ -120,7 +126,7 @@ class Version:
                 self.learn(rows, live)
                 first += len(rows)
             else:
-                self.model.settle()
+                self._pass(examples[first])
                 first += 1
             self.cursor = examples[first - 1].seq
 
@@ -130,16 +136,53 @@ class Version:
         self.cursor = events[-1].seq
 
     def examples(self, events: list[Row]) -> list[Example]:
-        """Return what is learned of events of the log; of an erasure, a row without a line."""
+        """Return what is learned of events of the log; erasures and contributions have no line."""
         found, key = list[Example](), self.label_key
         for row in events:
             if row.kind == Event.ERASURE:
                 if row.seq > self.stored.begun:
                     found.append(Example(b"", 1.0, row.seq))
+            elif row.kind == Event.MERGE:
+                assert row.features is not None and row.note is not None
+                found.append(Example(b"", 1.0, row.seq, merged=(row.features, row.note)))
             elif row.features is not None and row.label is not None:
                 line = labelled_line(key, row.label, row.features)
                 found.append(Example(line, row.weight, row.seq, row.label))
         return found
+
+    def _pass(self, example: Example) -> None:
+        """Take in an event that is no row."""
+        if example.merged is None:
+            self.model.settle()
+            return
+        content, source = example.merged
+        try:
+            found = msgspec.json.decode(source, type=Source)
+            self.model = merged = self._merged(Contribution.of(content), found, example.seq)
+            reason = merged.missing.get(found.origin)
+        except (MergeError, ModelFileError) as error:
+            reason = str(error)
+        if reason is not None:
+            self.aside[example.seq] = reason
+            self.metrics.refused += 1
+
+    def check_merge(self, contribution: Contribution, source: Source) -> None:
+        """Raise ``MergeError`` if a contribution cannot be merged now."""
+        if isinstance(self.model, ServedModel):
+            require_room(self.model, contribution)
+        if (reason := self._merged(contribution, source, 0).missing.get(source.origin)) is not None:
+            raise MergeError(reason)
+
+    def _merged(self, contribution: Contribution, source: Source, seq: int) -> MergedModel:
+        if self.model.merge_refusal is not None or not isinstance(self.model, ServedModel):
+            raise MergeError(str(self.model.merge_refusal))
+        base = read_snapshot(self.folder / BASE).content if self.stored.has_file else None
+        return with_contribution(self.model, contribution, source, self.settings_stated, base, seq)
+
+    @property
+    def settings_stated(self) -> str:
+        """The settings, as contributions state theirs."""
+        return what_is_learned(self.stored.settings).decode()
 
     def _sampled(self, examples: list[Example]) -> Judged:
         sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]

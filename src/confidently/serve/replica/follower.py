@@ -247,7 +247,8 @@ class Following(BackgroundThread):
         version = Version(followed.name, stored, folder)
         version.load_newest(self.replica.say)
         version.aside.clear()
-        shutil.rmtree(folder)
+        if not followed.has_file:  # of which contributions of other servers are merged
+            shutil.rmtree(folder)
         return version
 
     def _download(self, client: httpx.Client, folder: Path, what: str) -> None:
@@ -281,6 +282,9 @@ class Following(BackgroundThread):
                 last = line.seq
                 if line.erasure:
                     examples.append(Example(b"", 1.0, line.seq))
+                elif isinstance(line.contribution, bytes) and isinstance(line.source, msgspec.Raw):
+                    merged = line.contribution, bytes(line.source)
+                    examples.append(Example(b"", 1.0, line.seq, merged=merged))
                 elif isinstance(line.features, msgspec.Raw) and isinstance(line.label, msgspec.Raw):
                     label, features = bytes(line.label), bytes(line.features)
                     examples.append(

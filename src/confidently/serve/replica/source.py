@@ -49,7 +49,8 @@ class Followed(msgspec.Struct):
 
 
 class Line(msgspec.Struct, omit_defaults=True):
-    """A line of what a model learns: a row; an erasure; or how far the lines so far go.
+    """A line of what a model learns: a row; an erasure; a contribution of another server, as a file, and its source;
+    or how far the lines so far go.
 
     ``level``: the last event that the model of the primary has learned. ``reload``: a row is erased, so that only
     snapshots have what was learned of it.
@@ -60,6 +61,8 @@ class Line(msgspec.Struct, omit_defaults=True):
     label: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     weight: float = 1.0
     erasure: bool = False
+    contribution: bytes | msgspec.UnsetType = msgspec.UNSET
+    source: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     level: int | None = None
     reload: bool = False
 
@@ -117,6 +120,9 @@ def lines(hosted: Hosted, after: int) -> Request:
 def _line(log: EventLog, row: Row, begun: int) -> Line | None:
     if row.kind == Event.ERASURE:
         return Line(row.seq, erasure=True) if row.seq > begun else None
+    if row.kind == Event.MERGE:
+        assert row.features is not None and row.note is not None
+        return Line(row.seq, contribution=row.features, source=msgspec.Raw(row.note))
     features, label = shown(row.features), shown(row.label)
     if features is not None and label is not None:
         return Line(row.seq, features, label, row.weight)

@@ -12,6 +12,7 @@ from ..log.browse import Facets, Filters, Found, Moment, Page, Viewed
 from ..log.event_log import EventLog, reason_in
 from ..log.events import Event
 from ..model.hosted import Hosted
+from ..model.logged_decisions import whole_note
 from ..problems import Problem
 from .listing import shown
 
@@ -45,7 +46,8 @@ def row(hosted: Hosted, id: str) -> Request:
         if found is None:
             raise Problem("unknown-id", f"no row has the id {id!r}")
         history = [_moment(one, found) for one in log.rows.history(found.seq)]
-        return _row(found) | {"prediction": shown(found.prediction), "history": history}
+        prediction = whole_note(found.prediction, log.decisions.choice_of(found.seq))
+        return _row(found) | {"prediction": shown(prediction), "history": history}
 
     return Request(work)
 
@@ -89,7 +91,8 @@ def _row(found: Found) -> dict[str, Any]:
 def _probability(told: dict[str, Any]) -> float | None:
     """Return the probability of a predicted class, or of the action that was chosen."""
     if (decided := told.get("decision")) is not None:
-        return float(decided["probabilities"][decided["chosen"]])
+        of_one: float | None = decided.get("probability")
+        return float(decided["probabilities"][decided["chosen"]]) if of_one is None else of_one
     label = told.get("label")
     found: float | None = None if isinstance(label, list) else told.get("probability", {}).get(str(label))
     return found

@@ -11,8 +11,9 @@ from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..log.event_log import EventLog, refuse_other_content, same_json
 from ..log.events import DEADLINE, Event, Stored, now
-from ..model.deciding import Decided, DecisionNote, Situation, decide, decided_in, deferred_in
+from ..model.deciding import Situation, decide
 from ..model.hosted import Hosted
+from ..model.logged_decisions import Decided, choice_of, decided_in, deferred_in, note_of, with_actions
 from ..model.rows import same_label
 from ..problems import Problem, tried
 from .teaching import LabelOf, Receipt, label_stored
@@ -71,7 +72,8 @@ def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
             for found, (situation, decided) in zip(before, made, strict=True)
         ]
 
-    return Request(work, len(made), sum(len(situation.asked) for situation, _ in made))
+    size = sum(len(situation.asked) + 3 * decided.mean.nbytes for situation, decided in made)
+    return Request(work, len(made), size)
 
 
 def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | None:
@@ -79,16 +81,21 @@ def _stored(hosted: Hosted, log: EventLog, situation: Situation) -> Decided | No
     stored = log.find(hosted.number, situation.id)
     if stored is None:
         return None
-    before = decided_in(stored.note)
-    if before is None or not same_json(bytes(before.asked), situation.asked):
+    before, content = decided_in(stored.note, log.decisions.choice_of(stored.seq)), situation.offered.content
+    asked = with_actions(situation.asked, content) if content else situation.asked
+    if before is None or not same_json(bytes(before.asked), asked):
         raise refuse_other_content(situation.id)
     return before
 
 
 def _store(hosted: Hosted, log: EventLog, request: Request, situation: Situation, decided: Decided) -> Decided:
-    row, mean = situation.row(int(situation.left[decided.chosen])), decided.mean[decided.chosen]
-    note = msgspec.json.encode(DecisionNote(decided, label=mean, variance=decided.variance[decided.chosen]))
+    row, offered, choice = situation.row(int(situation.left[decided.chosen])), situation.offered, None
+    if offered.content:
+        choice = choice_of(decided, situation.left, offered.content, len(offered))
+    note = note_of(decided, is_whole=choice is None)
     seq = log.add(hosted.number, Event.PREDICTION, situation.id, None, row, note=note)
+    if choice is not None:
+        log.decisions.keep(seq, hosted.number, offered.digest, choice)
     request.committed.append(lambda: hosted.metrics.decisions.decided(seq, decided))
     return decided
 

@@ -9,15 +9,15 @@ import msgspec
 
 from ..engine.engine import MAX_EVALUATIONS, Engine
 from ..engine.requests import Request
+from ..log.browse import LoggedDecision
 from ..log.event_log import EventLog
-from ..model.deciding import Decided, decided_in
 from ..model.evaluating import BASELINE, LOGGED, Collected, policy_named
 from ..model.hosted import Hosted
+from ..model.logged_decisions import Decided, decided_in
 from ..problems import Problem
 from .browse import viewed
 
 DECISIONS_PER_STEP = 64  # whose statement takes some milliseconds of the log thread
-Read = list[tuple[int, int, bytes | None, str | None, str]]
 
 
 def evaluate(
@@ -50,22 +50,22 @@ def evaluate(
 
 
 def _decided(hosted: Hosted, after: int) -> Request:
-    def work(log: EventLog, request: Request) -> Read:
+    def work(log: EventLog, request: Request) -> list[LoggedDecision]:
         hosted.check_living()
         return log.rows.decided(viewed(log, hosted), after, DECISIONS_PER_STEP)
 
     return Request(work)
 
 
-def _rewarded(read: Read, collected: Collected) -> list[tuple[int, float, Decided]]:
+def _rewarded(read: list[LoggedDecision], collected: Collected) -> list[tuple[int, float, Decided]]:
     """Return time, reward and decision of those that have a reward; count the others."""
     found = list[tuple[int, float, Decided]]()
-    for _, time, note, reward, state in read:
+    for _, time, note, reward, state, choice in read:
         if state in ("erased", "expired"):
             collected.left_out[state] += 1
             continue
         try:
-            if (decided := decided_in(note)) is None:
+            if (decided := decided_in(note, choice)) is None:
                 continue
         except msgspec.ValidationError:  # a number of it is not finite
             collected.left_out["unreadable"] += 1

@@ -13,6 +13,7 @@ from ..log.event_log import MAX_SEQ, EventLog, reason_in
 from ..log.events import Event, Row, Stored, StoredVersion, labeller_in
 from ..log.vectors import with_numbers, without_vector
 from ..model.hosted import Hosted
+from ..model.logged_decisions import whole_note
 from ..problems import Problem
 
 # Events whose notes say who and why.
@@ -30,6 +31,7 @@ def find(hosted: Hosted, id: str) -> Request:
         if stored.features is None:
             raise Problem("expired", f"the row {id!r} is no longer stored")
         last = log.label_of(stored.seq)
+        stored = stored._replace(note=whole_note(stored.note, log.decisions.choice_of(stored.seq)))
         return stored, None if last is None else last[1], log.history(stored.seq)
 
     return Request(work)
@@ -44,7 +46,7 @@ def export(hosted: Hosted, after: int, limit: int, vectors: bool = False) -> Req
     def shown_rows(log: EventLog) -> Iterator[tuple[int, dict[str, Any] | None]]:
         for row in log.taught(exported(log, hosted.live.stored), after, limit):
             is_there = row.features is not None and row.label is not None
-            if vectors and row.features is not None:
+            if vectors and row.features is not None and row.label is not None:
                 row = row._replace(features=with_numbers(row.features))
             yield row.seq, {"seq": row.seq} | _shown_row(row) | _labeller(row) if is_there else None
 

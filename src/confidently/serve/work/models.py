@@ -94,21 +94,49 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
         or of a model of decisions.
     """
     if zipfile.is_zipfile(path):
-        return _make(engine, name, canonical(_of_decisions(path, digest)), path)
+        return _make(engine, name, canonical(_of_archive(path, digest)), path)
     try:
         model = Model.load(path, LINEAR, REGRESSION)
     except ModelFileError as error:
         raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
-    if not model.source:
-        raise Problem("invalid-body", "the model does not say how its rows were read; make it with confidently train")
-    reading = ReaderOptions.from_dict(model.source).format
-    if not (BY_NAME[reading].columns or "encoder" in model.source):
-        raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
+    _check_source(model)
     if model.learner.task.regression and (n := model.learner.n_classes) > 1:
         raise Problem("invalid-body", f"the model predicts {n} numbers per row; rows of the server have one label")
     if model.learner.groups is not None:
         raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
+
+
+def _check_source(model: Model) -> None:
+    """Raise a ``Problem`` unless a model reads rows that are objects of named columns."""
+    if not model.source:
+        raise Problem("invalid-body", "the model does not say how its rows were read; make it with confidently train")
+    reading = ReaderOptions.from_dict(model.source).format
+    if not (BY_NAME[reading].columns or "encoder" in model.source):
+        raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
+
+
+def _of_archive(path: str | os.PathLike[str], digest: str) -> ModelSettings:
+    """Return the settings with which the model of a file of decisions or of entities goes on."""
+    from ...entities import files  # imported here since scikit-learn is slow to import
+
+    return (_of_entities if files.ENTITIES.is_of(path) else _of_decisions)(path, digest)
+
+
+def _of_entities(path: str | os.PathLike[str], digest: str) -> ModelSettings:
+    from ...entities.models import EntityModels  # imported here since scikit-learn is slow to import
+
+    try:
+        model = EntityModels.load(path)
+    except ModelFileError as error:
+        raise Problem("invalid-body", str(error).replace(f"{path}: ", "")) from None
+    if model.key is None:
+        raise Problem("invalid-body", "the model names no column of keys; train it with EntityModels(key='user')")
+    _check_source(model.shared_.as_model())
+    task: Any = "numbers" if model.shared_.predicts_numbers else "classes"
+    return ModelSettings(
+        task=task, key=model.key, file=digest, max_entities=model.max_entities, max_age=model.max_age
+    )  # fmt: skip
 
 
 def _of_decisions(path: str | os.PathLike[str], digest: str) -> ModelSettings:
@@ -258,6 +286,7 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "open": not hosted.closed,
         "multilabel": model.task.multilabel,
         "features": model.n_features,
+        **({} if model.entities is None else {"entities": model.entities}),
         "rows": hosted.metrics.rows,
         "updates": model.updates,
         "waiting": len(hosted.waiting),
@@ -265,6 +294,7 @@ def facts(hosted: Hosted) -> dict[str, Any]:
         "snapshot": hosted.live.snapshots.seq,
         "version": hosted.live.number,
         "others": len(hosted.others),
+        "merged": [one._asdict() for one in model.merged],
         "refused": hosted.metrics.refused,
         "alarms": hosted.metrics.alarms.shown(),
         "guards": model.guards.shown(),

@@ -96,7 +96,7 @@ def _filters(call: Call) -> Filters:
     """Return which rows are looked for."""
     texts = {
         "text": call.query.get("text"), "label": call.query.get("label"), "predicted": call.query.get("predicted"),
-        "by": call.query.get("by"),
+        "by": call.query.get("by"), "batch": call.query.get("batch"),
     }  # fmt: skip
     for name, text in texts.items():
         if text is not None and not 1 <= len(text) <= MAX_TEXT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import msgspec
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from ....bandits.actions import Action
 from ....bandits.named_features import in_slot
-from ...model.deciding import Decided, Offered, Situation
+from ...model.deciding import Offered, Situation
 from ...model.decision_rows import NO_FEATURES, features_of
 from ...model.hosted import Hosted
+from ...model.logged_decisions import Decided
 from ...model.rows import one_line
 from ...problems import Problem
 from ...work import decisions
@@ -28,6 +29,7 @@ from .rows import counted_receipts, filled, good, receipt
 Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
 Excluded = Annotated[list[Name], Meta(max_length=100_000)]
 MANY, KEPT = 1024, 8  # bytes of a list of actions that is kept, and how many are
+LEFT_OUT = msgspec.Raw(b"null")
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -136,10 +138,11 @@ async def decide(call: Call) -> Sendable:
 
 
 def _shown(id: str, one: Decided) -> Decision:
-    probabilities = {str(action): p for action, p in zip(one.actions, one.probabilities, strict=True)}
+    probabilities = one.probabilities.tolist()
+    by_id = cast(dict[str, float], dict(zip(one.actions, probabilities, strict=True)))  # JSON has strings as keys
     would = UNSET if one.would is None else one.actions[one.would]
     chosen = one.chosen
-    return Decision(id, one.actions[chosen], one.probabilities[chosen], one.mean[chosen], probabilities, would)
+    return Decision(id, one.actions[chosen], probabilities[chosen], float(one.mean[chosen]), by_id, would)
 
 
 def situations_of(id: str, body: DecideBody) -> list[Situation]:
@@ -156,7 +159,8 @@ def situations_of(id: str, body: DecideBody) -> list[Situation]:
     if len({slot.id for slot in slots}) < len(slots):
         raise Problem("invalid-body", "two slots have the same id", "/slots")
     of_context = features_of(context, "/context")
-    asked = msgspec.json.encode(msgspec.structs.replace(body, id=None))
+    actions = LEFT_OUT if offered.content else body.actions
+    asked = msgspec.json.encode(msgspec.structs.replace(body, id=None, actions=actions))
     found = list[Situation]()
     for k, slot in enumerate(slots):
         pointer = f"/slots/{k}" if has_slots else ""
@@ -200,7 +204,7 @@ def _read(actions: bytes) -> Offered:
         Action(id, features_of(line, f"/actions/{k}/features"), body.cost, body.least)
         for k, (id, line, body) in enumerate(zip(numbers, lines, several, strict=True))
     ]
-    return Offered([body.id for body in several], lines, read)
+    return Offered([body.id for body in several], lines, read, actions if len(actions) > MANY else b"")
 
 
 _read_again = lru_cache(KEPT)(_read)

@@ -35,6 +35,16 @@ class AlarmOut(Struct):
     detail: str
 
 
+class ContributionOut(Struct):
+    """What another server has contributed: whose it is, up to which event and of how many rows; ``missing``: why it
+    could not be merged, if it could not."""
+
+    origin: str
+    seq: int
+    rows: int
+    missing: str | None
+
+
 class DecisionFacts(Struct):
     """Decisions of a model and their rewards, of which some were given by default.
 
@@ -55,7 +65,8 @@ class ModelFacts(m.ProgressiveMeans):
     """A model.
 
     ``recent``: metrics of about the last 1,000 rows; ``version``: the one that answers; ``others``: versions that are
-    trained meanwhile; ``refused``: rows that were set aside; ``alarms``: signs that the rows have changed; ``guards``:
+    trained meanwhile; ``merged``: what other servers have contributed; ``refused``: events that were set aside;
+    ``entities``: how many keys have a model of their own; ``alarms``: signs that the rows have changed; ``guards``:
     by kind, how many odd rows were learned, and how many were predicted or refused; ``failed``: why it has stopped, if
     it has.
 
@@ -79,6 +90,7 @@ class ModelFacts(m.ProgressiveMeans):
     snapshot: int
     version: int
     others: int
+    merged: list[ContributionOut]
     refused: int
     alarms: list[AlarmOut]
     guards: dict[str, dict[str, int]]
@@ -87,6 +99,7 @@ class ModelFacts(m.ProgressiveMeans):
     to_label: int
     behind: int
     decisions: DecisionFacts | UnsetType = UNSET
+    entities: int | UnsetType = UNSET
 
 
 class Models(Struct):
@@ -165,7 +178,7 @@ async def get_file(call: Call) -> Sendable:
     except BaseException:
         Path(path).unlink(missing_ok=True)
         raise
-    return Download(path, f"{hosted.name}.cw", call.check_allowed)
+    return Download(path, f"{hosted.name}.{hosted.model.suffix}", call.check_allowed)
 
 
 async def put_file(call: Call) -> Sendable:

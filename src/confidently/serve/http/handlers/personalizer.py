@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from ...exchange import personalizer as pz
-from ...model.deciding import Decided
+from ...model.logged_decisions import Decided
 from ...problems import Problem
 from ...work import decisions
 from ..calls import Call
@@ -31,7 +31,7 @@ async def personalizer_rank(call: Call) -> Sendable:
         _actions(body.actions), _features(body.context_features), [*excluded], deferred=bool(body.defer_activation)
     )
     [one] = await _decided(call, id, asked)
-    probabilities = {str(action): p for action, p in zip(one.actions, one.probabilities, strict=True)}
+    probabilities = {str(action): p for action, p in zip(one.actions, one.probabilities.tolist(), strict=True)}
     chosen = str(one.actions[one.chosen])
     ranking = pz.ranking([action.id for action in body.actions], chosen, probabilities)
     return answered(pz.RankResponse(ranking, id, chosen), 201)

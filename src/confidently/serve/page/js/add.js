@@ -8,7 +8,7 @@ import { importForm } from "./import.js";
 import { field, listOf, methodField, nameField, settingsOf } from "./settings.js";
 
 const SAMPLE = 1000;
-export const FILES = ".csv,.tsv,.jsonl,.ndjson,.json,.txt,.cw"; // that can be chosen
+export const FILES = ".csv,.tsv,.jsonl,.ndjson,.json,.txt,.cw,.ent"; // that can be chosen
 let handed = null; // a file that was dropped on another view
 
 /** Let an element take a dropped file, and an input a chosen one; the view that adds models opens. */
@@ -41,7 +41,7 @@ export function addView(page) {
     return () => {};
   }
   const choose = async (file) => {
-    if (file.name.endsWith(".cw")) {
+    if (/\.(cw|ent)$/.test(file.name)) {
       fill(body, modelFile(file, stop.signal));
       body.querySelector("input").focus();
       return;
@@ -73,7 +73,7 @@ function start(choose) {
   const zone = h("div", { class: "drop large" },
     h("p", {}, h("b", {}, "Drop a CSV or JSON-lines file here")), input,
     h("p", {}, h("label", { for: "file", class: "button" }, "Choose a file")),
-    h("p", { class: "muted small" }, "The file is read in this browser; only the columns you keep are sent. Rows without a label are offered for labelling. A model file, .cw, continues its training here."));
+    h("p", { class: "muted small" }, "The file is read in this browser; only the columns you keep are sent. Rows without a label are offered for labelling. A model file, .cw or .ent, continues its training here."));
   acceptFile(zone, input, choose);
   return [zone, emptyModel()];
 }

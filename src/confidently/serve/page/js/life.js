@@ -6,6 +6,7 @@ import { confirmed } from "./confirm.js";
 import { fill, h, notify, setText } from "./dom.js";
 import { clock, count, counted, percent, settingText } from "./format.js";
 import { isNumeric, measureOf, measuresOf } from "./measures.js";
+import { rowsPath } from "./rows.js";
 
 const POLL_MS = 2000;
 const LINES = ["first", "second", "third", "fourth", "fifth"];
@@ -161,7 +162,7 @@ function batchTable(name, batches, refresh) {
   return [title, h("div", { class: "scrolled", tabindex: 0, role: "group", "aria-labelledby": "batches-title" }, h("table", { class: "versions" },
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Batch"), h("th", { scope: "col", class: "figure-cell" }, "Rows"), h("th", { scope: "col", class: "wide-only" }, "Since"), h("td"))),
     h("tbody", {}, batches.map((one) => h("tr", { class: one.edit ? "out" : "" },
-      h("th", { scope: "row", dir: "auto" }, one.batch, one.edit ? h("span", { class: "muted small" }, " taken out") : null),
+      h("th", { scope: "row", dir: "auto" }, h("a", { href: rowsPath(name, { batch: one.batch }) }, one.batch), one.edit ? h("span", { class: "muted small" }, " taken out") : null),
       h("td", { class: "figure-cell" }, count(one.rows)), h("td", { class: "wide-only" }, clock(one.created)),
       h("td", {}, one.edit
         ? h("button", { type: "button", class: "quiet", onclick: () => change(refresh, `${one.batch} is back`, () => request("DELETE", modelPath(name, `/edits/${one.edit}`))) }, "Put back")

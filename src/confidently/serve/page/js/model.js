@@ -94,7 +94,7 @@ function figures(model) {
     h("section", { "aria-label": "Charts" },
       h("p", { class: "switch" }, byTime, h("label", { for: "by-time" }, "Time instead of rows on the horizontal axis")),
       h("div", { class: "charts" }, courses.map((one) => one.chart.element), rate.element, asked.element, reliability.element,
-        h("div", { class: "figure" }, h("h2", {}, "About the model"), table, manage(model.name)))),
+        h("div", { class: "figure" }, h("h2", {}, "About the model"), table, manage(model.name, model.settings)))),
   );
   let last = null;
 
@@ -176,6 +176,8 @@ function facts(model) {
       ["New classes", model.open ? "are added as they appear" : "are rejected"],
     ]),
     ["Features", count(model.features)],
+    ...(model.entities === undefined ? [] : [["Entities", `${count(model.entities)}, one for each ${model.settings.key}`]]),
+    ...(model.merged.length ? [["Merged from", model.merged.map(mergedText).join("; ")]] : []),
     ["Updates", count(model.updates)],
     ...(model.waiting ? [["Waiting rows", count(model.waiting)]] : []),
     ...(model.to_label ? [["To label", count(model.to_label)]] : []),
@@ -184,6 +186,12 @@ function facts(model) {
     ["Created", clock(model.created)],
     ...[...settings, ...reading].map(([key, value]) => [settingName(key), settingText(value)]),
   ];
+}
+
+/** Return what another server has contributed. */
+function mergedText(one) {
+  const rows = `${count(one.rows)} ${one.rows === 1 ? "row" : "rows"} of ${one.origin}`;
+  return one.missing === null ? rows : `${rows}, which cannot be merged: ${one.missing}`;
 }
 
 /** Return the name of a setting as a heading. */
@@ -197,7 +205,7 @@ function classes(names) {
   return [names.slice(0, CLASSES).join(", "), h("details", {}, h("summary", { class: "small" }, `${count(names.length - CLASSES)} more`), names.slice(CLASSES).join(", "))];
 }
 
-function manage(name) {
+function manage(name, settings) {
   if (!may("admin")) return null;
   const remove = h("button", { type: "button", class: "danger" }, "Delete the model");
   remove.addEventListener("click", async () => {
@@ -211,7 +219,7 @@ function manage(name) {
     }
   });
   return h("div", { class: "actions" },
-    h("a", { class: "button quiet", href: modelPath(name, "/file"), download: `${name}.cw` }, "Download the model"),
+    h("a", { class: "button quiet", href: modelPath(name, "/file"), download: `${name}.${settings.key === undefined ? "cw" : "ent"}` }, "Download the model"),
     h("a", { class: "button quiet", href: modelPath(name, "/exchange/label-studio"), download: `${name}.json` },
       "Rows for Label Studio"),
     remove);

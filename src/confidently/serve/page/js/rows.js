@@ -6,9 +6,9 @@ import { clock, count, counted, labelText, number, percent, shown } from "./form
 import { live, state as server } from "./live.js";
 import { decides, textsOf } from "./measures.js";
 
-const FILTERS = ["text", "label", "predicted", "outcome", "state", "by", "since", "until"];
+const FILTERS = ["text", "label", "predicted", "outcome", "state", "by", "batch", "since", "until"];
 const NAMES = {
-  text: "Text", label: "Label", predicted: "Predicted", outcome: "Prediction", state: "State", by: "Labelled by", since: "From", until: "Before",
+  text: "Text", label: "Label", predicted: "Predicted", outcome: "Prediction", state: "State", by: "Labelled by", batch: "Batch", since: "From", until: "Before",
 };
 const FACETS = ["outcome", "label", "predicted", "by", "state"];
 const MOST = 10; // values of a facet that are shown at first

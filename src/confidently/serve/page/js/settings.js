@@ -4,9 +4,11 @@ import { h } from "./dom.js";
 
 const METHODS = [
   ["auto", "Automatic: mixes several learners"],
+  ["vectors", "Automatic, on the vectors that wordllama makes of a text: for few labels"],
   ["arow", "AROW: one learner, fast"],
   ["cw_stdev", "CW, standard deviation: one learner, for little noise"],
 ];
+const AUTOMATIC = { auto: { auto: true }, vectors: { auto: true, encoder: "wordllama" } };
 
 /** Return a field for the name of a model. */
 export function nameField(value = "") {
@@ -28,7 +30,7 @@ export const listOf = (text) => text.split(",").map((one) => one.trim()).filter(
 
 /** Return the settings of a model. */
 export function settingsOf(method, classes, text, numbers = false) {
-  const made = method === "auto" ? { auto: true } : numbers ? {} : { rule: method };
+  const made = { ...(AUTOMATIC[method] ?? (numbers ? {} : { rule: method })) };
   if (numbers) made.task = "numbers"; // whose rule is another
   if (classes.length) made.classes = classes;
   if (text.length) made.reading = { text };
