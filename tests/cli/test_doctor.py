@@ -101,7 +101,7 @@ def test_commands_options_choices_and_files_are_completed():
     assert completions(["tr"]) == ["plain,train"]
     assert completions(["topics", ""]) == ["plain,train", "plain,predict", "plain,show"]
     assert "plain,--passes" in completions(["train", "--pa"])
-    covariances = ["diag", "full", "shared", "low_rank", "auto"]
+    covariances = ["diag", "full", "shared", "low_rank", "sparse", "auto"]
     assert completions(["train", "--covariance", ""]) == [f"plain,{name}" for name in covariances]
     assert completions(["train", "data"]) == ["file,data"]
     assert completions(["predict", "model.cw", "data.svm", "-o", "out"]) == ["file,out"]

@@ -254,9 +254,10 @@ def said(*arguments):
     return done.stdout or done.stderr
 
 
-def test_thousands_of_classes_from_the_command_line(tmp_path):
-    """Every row has a class of its own and is one of its own features."""
+def test_thousands_of_classes_from_the_command_line(tmp_path, monkeypatch):
+    """Every class has a feature of its own; rows are predicted 50 at a time."""
     n = 2_000
+    monkeypatch.setattr("confidently.learner.predictor.SCORES_AT_ONCE", 50 * n)
     lines = [f"{k} {k + 1}:1 {n + 1 + k % 7}:0.1" for k in range(n)]
     (tmp_path / "rows.svm").write_text("\n".join(lines * 2) + "\n")
     data, model = str(tmp_path / "rows.svm"), str(tmp_path / "m.cw")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...wording import counted
 from .text import class_names, say, shown
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def check_class(model: Model | TopicModel, name: str | None) -> None:
     """Reject the name of an unknown class."""
     if name is not None and name not in class_names(model):
         listed = class_names(model)
-        more = f", ... ({len(listed):,} classes)" if len(listed) > MAX_LISTED else ""
+        more = f", ... ({counted(len(listed), 'class', 'classes')})" if len(listed) > MAX_LISTED else ""
         raise click.UsageError(
             f"--class: unknown class {name!r}; expected one of {', '.join(listed[:MAX_LISTED])}{more}"
         )
