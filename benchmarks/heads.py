@@ -8,7 +8,9 @@ covariance, shrunk by 1e-4 of the identity (Hayes & Kanan, CVPR workshops 2020).
 had no row appears after the others were learned: its accuracy and that of the others before, after 5 and 10 rows, and
 where all of its rows come among the others'. Curve: errors of AutoClassifier and of LogisticRegression with the best C
 of three, by the number of rows per class; two draws. Scope: a quarter of the classes is held out; area under the ROC
-curve of finding their rows, by ``novelty`` and by 1 minus the largest probability. laplace-torch is left out: it needs
+curve of finding their rows, by ``novelty`` and by 1 minus the largest probability. Sparse: made rows of 50 words, of
+10,000 and 100,000 classes by Zipf's law, under ``covariance="sparse"``: rows per second of processor time, bytes of the
+model file per weight that was moved, and the error on the rows that follow. laplace-torch is left out: it needs
 PyTorch, and its linear heads are those of LogisticRegression.
 """
 
@@ -17,14 +19,17 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
 from harness import arguments, have_data, load, machine, table, write_json
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.preprocessing import normalize
 
-from confidently import AutoClassifier
+from confidently import AROW, AutoClassifier, OnlineClassifier
 from confidently.encoders import encoder_of
 from tests.data_sets import DATA_SETS
 
@@ -32,7 +37,9 @@ SETS = ("stackoverflow", "newsgroups", "goemotions", "tweet_emoji")
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 DRAWS, FEW, TEST_ROWS, LATE_CLASSES, ROWS_OF_OTHERS = 3, 10, 4000, 5, 200
 CURVE, CURVE_GRID = (1, 2, 5, 10, 20, 50, 100), (1.0, 10.0, 100.0)
-PARTS = ("few", "all", "late", "scope", "curve")
+PARTS = ("few", "all", "late", "scope", "curve", "sparse")
+SPARSE_CLASSES, SPARSE_ROWS, SPARSE_TEST = (10_000, 100_000), 200_000, 10_000
+WORDS, WORDS_PER_ROW, OWN_WORDS, OF_CLASS, LEFT_OUT = 2**18, 50, 100, 0.7, 100
 
 Rows = tuple[Any, np.ndarray, Any, np.ndarray]
 
@@ -176,6 +183,57 @@ def curve(rows: Rows) -> dict[str, list[float]]:
     return found
 
 
+def made(n: int, n_classes: int, seed: int = 0) -> tuple[csr_matrix, np.ndarray]:
+    """Return rows of words, weighted by their rarity and of unit norm, and classes, by Zipf's law.
+
+    Seven of ten words are of the 100 of the class, and the others of all words without the 100 most frequent ones.
+    """
+    random, world = np.random.default_rng(seed), np.random.default_rng(n_classes)
+
+    def drawn(ranks: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+        law = np.cumsum(1.0 / ranks)
+        found: np.ndarray = np.searchsorted(law, random.random(size) * law[-1])
+        return found
+
+    y = drawn(np.arange(1, n_classes + 1), (n,)).astype(np.int32)
+    of_class = world.integers(0, WORDS, (n_classes, OWN_WORDS))
+    shape = (n, WORDS_PER_ROW)
+    own = of_class[y[:, None], drawn(np.arange(1, OWN_WORDS + 1), shape)]
+    other = world.permutation(WORDS)[drawn(np.arange(LEFT_OUT + 1, LEFT_OUT + WORDS + 1), shape)]
+    words = np.where(random.random(shape) < OF_CLASS, own, other).astype(np.int32)
+    X = csr_matrix((np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, WORDS_PER_ROW)), shape=(n, WORDS))
+    X.sum_duplicates()
+    X.data = (1.0 + np.log(X.data)) * np.log(n / (1.0 + np.bincount(X.indices, minlength=WORDS)))[X.indices]
+    return normalize(X), y
+
+
+def sparse(n_classes: int) -> dict[str, list[float]]:
+    """Return what is measured of one pass over made rows of so many classes, with and without calibration."""
+    X, y = made(SPARSE_ROWS + SPARSE_TEST, n_classes)
+    found = {}
+    for calibration in ("progressive", None):
+        model = OnlineClassifier(AROW(), "sparse", fit_intercept=False, calibration=calibration, view=None)
+        start = time.process_time()
+        model.fit(X[:SPARSE_ROWS], y[:SPARSE_ROWS])
+        learned = time.process_time()
+        error = float(np.mean(model.predict(X[SPARSE_ROWS:]) != y[SPARSE_ROWS:]))
+        predicted = time.process_time()
+        with NamedTemporaryFile(suffix=".cw") as file:
+            model.save(file.name)
+            size = Path(file.name).stat().st_size
+        lists = model.learner_.state["lists"]
+        found["with a calibration" if calibration else "without"] = [
+            SPARSE_ROWS / (learned - start),
+            SPARSE_TEST / (predicted - learned),
+            size / lists[:, 1].sum(),
+            float(lists[:, 1].sum()),
+            float(lists[X[SPARSE_ROWS:].indices, 1].sum() / SPARSE_TEST),
+            float(len(model.classes_)),
+            error,
+        ]
+    return found
+
+
 def main() -> None:
     options = arguments(
         __doc__,
@@ -188,12 +246,16 @@ def main() -> None:
         return
     warnings.simplefilter("ignore")
     print(machine())
+    parts = options.part or PARTS[: 2 if options.ngrams else None]
     run = {"few": few, "all": every, "late": late, "scope": scope, "curve": curve}
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
-    for part in options.part or PARTS[: 2 if options.ngrams else None]:
-        for name in options.sets:
-            rows = shortened(load(name) if options.ngrams else embedded(name, options.cache))
-            found = results.setdefault(part, {})[name] = run[part](rows)
+    for part in parts:
+        for name in map(str, SPARSE_CLASSES) if part == "sparse" else options.sets:
+            if part == "sparse":
+                found = sparse(int(name))
+            else:
+                found = run[part](shortened(load(name) if options.ngrams else embedded(name, options.cache)))
+            results.setdefault(part, {})[name] = found
             lines = [[learner, *(f"{value:.3f}" for value in values)] for learner, values in found.items()]
             width = len(lines[0]) - 1
             print(table([f"{part}: {name}", *[""] * width], lines), "", sep="\n", flush=True)

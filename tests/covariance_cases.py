@@ -5,6 +5,13 @@ from confidently.rules import make_rule
 from confidently.tasks.table import task_named
 
 OVER_WEIGHTS = tuple(name for name, kind in COVARIANCES.items() if not kind.keeps_examples)
+MERGED = tuple(name for name in OVER_WEIGHTS if "merge" not in COVARIANCES[name].unsupported)
+
+
+def known(learner):
+    """Return the state of a learner; lists of weights in order, since their places depend on when there was no room."""
+    covariance = learner.covariance
+    return learner.state if covariance.binds_rows else covariance.packed(learner.state, learner.width)
 
 
 def has_task(rule, task):

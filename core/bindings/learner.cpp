@@ -80,15 +80,28 @@ struct Learner : LearnerSettings {
                             conformal, variances});
         } catch (const InvalidRow& invalid) {
             return as_tuple(invalid.fault);
+        } catch (const NoRoom& found) {
+            return FaultTuple({"room", found.at, found.needed, 0.0});
         }
         return std::nullopt;
     }
 
     // largest: of the values that are allowed; 0: the rows are known to be valid
     FaultTuple scores(const Dict& state, const Matrix& matrix, Array<double, 2> out, double largest) const {
-        return predict(state, matrix, out, largest,
+        return predict(state, matrix, largest,
                        [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
+            require_scores(learner, matrix, out);
             learner.scores(inspector, seen, out.data());
+        });
+    }
+
+    // The column of the best score of every row.
+    FaultTuple best(const Dict& state, const Matrix& matrix, Array<std::int32_t, 1> out, double largest) const {
+        require(facts().several, "the best score is that of several classes");
+        require(std::int64_t(out.shape(0)) == matrix.rows->n_rows, "one column per row is needed");
+        return predict(state, matrix, largest,
+                       [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
+            learner.best(inspector, seen, out.data());
         });
     }
 
@@ -96,20 +109,19 @@ struct Learner : LearnerSettings {
     FaultTuple moderated(const Dict& state, const Matrix& matrix, Array<double, 2> scores, Array<double, 2> out,
                          double largest) const {
         require(!facts().threshold, "scores relative to a threshold are not moderated");
-        return predict(state, matrix, out, largest,
+        return predict(state, matrix, largest,
                        [&](const AnyLearner& learner, const Inspector& inspector, std::int64_t seen) {
             require_scores(learner, matrix, scores);
+            require_scores(learner, matrix, out);
             learner.moderated(inspector, seen, prior_variance, facts().several, independent, scores.data(), out.data());
         });
     }
 
     template <class F>
-    FaultTuple predict(const Dict& state, const Matrix& matrix, const Array<double, 2>& out, double largest,
-                       F&& f) const {
+    FaultTuple predict(const Dict& state, const Matrix& matrix, double largest, F&& f) const {
         if (!(largest > 0.0)) require_columns(matrix);
         try {
             const auto learner = open(state, matrix.rows->n_columns, nullptr);
-            require_scores(*learner, matrix, out);
             const std::int64_t seen = data<std::int64_t>(state, "counters")[0];
             const ReleasedLock released(matrix.stored > kManyEntries);
             f(*learner, Inspector{*matrix.rows, largest > 0.0 ? largest : 0.0, HUGE_VAL}, seen);
@@ -270,6 +282,7 @@ void bind_learner(nb::module_& m) {
              "moments"_a, "prior_variance"_a, "min_variance"_a, "forget"_a)
         .def("learn", &Learner::learn, "state"_a, "matrix"_a, "rows"_a, "largest"_a = 0.0, "undo"_a.none() = nb::none())
         .def("scores", &Learner::scores, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
+        .def("best", &Learner::best, "state"_a, "matrix"_a, "out"_a.noconvert(), "largest"_a = 0.0)
         .def("moderated", &Learner::moderated, "state"_a, "matrix"_a, "scores"_a.noconvert(), "out"_a.noconvert(),
              "largest"_a = 0.0)
         .def("variances", &Learner::variances, "state"_a, "matrix"_a, "out"_a.noconvert())

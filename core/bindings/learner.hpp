@@ -33,6 +33,7 @@ struct Rule {
 struct UndoLog {
     Undo<float> narrow;
     Undo<double> wide;
+    Undo<std::int64_t> lists;  // of weights of which only some are stored
 
     template <class Real>
     Undo<Real>& of() {
@@ -41,8 +42,8 @@ struct UndoLog {
         else
             return wide;
     }
-    void clear() { narrow.clear(), wide.clear(); }
-    void roll_back() { narrow.roll_back(), wide.roll_back(); }
+    void clear() { narrow.clear(), wide.clear(), lists.clear(); }
+    void roll_back() { narrow.roll_back(), wide.roll_back(), lists.roll_back(); }
 };
 
 template <class T>

@@ -1,5 +1,6 @@
 // Learners over the arrays of a state: the only place where all covariances are compiled for all tasks.
 #include <limits>
+#include <type_traits>
 
 #include "bindings/learner_settings.hpp"
 #include "bindings/state_arrays.hpp"
@@ -34,9 +35,53 @@ Weights<Real> weights_of(const LearnerSettings& learner, const nb::dict& state, 
             undo ? &undo->of<Real>() : nullptr};
 }
 
+// The weights of a state that has some of them, in lists (src/confidently/covariances/sparse.py).
+template <class Real>
+SparseWeights<Real> sparse_weights_of(const LearnerSettings& learner, const nb::dict& state, UndoLog* undo) {
+    using List = typename SparseWeights<Real>::List;
+    const auto lists = entry<std::int64_t, 2>(state, "lists");
+    require(lists.shape(1) == 2, "lists have a start and a size");
+    const auto extent = entry<std::int64_t, 1>(state, "extent");
+    require(extent.size() == 2, "the extent is that of places and of columns");
+    const auto column = entry<std::int32_t, 1>(state, "column");
+    const StateArrays arrays{state};
+    SparseWeights<Real> weights{
+        reinterpret_cast<List*>(const_cast<std::int64_t*>(lists.data())),
+        const_cast<std::int32_t*>(column.data()),
+        arrays.array<Real>("mean", column.size()),
+        arrays.array<Real>("variance", column.size()),
+        learner.average ? arrays.array<Real>("drift", column.size()) : nullptr,
+        const_cast<std::int64_t*>(extent.data()),
+        std::int64_t(column.size()),
+        std::int64_t(lists.shape(0)),
+        int(extent.data()[1]),
+        learner.intercept,
+        undo ? &undo->of<Real>() : nullptr,
+        undo ? &undo->lists : nullptr,
+    };
+    require(*weights.used >= 0 && *weights.used <= weights.room, "the lists use more places than there are");
+    require(extent.data()[1] >= 0 && extent.data()[1] <= std::numeric_limits<std::int32_t>::max(),
+            "there are too many columns of weights");
+    return weights;
+}
+
+template <class Real>
+std::unique_ptr<AnyLearner> open_sparse(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns,
+                                        UndoLog* undo) {
+    require(!learner.independent, "weights in lists have one scale");
+    const SparseWeights<Real> weights = sparse_weights_of<Real>(learner, state, undo);
+    require(n_columns + learner.intercept <= weights.n_features,
+            "the matrix has more columns than the state has features");
+    require_counts(state, learner.facts(), weights.columns, false);
+    const Scales scales{data<double>(state, "scale"), data<double>(state, "folded"), false};
+    const ScaledVariances<Real> variances{scales, learner.min_variance * learner.prior_variance};
+    return std::make_unique<LearnerOf<SparseCovariance<Real>, Real>>(
+        SparseCovariance<Real>{weights, variances, learner.moments, learner.prior_variance, learner.min_variance});
+}
+
 template <class Real, class TableRow>
-std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns,
-                                       UndoLog* undo) {
+std::unique_ptr<AnyLearner> open_stored(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns,
+                                        UndoLog* undo) {
     const Weights<Real> weights = weights_of<Real>(learner, state, undo);
     const bool regression = learner.facts().targets;
     require(weights.planes == TableRow::planes + learner.average, "the weights have the wrong number of planes");
@@ -60,11 +105,21 @@ std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb:
     return opened;
 }
 
+template <class Real, class TableRow>
+std::unique_ptr<AnyLearner> open_typed(const LearnerSettings& learner, const nb::dict& state, std::int64_t n_columns,
+                                       UndoLog* undo) {
+    if constexpr (std::is_same_v<TableRow, Sparse>)
+        return open_sparse<Real>(learner, state, n_columns, undo);
+    else
+        return open_stored<Real, TableRow>(learner, state, n_columns, undo);
+}
+
 }  // namespace
 
 std::unique_ptr<AnyLearner> LearnerSettings::open(const nb::dict& state, std::int64_t n_columns, UndoLog* undo) const {
     nb::ndarray<nb::ro> weights;
-    require(state.contains("weights") && nb::try_cast(state["weights"], weights, false), "weights is missing");
+    const char* name = state.contains("weights") ? "weights" : "mean";  // of weights in lists
+    require(state.contains(name) && nb::try_cast(state[name], weights, false), "weights is missing");
     const bool single = weights.dtype() == nb::dtype<float>();
     std::unique_ptr<AnyLearner> opened;
     with_covariance(covariance, [&]<class TableRow>(TableRow) {

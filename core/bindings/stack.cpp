@@ -134,7 +134,7 @@ void member_learn(Member& member, const Dict& state, const Matrix& matrix, const
                 if (out) std::copy(t.begin(), t.end(), out);
                 std::copy(t.begin(), t.end(), p.begin());
                 normalize_exponentials(p.data(), columns);
-                found.learn(t.data(), columns, label, w, p.data());
+                found.learn(t.data(), OneEach{columns}, label, w, p.data());
             }
         }
         member.learn(row, label, w);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "data/label_order.hpp"
 
 namespace confidently::python {
 
@@ -56,6 +57,25 @@ void copy_rows(Input<Real, 3> weights, Input<std::int64_t, 1> rows, Array<Real, 
         std::copy_n(weights.data() + std::size_t(rows.data()[i]) * size, size, out.data() + i * size);
 }
 
+// Whether lists of columns, one after the other, have each column once, and only those that there are.
+bool lists_are_distinct(Input<std::int64_t, 1> sizes, Input<std::int32_t, 1> columns, std::int64_t n_columns) {
+    std::int64_t total = 0;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes.data()[i] < 0 || sizes.data()[i] > std::int64_t(columns.size()) - total) return false;
+        total += sizes.data()[i];
+    }
+    if (total != std::int64_t(columns.size()) || !are_within(columns.data(), columns.size(), n_columns)) return false;
+    std::vector<std::int64_t> last(static_cast<std::size_t>(std::max<std::int64_t>(n_columns, 0)), -1);
+    const std::int32_t* column = columns.data();
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+        for (std::int64_t k = 0; k < sizes.data()[i]; ++k) {
+            std::int64_t& of_column = last[static_cast<std::size_t>(*column++)];
+            if (of_column == std::int64_t(i)) return false;
+            of_column = std::int64_t(i);
+        }
+    return true;
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -65,6 +85,7 @@ void bind_weights(nb::module_& m) {
           "variances"_a, "out"_a.noconvert());
     m.def("split_column", &split_column<double>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a,
           "variances"_a, "out"_a.noconvert());
+    m.def("lists_are_distinct", &lists_are_distinct, "sizes"_a.noconvert(), "columns"_a.noconvert(), "n_columns"_a);
     m.def("copy_rows", &copy_rows<float>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
     m.def("copy_rows", &copy_rows<double>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
 }

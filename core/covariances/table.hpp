@@ -7,7 +7,7 @@
 //                   one of them, checked to have that shape. The covariance only points into the arrays, so that it may
 //                   be kept.
 // The covariance itself has
-//   weights                             the means, as Weights<Real>
+//   weights                             the means, as Weights<Real> or SparseWeights<Real>
 //   one_column                          whether it serves one column of weights only
 //   score(row, pair) -> Margin          the margin's mean and variance, or a struct derived from Margin that also
 //                                       carries what update() needs
@@ -27,10 +27,11 @@
 #include "covariances/diagonal.hpp"
 #include "covariances/identity.hpp"
 #include "covariances/low_rank.hpp"
+#include "covariances/sparse.hpp"
 
 namespace confidently {
 
-using Covariances = std::tuple<Identity, Diagonal, Full, Shared, LowRank>;
+using Covariances = std::tuple<Identity, Diagonal, Full, Shared, LowRank, Sparse>;
 
 // Calls f(row) with the table's row of this number.
 template <class F>

@@ -8,6 +8,7 @@
 
 #include "learner/learn_avx2.hpp"
 #include "learner/predict.hpp"
+#include "learner/predict_sparse.hpp"
 #include "tasks/table.hpp"
 
 namespace confidently {
@@ -25,11 +26,13 @@ class AnyLearner {
     virtual void moderated(const Inspector& inspector, std::int64_t n_seen, double prior_variance, bool several,
                            bool independent, double* plain, double* out) const = 0;
 
+    // The column of the best score of every row, where the covariance finds it without the scores of all; the first of
+    // equal ones.
+    virtual void best(const Inspector& inspector, std::int64_t n_seen, std::int32_t* out) const = 0;
+
     // (rows x columns) variances of the scores; against >= 0: of the score minus that column's score
     void variances(const Rows& rows, int against, double* out) const {
-        each_row(rows, [&](std::int64_t i, const Row& row) {
-            for (int k = 0; k < columns; ++k) out[i * columns + k] = k == against ? 0.0 : variance(row, {k, against});
-        });
+        each_row(rows, [&](std::int64_t i, const Row& row) { row_variances(row, against, out + i * columns); });
     }
 
     // For each row the variance of the difference between its two best scores.
@@ -42,14 +45,17 @@ class AnyLearner {
     // Of one row, which has the intercept if the weights do; scratch: one number per column.
     virtual void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const = 0;
     virtual double variance(const Row& row, Pair pair) const = 0;
+    virtual void row_variances(const Row& row, int against, double* out) const {
+        for (int k = 0; k < columns; ++k) out[k] = k == against ? 0.0 : variance(row, {k, against});
+    }
 
     const int columns;
     const std::int64_t n_features;  // the intercept included
     const bool intercept;
 
   protected:
-    template <class Real>
-    explicit AnyLearner(const Weights<Real>& weights)
+    template <class AnyWeights>
+    explicit AnyLearner(const AnyWeights& weights)
         : columns(weights.columns), n_features(weights.n_features), intercept(weights.intercept) {}
 
   private:
@@ -83,11 +89,25 @@ class LearnerOf final : public AnyLearner {
         predict_moderated(covariance_, inspector, n_seen, prior_variance, several, independent, plain, out);
     }
 
+    void best(const Inspector& inspector, std::int64_t n_seen, std::int32_t* out) const override {
+        if constexpr (GathersColumns<Covariance>)
+            predict_best(covariance_.weights, inspector, n_seen, out);
+        else
+            throw std::invalid_argument("this covariance scores all columns");
+    }
+
     void prediction(const Row& row, std::int64_t n_seen, double* out, double* scratch) const override {
         covariance_.weights.prediction(row, n_seen, out, scratch);
     }
 
     double variance(const Row& row, Pair pair) const override { return covariance_.variance(row, pair); }
+
+    void row_variances(const Row& row, int against, double* out) const override {
+        if constexpr (requires { covariance_.all_variances(row, out); })
+            covariance_.all_variances(row, out);
+        else
+            AnyLearner::row_variances(row, against, out);
+    }
 
   private:
     Covariance covariance_;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "covariances/columns.hpp"
@@ -42,6 +43,12 @@ struct InvalidRow {
 };
 
 inline constexpr const char* kOutOfRange = "range";  // the reason of such a fault
+
+// Thrown before a row changes the learner for whose weights there is no room, with its place in the order of training.
+// All rows before it are learned.
+struct NoRoom {
+    std::int64_t at, needed;  // places in the lists of weights
+};
 
 // Checks rows at almost no cost: a value that is not finite or too large shows in the variance of the margin, so that
 // only rows of a suspicious variance are read once more.
@@ -193,6 +200,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
     columns -= static_cast<int>(batch.class_start.size());
     auto new_class = batch.class_start.begin();
     constexpr bool stored = requires { covariance.weights.expect(std::span<const std::int32_t>()); };
+    std::optional<NoRoom> no_room;
     bool far = false;
     if constexpr (stored) far = covariance.weights.bytes() > kNearBytes;
     for (std::int64_t at = batch.from; at < batch.to; ++at) {
@@ -210,6 +218,11 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         }
         inspector.before_scoring(rows, i);
         const Row row = rows.at(i, covariance.weights.intercept, buffer);
+        if constexpr (requires { covariance.weights.needed(row); })
+            if (const std::int64_t needed = covariance.weights.needed(row); needed > covariance.weights.spare()) {
+                no_room = NoRoom{at, needed};
+                break;
+            }
         const double age = static_cast<double>(counters.seen++);
         const RowUpdate<Real, Covariance, Rule> update{covariance, rule, inspector, counters, independent,
                                                        row,        i,    w,         age};
@@ -225,6 +238,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
     }
     if constexpr (requires { task.finish(training.prior_variance); })
         counters.mistakes += task.finish(training.prior_variance);
+    if (no_room) throw *no_room;
 }
 
 }  // namespace confidently

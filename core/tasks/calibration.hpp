@@ -37,6 +37,23 @@ inline double sigmoid(double t) {
 // The probability that is answered where the logarithm of the odds is t.
 inline double answered(double t) { return std::clamp(sigmoid(t), kMinAnswered, 1.0 - kMinAnswered); }
 
+// How many classes each of n scores is of: one, ...
+struct OneEach {
+    int n;
+
+    static double of(int) { return 1.0; }
+    double total() const { return n; }
+};
+
+// ... or the last one of several, which score alike.
+struct LastOfSeveral {
+    int n;
+    double last;
+
+    double of(int k) const { return k == n - 1 ? last : 1.0; }
+    double total() const { return n - 1 + last; }
+};
+
 // The scores of classes times a slope, moved so that the largest is 0.
 inline void scaled(double slope, const double* f, int n, double* out) {
     double top = -kLargest;
@@ -45,11 +62,14 @@ inline void scaled(double slope, const double* f, int n, double* out) {
 }
 
 // Logarithms, the largest of which is about 0, become the probabilities that are proportional to their exponentials.
-inline void normalize_exponentials(double* t, int n) {
+template <class Classes>
+void normalize_exponentials(double* t, Classes classes) {
     double total = 0.0;
-    for (int k = 0; k < n; ++k) total += t[k] = std::exp(t[k]);
-    for (int k = 0; k < n; ++k) t[k] /= total;
+    for (int k = 0; k < classes.n; ++k) total += classes.of(k) * (t[k] = std::exp(t[k]));
+    for (int k = 0; k < classes.n; ++k) t[k] /= total;
 }
+
+inline void normalize_exponentials(double* t, int n) { normalize_exponentials(t, OneEach{n}); }
 
 // A step of -u in log a, with the approximation (2 - u)/(2 + u) of exp(-u). The slope is a scale, which must stay
 // positive and may be 30 as well as 0.3; hence the logarithm.
@@ -101,13 +121,14 @@ struct Slope {
     void at(const double* f, int n, double* out) const { scaled(state[0], f, n, out); }
 
     // t: what at() says of an example's scores; p: the probabilities
-    void learn(const double* t, int n, int truth, double w, const double* p) const {
+    template <class Classes>
+    void learn(const double* t, Classes classes, int truth, double w, const double* p) const {
         double &a = state[0], &haa = state[1];
         double mean = 0.0, variance = 0.0;  // of t_k - t_truth, over the classes
-        for (int k = 0; k < n; ++k) mean += p[k] * (t[k] - t[truth]);
-        for (int k = 0; k < n; ++k) {
+        for (int k = 0; k < classes.n; ++k) mean += classes.of(k) * p[k] * (t[k] - t[truth]);
+        for (int k = 0; k < classes.n; ++k) {
             const double c = t[k] - t[truth] - mean;
-            variance += p[k] * c * c;
+            variance += classes.of(k) * p[k] * c * c;
         }
         haa = decay(w) * haa + w * variance / (a * a);
         const double u = w * mean / (a * a * haa + kPriorCurvature);
@@ -247,23 +268,33 @@ struct TemperatureCalibration {
     double* state;
 
     // t: set to the scores times the slope, of which the largest is 0; p: set to the probabilities, may be t
-    static void probabilities(const double* state, const double* f, int n, double* t, double* p) {
+    template <class Classes>
+    static void probabilities(const double* state, const double* f, Classes classes, double* t, double* p) {
+        const int n = classes.n;
         scaled(state[0], f, n, t);
         const double* map = state + at_map;
         const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
         for (int k = 0; k < n; ++k)
             p[k] = t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top);
-        normalize_exponentials(p, n);
+        normalize_exponentials(p, classes);
     }
 
-    // f: n scores; t, p: scratch space for n numbers; returns the probability of the true class before
-    double learn(const double* f, int n, int truth, double w, double* t, double* p) const {
+    static void probabilities(const double* state, const double* f, int n, double* t, double* p) {
+        probabilities(state, f, OneEach{n}, t, p);
+    }
+
+    // f: the scores of classes; t, p: scratch space for as many numbers; truth: the number of the true class's score;
+    // returns the probability of the true class before
+    template <class Classes>
+    double learn(const double* f, Classes classes, int truth, double w, double* t, double* p) const {
+        const int n = classes.n;
         const Correction map{state + at_map, knots};
-        probabilities(state, f, n, t, p);
+        probabilities(state, f, classes, t, p);
         const double keep = decay(w);
         double gradient[knots] = {}, curvature[knots] = {};
         for (int k = 0; k < n; ++k) {
-            const double g = w * (p[k] - kTarget[k == truth]), h = w * p[k] * (1.0 - p[k]);
+            const double each = classes.of(k) * w;
+            const double g = each * (p[k] - kTarget[k == truth]), h = each * p[k] * (1.0 - p[k]);
             const auto [knot, after] = Correction::place(t[k], first_knot, knots);
             const double before = 1.0 - after;
             gradient[knot] += g * before, gradient[knot + 1] += g * after;
@@ -272,7 +303,7 @@ struct TemperatureCalibration {
         for (int j = 0; j < knots; ++j)
             if (curvature[j] > 0.0) map.step(j, gradient[j], curvature[j], keep);
         map.increase();
-        return learn_slope(t, n, truth, w, p);
+        return learn_slope(t, classes, truth, w, p);
     }
 
     // The same without a correction. t: set to the scores times the slope
@@ -280,16 +311,17 @@ struct TemperatureCalibration {
         scaled(state[0], f, n, t);
         std::copy_n(t, n, p);
         normalize_exponentials(p, n);
-        return learn_slope(t, n, truth, w, p);
+        return learn_slope(t, OneEach{n}, truth, w, p);
     }
 
   private:
-    double learn_slope(const double* t, int n, int truth, double w, const double* p) const {
+    template <class Classes>
+    double learn_slope(const double* t, Classes classes, int truth, double w, const double* p) const {
         const Slope slope{state};
         double distance = 0.0;  // of the scores to the largest
-        for (int k = 0; k < n; ++k) distance -= t[k] / state[0];
-        slope.learn(t, n, truth, w, p);
-        if (ScoreSize{state + Slope::size}.halved(distance / n, w)) slope.steepen();
+        for (int k = 0; k < classes.n; ++k) distance -= classes.of(k) * (t[k] / state[0]);
+        slope.learn(t, classes, truth, w, p);
+        if (ScoreSize{state + Slope::size}.halved(distance / classes.total(), w)) slope.steepen();
         return p[truth];
     }
 };

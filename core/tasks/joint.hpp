@@ -4,9 +4,16 @@
 #include <algorithm>
 #include <vector>
 
+#include "covariances/gathered.hpp"
 #include "tasks/task.hpp"
 
 namespace confidently {
+
+// A covariance that finds the columns with a weight on a row's features, all others of which score 0.
+template <class Covariance>
+concept GathersColumns = requires(const Covariance& covariance, const Row& row, Gathered& gathered) {
+    covariance.weights.gather(row, gathered);
+};
 
 // What tasks that choose one of several classes share: the scores, the two best of them, one temperature for all
 // classes.
@@ -21,14 +28,19 @@ struct Multiclass {
     }
 
     void calibrate(const Example& e, double variance, double prior_variance) {
+        calibrate(e, *e.label, OneEach{static_cast<int>(scores.size())}, variance, prior_variance);
+    }
+
+    // truth: the number of the score of the row's class
+    template <class Classes>
+    void calibrate(const Example& e, int truth, Classes classes, double variance, double prior_variance) {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
         scratch.resize(scores.size()), probabilities.resize(scores.size());
-        const int n = static_cast<int>(scores.size());
         const TemperatureCalibration calibration{e.calibration};
         const double p =
-            e.logits ? calibration.learn_line(scores.data(), n, *e.label, e.weight, e.logits, probabilities.data())
-                     : calibration.learn(scores.data(), n, *e.label, e.weight, scratch.data(), probabilities.data());
+            e.logits ? calibration.learn_line(scores.data(), classes.n, truth, e.weight, e.logits, probabilities.data())
+                     : calibration.learn(scores.data(), classes, truth, e.weight, scratch.data(), probabilities.data());
         e.add_loss(p);
         e.count_variance(variance);
         if (!e.conformal) return;
@@ -47,6 +59,15 @@ struct Joint : Multiclass {
 
     template <class Covariance, class Update>
     bool learn(const Covariance& covariance, const Example& e, double prior_variance, Update&& update) {
+        if constexpr (GathersColumns<Covariance>)
+            return learn_gathered(covariance, e, prior_variance, update);
+        else
+            return learn_scored(covariance, e, prior_variance, update);
+    }
+
+  private:
+    template <class Covariance, class Update>
+    bool learn_scored(const Covariance& covariance, const Example& e, double prior_variance, Update&& update) {
         const TopTwo top = score(covariance, e.row);
         const int truth = *e.label, rival = top.first == truth ? top.second : top.first;
         const double variance_if_wrong =
@@ -55,6 +76,35 @@ struct Joint : Multiclass {
         if (e.calibration) calibrate(e, top.first == truth ? margin.variance : variance_if_wrong, prior_variance);
         return scores[truth] <= scores[rival];
     }
+
+    // The same, without a visit to columns that score 0: their probabilities are equal, and are counted together.
+    template <class Covariance, class Update>
+    bool learn_gathered(const Covariance& covariance, const Example& e, double prior_variance, Update&& update) {
+        const int truth = *e.label;
+        covariance.weights.gather(e.row, gathered_);
+        gathered_.meet(truth);
+        const BestTwo best = gathered_.best_two();
+        const int first = best.first.column, second = best.second.column, rival = first == truth ? second : first;
+        const double variance_if_wrong =
+            e.calibration && first != truth ? covariance.variance(e.row, {first, second}) : 0.0;
+        const auto margin = update(Pair{truth, rival});
+        const bool mistake = gathered_.score(truth) <= gathered_.score(rival);
+        if (e.calibration) {
+            int at = 0;
+            scores.clear();
+            for (const std::int32_t column : gathered_.columns()) {
+                if (column == truth) at = static_cast<int>(scores.size());
+                scores.push_back(gathered_.score(column));
+            }
+            const int others = gathered_.others();
+            if (others > 0) scores.push_back(0.0);
+            calibrate(e, at, LastOfSeveral{static_cast<int>(scores.size()), others > 0 ? double(others) : 1.0},
+                      first == truth ? margin.variance : variance_if_wrong, prior_variance);
+        }
+        return mistake;
+    }
+
+    Gathered gathered_;
 };
 
 }  // namespace confidently

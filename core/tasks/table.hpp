@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <type_traits>
 #include <variant>
 
 #include "covariances/columns.hpp"
@@ -54,7 +55,8 @@ inline AnyTask any_task(Task task) { return kTasks[std::size_t(task)].make(); }
 // Whether a covariance serves a task.
 template <class Covariance, class Task>
 inline constexpr bool kServes =
-    Task::facts.all_columns ? MovesColumns<Covariance> && !Covariance::one_column
-                            : !Covariance::one_column || Task::facts.one_column || Task::facts.targets;
+    GathersColumns<Covariance> ? Task::facts.one_column || std::is_same_v<Task, Joint>
+    : Task::facts.all_columns  ? MovesColumns<Covariance> && !Covariance::one_column
+                               : !Covariance::one_column || Task::facts.one_column || Task::facts.targets;
 
 }  // namespace confidently

@@ -171,6 +171,13 @@ class Learner(LearnerSettings):
         out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
         largest: float = 0.0,
     ) -> tuple[str, int, int, float] | None: ...
+    def best(
+        self,
+        state: dict[str, Any],
+        matrix: Matrix,
+        out: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu")],
+        largest: float = 0.0,
+    ) -> tuple[str, int, int, float] | None: ...
     def moderated(
         self,
         state: dict[str, Any],
@@ -219,6 +226,11 @@ def split_column(
     variances: bool,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None, None), order="C", device="cpu")],
 ) -> None: ...
+def lists_are_distinct(
+    sizes: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    n_columns: int,
+) -> bool: ...
 @overload
 def copy_rows(
     weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None), order="C", device="cpu", writable=False)],

@@ -6,7 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.stats import norm
+from sklearn.metrics import log_loss, roc_auc_score
 
 from confidently.entities import EntityModels
 from tests.command_line import here
@@ -88,6 +91,26 @@ def test_models_are_inspected(folder: Path) -> None:
     ]
 
 
+def test_predictions_are_measured(folder: Path) -> None:
+    here("train", "first.csv", "--label", "said", "--key", "user", "--drop", "price", "-q", "-o", "m", cwd=folder)
+    given = ["evaluate", "m", "second.csv", "-q"]
+    found = json.loads(here(*given, "--json", "--by", "user", "--abstain", "0.8", cwd=folder).stdout)
+    model, rows = EntityModels.load(folder / "m"), pd.read_csv(folder / "second.csv").drop(columns="price")
+    p, said = model.predict_proba(rows.drop(columns="said"))[:, 1], rows["said"] == "yes"
+    assert found["rows"] == 300 and found["error"] == pytest.approx(((p > 0.5) != said).mean())
+    assert found["log_loss"] == pytest.approx(log_loss(said, p))
+    assert found["auc"] == pytest.approx(roc_auc_score(said, p))
+    assert len(found["by"]["groups"]) == 12 and found["abstain"]["coverage"] == (np.maximum(p, 1 - p) >= 0.8).mean()
+    assert "log-loss" in here(*given, cwd=folder).stdout
+    here("train", "first.csv", "--label", "price", "--key", "user", "-q", "-o", "n", cwd=folder)
+    found = json.loads(here("evaluate", "n", "second.csv", "-q", "--json", cwd=folder).stdout)
+    rows = pd.read_csv(folder / "second.csv")
+    mean, std = EntityModels.load(folder / "n").predict(rows.drop(columns="price"), return_std=True)
+    assert found["rmse"] == pytest.approx(np.sqrt(np.mean((mean - rows["price"]) ** 2)))
+    inside = np.abs(mean - rows["price"]) <= norm.ppf(0.95) * std
+    assert found["interval"]["coverage"] == pytest.approx(inside.mean()) and 0.8 < inside.mean() < 0.97
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -99,7 +122,7 @@ def test_models_are_inspected(folder: Path) -> None:
         (["train", "rows.csv", "--key", "user", "--init-model", "m", "--rule", "arow"], "--init-model keeps"),
         (["train", "rows.csv", "--key", "genre", "--init-model", "m"], "the model has the keys of 'user', got 'genre'"),
         (["predict", "m", "rows.csv", "--margin"], "--margin: not supported for a model of train --key"),
-        (["evaluate", "m", "rows.csv"], "m: not a model file"),
+        (["evaluate", "m", "rows.csv", "--set", "0.9"], "--set: not supported for a model of train --key"),
         (["predict", "m", "first.txt"], "user"),
         (["inspect", "m", "--key", "u77"], "no row had user = 'u77' (did you mean 'u7'?)"),
         (["inspect", "m", "--row", "{}"], "--row: not supported for a model of train --key"),

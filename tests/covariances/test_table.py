@@ -21,6 +21,7 @@ from confidently.models.model import Model
 from confidently.rounds.change import advanced, change_of
 from confidently.tasks import calibration
 from tests.compared_names import compared_names
+from tests.covariance_cases import serves
 from tests.twins.reference import ReferenceLearner
 
 D, R = 4, 0.5
@@ -187,7 +188,8 @@ def undefined(kind):
 
 WITHOUT_WEIGHTS = {  # called only after require() has ruled out kinds that keep examples
     "compiled", "column_variances", "label_variances", "marginal", "noise", "score_covariance", "unseen_variances",
-    "contributions", "flushed", "left_prior", "split", "placed", "grouped", "put",
+    "contributions", "flushed", "left_prior", "split", "placed", "grouped", "put", "some_weights", "largest_means",
+    "logged_per_entry",
 }  # fmt: skip
 
 
@@ -197,6 +199,11 @@ def test_every_method_of_the_contract_is_defined_or_ruled_out(name):
     row_by_row = kind.is_row_by_row is Covariance.is_row_by_row
     allowed = ({"learn"} if row_by_row else set()) | (WITHOUT_WEIGHTS if kind.keeps_examples else set())
     allowed |= set() if kind.checks_rows else {"moderated"}
+    allowed |= set() if kind.finds_best else {"best"}
+    allowed |= {"with_room"} if kind.binds_rows else set()
+    if "merge" in kind.unsupported:  # it is never asked, but by its own methods
+        allowed |= {"flushed", "left_prior", "split", "placed", "grouped", "put"}
+    allowed |= set() if serves(name, "multilabel") else {"label_variances"}
     missing = undefined(kind) - allowed
     assert not missing, f"{kind.__module__}: {kind.__name__} does not define {sorted(missing)}"
 

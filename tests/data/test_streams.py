@@ -13,7 +13,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.learner.streams import StreamLearner, StreamPredictor
 from confidently.models.model import Model
-from tests.covariance_cases import OVER_WEIGHTS
+from tests.covariance_cases import OVER_WEIGHTS, known, serves
 from tests.data_sets import shared_data
 
 SIZES = (11, 64, 1000, 1 << 20)  # bytes read at a time
@@ -63,6 +63,10 @@ def assert_same(a, b):
     assert a.learner.state.keys() == b.learner.state.keys()
     if a.learner.covariance.by_products:
         return assert_same_but_for_rounding(a.learner, b.learner)
+    if not a.learner.covariance.binds_rows:
+        for left, right in zip(known(a.learner).values(), known(b.learner).values(), strict=True):
+            np.testing.assert_array_equal(left, right)
+        return None
     for name in a.learner.state:
         left, right = (without_room(x.learner, name) for x in (a, b))
         np.testing.assert_array_equal(left, right, err_msg=name)
@@ -250,6 +254,8 @@ def test_an_index_that_makes_the_model_too_large_is_refused(tmp_path, monkeypatc
 @pytest.mark.parametrize("covariance", OVER_WEIGHTS)
 @pytest.mark.parametrize("task", ["two classes", "five classes", "sets"])
 def test_unknown_features_only_add_their_priors_variance(tmp_path, task, covariance):
+    if task == "sets" and not serves(covariance, "multilabel"):
+        pytest.skip("refused")
     file, more = tmp_path / "rows.svm", tmp_path / "more.svm"
     file.write_bytes(text_of(TASKS[task]()[:60]))
     more.write_text(" 1:1 3:2 500:1\n 2:1 400:0.5 450:2 600:1\n 1:1\n 700:1\n")

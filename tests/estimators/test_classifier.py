@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from confidently import AROW, CELLIP, PA, OnlineClassifier
+from confidently.covariances.table import COVARIANCES
 from confidently.tasks.calibration import INITIAL_SIGMOID, posterior_probabilities, posterior_probability, sigmoid
 from tests.covariance_cases import OVER_WEIGHTS, serves
 
@@ -102,6 +103,8 @@ def test_input_formats_agree(kind):
 @pytest.mark.parametrize("task", TASKS)
 def test_attributes_explain_the_answers(task, covariance):
     """decision = X coef' + intercept; variances follow from variance_ and covariance_."""
+    if not serves(covariance, "multilabel") and task == "multilabel":
+        pytest.skip("refused")
     X, y = TASKS[task]()
     X = X[:, :12]
     multiclass = "joint" if task == "multiclass" else None
@@ -153,7 +156,8 @@ def test_rules_without_precision_keep_the_prior():
         classifier = OnlineClassifier("pa", covariance, prior_variance=0.5).fit(X, y)
         assert (classifier.variance_ == 0.5).all()
         assert (classifier.covariance_.diagonal() == 0.5).all()
-        assert classifier.learner_.state.keys() == OnlineClassifier("pa").fit(X, y).learner_.state.keys()
+        if COVARIANCES[covariance].binds_rows:  # others have a variance at every place
+            assert classifier.learner_.state.keys() == OnlineClassifier("pa").fit(X, y).learner_.state.keys()
 
 
 def test_passes_and_shuffle():

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from confidently import AROW, RULES, OnlineClassifier, load, make_rule, merge
 from confidently.models.gaussian import Gaussian
 from confidently.models.merging import MergeError
-from tests.covariance_cases import OVER_WEIGHTS
+from tests.covariance_cases import MERGED
 
 ELLIPSOIDS = [name for name, rule in RULES.items() if rule().compiled.rescales]
 GAINING = [name for name, rule in RULES.items() if rule.learns_precision and name not in ELLIPSOIDS]
@@ -209,7 +209,7 @@ def test_disjoint_features(rule, covariance):
     assert_array_equal(merged.predict(X), both.predict(X))
 
 
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
+@pytest.mark.parametrize("covariance", MERGED)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_an_untrained_model_adds_nothing(rule, covariance, classes):
@@ -234,7 +234,7 @@ def test_one_model_is_itself():
     assert_same_gaussian(merge([model], base=model), model)
 
 
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
+@pytest.mark.parametrize("covariance", MERGED)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_order_does_not_matter(covariance, classes):
     settings = {"covariance": covariance, "classes": classes, "multiclass": "joint"}
@@ -245,7 +245,7 @@ def test_order_does_not_matter(covariance, classes):
         assert_allclose(merge(order).predict_proba(X), first.predict_proba(X), rtol=1e-9)
 
 
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
+@pytest.mark.parametrize("covariance", MERGED)
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1", "iellip"])
 def test_base_is_counted_once(rule, covariance):
     """Models continued from a base add what each has gained; unchanged ones add nothing."""
@@ -321,7 +321,7 @@ def test_float32():
 
 
 @pytest.mark.parametrize("multiclass", [None, "joint"])
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
+@pytest.mark.parametrize("covariance", MERGED)
 def test_third_class_of_another_model(covariance, multiclass):
     """Merging with an untrained third class equals announcing the class to the model later."""
     settings = {"covariance": covariance, "multiclass": multiclass, "prior_variance": PRIOR}
@@ -437,7 +437,7 @@ def test_named_columns_by_name():
 # --- continuing ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
+@pytest.mark.parametrize("covariance", MERGED)
 def test_saved_and_loaded(tmp_path, covariance):
     merged = merge([learned(seed=seed, covariance=covariance) for seed in range(2)])
     merged.save(tmp_path / "merged.cw")
@@ -498,7 +498,7 @@ def test_invalid_inputs():
         merge([learned(), OnlineClassifier(prior_variance=PRIOR, view=None).fit(X, X[:, :2] > 0)])
 
 
-@pytest.mark.parametrize("covariance", OVER_WEIGHTS)
+@pytest.mark.parametrize("covariance", MERGED)
 def test_models_must_continue_from_the_base(covariance):
     base = learned(40, seed=5, covariance=covariance)
     with pytest.raises(MergeError, match="model 1 was not trained from the base: it has seen 40 rows and model 1 30"):

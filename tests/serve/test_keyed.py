@@ -247,3 +247,15 @@ def test_versions_and_replicas(tmp_path):
         info = client.get(MODEL).json()
         assert info["entities"] == 3 and info["rows"] == 60
         assert json.loads(client.get(f"{MODEL}/versions").content)["versions"][0]["state"] == "live"
+
+
+def test_a_model_of_one_class_so_far_answers_and_explains(local):
+    server, row = local(), {"user": "u1", "genre": "love"}
+    server("PUT", MODEL, {"key": "user"})
+    assert server("POST", f"{MODEL}/predict", {"features": row}).json()["label"] is None
+    teach(server, [(row, "c0")])
+    answer = server("POST", f"{MODEL}/predict", {"features": row}).json()
+    found = server("POST", f"{MODEL}/explain", {"features": row}).json()
+    assert found["predicted"] == answer["label"] == "c0"
+    assert sum(one["probability"] for one in found["classes"]) == pytest.approx(1.0)
+    assert kind_of(server("GET", f"{MODEL}/file")) == "one-class"

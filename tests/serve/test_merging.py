@@ -13,8 +13,11 @@ from confidently.models.file import encoded
 from confidently.models.model import Model
 from confidently.serve import Client, offline
 from confidently.serve.client.connection import ServerError
+from confidently.serve.engine.requests import LearnedQuestion
 from confidently.serve.http.handlers import merging
+from confidently.serve.model import merged
 from confidently.serve.model.contributions import ENTRY, Contribution
+from confidently.serve.work import merging as work
 from tests.command_line import here
 from tests.serve.rows import made, numbered, trained
 from tests.serve.running import kind_of, lines_of, running, teach, wait_until
@@ -192,8 +195,15 @@ def test_what_cannot_be_merged_is_refused_and_changes_nothing(pair, local, tmp_p
     answer = merge(a, first)
     assert kind_of(answer) == "merged-already" and "a later one" in answer.json()["detail"]
     assert file_of(a) == as_merged(tmp_path, contribution(a), second)
+    teach(b, made(10, seed=6), 200)
+    third = contribution(b)
+    monkeypatch.setattr(merged, "COPIES", 2**50)
+    answer = merge(a, third)
+    assert kind_of(answer) == "cannot-merge" and "bytes" in answer.json()["detail"]
+    monkeypatch.undo()
+    assert merge(a, third).status_code == 200
     monkeypatch.setattr(merging, "MAX_CONTRIBUTION", 100)
-    assert kind_of(merge(a, second)) == "too-large"
+    assert kind_of(merge(a, third)) == "too-large"
 
 
 def test_classes_that_were_renamed_on_one_server_are_not_merged(pair):
@@ -229,6 +239,44 @@ def test_a_server_without_rows_answers_with_what_others_have_learned(pair):
     assert file_of(a) == file_of(b) and kind_of(a("GET", f"{MODEL}/contribution")) == "one-class"
     teach(a, made(40, seed=4))
     assert a("GET", MODEL).json()["rows"] == 40
+
+
+def test_what_no_longer_fits_when_its_turn_comes_is_set_aside(pair, monkeypatch):
+    """The model has changed since the contribution was tried."""
+    make(pair[:1], {"view": "none"})
+    make(pair[1:], {"view": "none", "rule": "scw1"})
+    a, b = pair
+    teach(b, made(40))
+    assert kind_of(merge(a, contribution(b))) == "cannot-merge"
+    question = {"features": made(1, seed=3)[0][0]}
+    monkeypatch.setattr(work, "check", lambda hosted, given, source: LearnedQuestion(hosted, lambda log, request: None))
+    for n in (0, 40):  # rows of its own
+        if n:
+            teach(a, made(n, seed=1))
+        before = a("POST", f"{MODEL}/predict", question).json()
+        answer = merge(a, contribution(b))
+        assert kind_of(answer) == "cannot-merge" and "settings" in answer.json()["detail"]
+        assert a("POST", f"{MODEL}/predict", question).json() == before
+        teach(b, made(10, seed=2 + n), 100 + n)
+    assert len(lines_of(a("GET", f"{MODEL}/set-aside"))) == 1  # that of the last contribution
+
+
+def test_a_row_that_is_erased_is_not_in_what_is_contributed_next(pair, local, tmp_path):
+    make(pair, {"view": "none"})
+    a, b = pair
+    for k, server in enumerate(pair):
+        teach(server, made(60, seed=k))
+    merge(a, contribution(b))
+    assert a("DELETE", f"{MODEL}/examples/r3").status_code == 200
+    assert a("POST", f"{MODEL}/rebuild?wait=live").status_code == 200
+    alone = local(tmp_path / "alone")
+    make([alone], {"view": "none"})
+    teach(alone, [row for k, row in enumerate(made(60)) if k != 3])
+    found = Contribution.of(contribution(a))
+    assert found.rows == 59
+    for name, array in Contribution.of(contribution(alone)).model.arrays().items():
+        np.testing.assert_array_equal(found.model.arrays()[name], array)
+    assert file_of(a) == as_merged(tmp_path, contribution(a), contribution(b))
 
 
 def test_a_version_says_which_contributions_it_lacks(pair, local, tmp_path):

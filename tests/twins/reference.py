@@ -189,6 +189,7 @@ class LowRank(Identity):
 
 COVARIANCES: dict[str, type[Identity]] = {
     "identity": Identity, "diag": Diagonal, "full": Full, "shared": Shared, "low_rank": LowRank,
+    "sparse": Diagonal,
 }  # fmt: skip
 
 

@@ -77,6 +77,10 @@ class Covariance:
         Whether rows can be checked while they are scored, which saves a pass over them.
     keeps_examples : bool
         Whether the posterior is stored as coefficients of examples instead of weights of features.
+    binds_rows : bool
+        Whether the compiled loop over dicts can be bound to the arrays of a state, which training then never replaces.
+    finds_best : bool
+        Whether :meth:`best` finds the best class of a row without the scores of all classes.
     for_classes : str, optional
         Name of the kind that replaces it with three or more classes, unless the user has chosen their task. For two
         classes, both are the same.
@@ -90,6 +94,8 @@ class Covariance:
     by_products: ClassVar[bool] = False
     checks_rows: ClassVar[bool] = False
     keeps_examples: ClassVar[bool] = False
+    binds_rows: ClassVar[bool] = True
+    finds_best: ClassVar[bool] = False
     for_classes: ClassVar[str | None] = None
 
     def __init__(self, settings: Settings) -> None:
@@ -212,6 +218,19 @@ class Covariance:
         """Return the compiled learner that scores a single row; one without variances if those are of a matrix."""
         return self.compiled()
 
+    @property
+    def logged(self) -> tuple[str, ...]:
+        """Entries whose changes the core can log, so that an error is undone without copies of them."""
+        return ("weights",)
+
+    def logged_per_entry(self, state: State) -> int:
+        """Return the largest number of changes that the core logs per entry of a row."""
+        raise self._undefined("logged_per_entry")
+
+    def with_room(self, state: State, needed: int) -> State:
+        """Return the state with room for so many more weights, where the core asks for it during training."""
+        raise self._undefined("with_room")
+
     def learn(
         self, state: State, examples: Examples, size: Size, *, device: str | None, calibrate: bool,
         progressive: Progressive, progress: Callable[[int], None] | None,
@@ -233,6 +252,13 @@ class Covariance:
             For rows that are not.
         """
         raise self._undefined("scores")
+
+    def best(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        """Return the number of the class with the best score of every row, the first of equal ones, shape (n,).
+
+        Rows are checked as in :meth:`scores`. Only for several classes, where the kind ``finds_best``.
+        """
+        raise self._undefined("best")
 
     def moderated(
         self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0
@@ -256,6 +282,14 @@ class Covariance:
     def weights(self, state: State, n_features: int) -> np.ndarray:
         """Return the entry ``weights`` without the room reserved for more features."""
         raise self._undefined("weights")
+
+    def some_weights(self, state: State, rows: np.ndarray) -> np.ndarray:
+        """Return some rows of :meth:`weights`."""
+        raise self._undefined("some_weights")
+
+    def largest_means(self, state: State, n_features: int) -> np.ndarray:
+        """Return the largest absolute mean of the weights of every feature, shape (n_features,)."""
+        raise self._undefined("largest_means")
 
     def n_examples(self, state: State) -> int:
         """Return the number of examples kept."""

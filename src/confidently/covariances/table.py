@@ -15,9 +15,10 @@ from .kernel import Kernel
 from .low_rank import LowRank
 from .settings import Settings
 from .shared import Shared
+from .sparse import Sparse
 
 COVARIANCE = "_covariance"  # of settings
-COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, LowRank, Kernel)}
+COVARIANCES: dict[str, type[Covariance]] = {cls.name: cls for cls in (Diagonal, Full, Shared, LowRank, Sparse, Kernel)}
 
 
 def kind_of(name: str) -> type[Covariance]:

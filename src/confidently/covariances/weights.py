@@ -195,6 +195,10 @@ class WeightCovariance(Covariance):
             forget=self.forget_per_row,
         )
 
+    def logged_per_entry(self, state: State) -> int:
+        columns: int = state["weights"].shape[2]
+        return self.planes * self.settings.task.changed_columns(columns)
+
     def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
         found = np.zeros((X.shape[0], self.settings.task.columns(size.n_classes)))
         fault = self._scorer.scores(state, X, found, largest)
@@ -216,6 +220,15 @@ class WeightCovariance(Covariance):
 
     def weights(self, state: State, n_features: int) -> np.ndarray:
         return state["weights"][: n_features + self.settings.fit_intercept]
+
+    def some_weights(self, state: State, rows: np.ndarray) -> np.ndarray:
+        found: np.ndarray = state["weights"][rows]
+        return found
+
+    def largest_means(self, state: State, n_features: int) -> np.ndarray:
+        by_class = np.abs(self.weights(state, n_features)[self.settings.fit_intercept :, 0])
+        found: np.ndarray = by_class[:, 0] if by_class.shape[1] == 1 else by_class.max(axis=1, initial=0.0)
+        return found
 
     def stored_variances(self, state: State, size: Size) -> np.ndarray:
         """Return the variance of every weight in the order of the state, shape (features, columns)."""

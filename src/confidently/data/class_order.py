@@ -28,6 +28,8 @@ class ClassOrder:
         Classes by number, and sorted.
     numbers : int array
         The number of each sorted class.
+    is_sorted : bool
+        Whether the classes are sorted by number already.
 
     Examples
     --------
@@ -45,7 +47,7 @@ class ClassOrder:
         self.names: list[Any] = list(names) if isinstance(names, Sequence) else self.by_number.tolist()
         self.numbers = np.argsort(self.by_number, kind="stable")
         self.classes: np.ndarray = self.by_number[self.numbers]
-        self._is_sorted = bool((self.numbers == np.arange(len(self.numbers))).all())
+        self.is_sorted = bool((self.numbers == np.arange(len(self.numbers))).all())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ClassOrder) and self.names == other.names
@@ -60,18 +62,18 @@ class ClassOrder:
 
     def columns(self, values: np.ndarray) -> np.ndarray:
         """Return values with one entry per class on the last axis, which are given by number, by sorted class."""
-        return values if self._is_sorted else values[..., self.numbers]
+        return values if self.is_sorted else values[..., self.numbers]
 
     def scores(self, values: np.ndarray, binary: bool) -> np.ndarray:
         """Return scores by sorted class; for two classes, ``binary``, scores that are positive for the second."""
-        if self._is_sorted or not binary:
+        if self.is_sorted or not binary:
             return self.columns(values)
         negated: np.ndarray = -values
         return negated
 
     def labels_by_number(self, indicators: Any) -> Any:
         """Return an indicator matrix with a column per sorted label as one with a column per number."""
-        if self._is_sorted:
+        if self.is_sorted:
             return indicators
         rows = indicators.tocsr() if hasattr(indicators, "tocsr") else np.asarray(indicators)
         return rows[:, np.argsort(self.numbers)]

@@ -33,6 +33,16 @@ def without_first(batch: Batch, rows: int) -> Batch:
     return rest
 
 
+def in_parts(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
+    """Yield the batches in parts of at most so many rows."""
+    for batch in batches:
+        if len(batch) <= rows:
+            yield batch
+            continue
+        for first in range(0, len(batch), rows):
+            yield batch.rows(first, min(first + rows, len(batch)))
+
+
 def skip_rows(batches: Iterable[Batch], rows: int) -> Iterator[Batch]:
     """Skip the first ``rows`` rows; the first batch announces their labels and features.
 

@@ -299,6 +299,8 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
                 return order.columns(learner.decided(None, p)).astype(int)
             # numbers of one byte, since new memory for numbers of eight takes longer than all else
             return order.classes[(order.columns(p)[:, 1] > 0.5).view(np.int8)]
+        if learner.finds_best and order.is_sorted:
+            return order.classes[learner.predict(matrix, self.calibration)]
         scores = order.scores(learner.decision(matrix), binary)
         if learner.task.multilabel:
             return (scores > 0).astype(int)

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..arrays import row_numbers
 from ..data.class_order import sorted_numbers
+from ..data.selection import in_parts
+from ..learner.predictor import rows_at_once
 from .abstention import COVERAGES, RiskCoverage, risk_coverage
 from .metrics import (
     MIN_SCORED_PROBABILITY,
@@ -253,7 +255,7 @@ def _answered(model: Model, batches: Iterable[Batch], unknown: Counter[Any]) -> 
     answering, calibration = model.predictor(), model.calibration
     learner = answering.learner
     by_probability = learner.decides_by_probability(calibration)
-    for batch in batches:
+    for batch in in_parts(batches, rows_at_once(len(model.classes))):
         names += [new.name for new in batch.new_labels]
         number_of = np.append(number_of, [number.get(new.name, -1) for new in batch.new_labels]).astype(np.int64)
         numbers = number_of[batch.labels]

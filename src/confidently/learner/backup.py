@@ -38,8 +38,9 @@ class Backup:
             self._before: State = {}
             return
         before = dict(covariance.changed_in_place(state, device))
-        if row_by_row and not covariance.couples_features and _log_is_smaller(state["weights"], examples, covariance):
-            del before["weights"]
+        if row_by_row and not covariance.couples_features and _log_is_smaller(state, examples, covariance):
+            for name in covariance.logged:
+                del before[name]
             self.log = _core.UndoLog()
         self._before = {name: array.copy() for name, array in before.items()}
 
@@ -125,9 +126,8 @@ class Unprotected(Transaction):
         pass
 
 
-def _log_is_smaller(weights: np.ndarray, examples: Examples, covariance: Covariance) -> bool:
+def _log_is_smaller(state: State, examples: Examples, covariance: Covariance) -> bool:
     """Return whether a log of all changes of the weights is small compared with a copy of them."""
-    _, planes, columns = weights.shape
-    sides = covariance.settings.task.changed_columns(columns)
+    size = sum(state[name].nbytes for name in covariance.logged)
     entries = examples.X.stored * len(examples) / max(examples.X.shape[0], 1) + len(examples)
-    return bool(weights.nbytes > COPY_TO_LOG * entries * planes * sides * LOGGED_BYTES)
+    return bool(size > COPY_TO_LOG * entries * covariance.logged_per_entry(state) * LOGGED_BYTES)

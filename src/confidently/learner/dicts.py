@@ -192,7 +192,8 @@ class DictRows:
                 return
             covariance = self.learner.covariance
             dense = covariance.couples_features
-            self.as_matrices = (covariance.by_products and not self._is_small()) or not self.learner.task.compiled_rows
+            large = covariance.by_products and not self._is_small()
+            self.as_matrices = large or not covariance.binds_rows or not self.learner.task.compiled_rows
             if self.as_matrices:
                 self.core.unbind()
                 return

@@ -132,8 +132,7 @@ class Learner(Predictor):
 
     def sizes(self) -> np.ndarray:
         """Return the largest absolute weight of every feature, over all columns that a view makes of it."""
-        by_class = np.abs(self.weights[self.settings.fit_intercept :, 0])
-        sizes: np.ndarray = by_class[:, 0] if by_class.shape[1] == 1 else by_class.max(axis=1, initial=0.0)
+        sizes = self.covariance.largest_means(self.state, self.width)
         return sizes if self.view is None else self.view.by_feature(self.state, sizes)
 
     # --- growing -------------------------------------------------------------------------------------------------
@@ -333,11 +332,17 @@ class Learner(Predictor):
         core, n = covariance.compiled(), len(examples)
         limit = largest_value(self.settings.dtype)
         largest = 0.0 if is_checked(X, self.settings.dtype) else limit
-        for first in range(0, n, ROWS_PER_STRIDE):
+        first = 0
+        while first < n:
             last = min(first + ROWS_PER_STRIDE, n)
             fault = core.learn(self.state, X, examples.compiled(first, last, calibrate, progressive), largest, log)
-            if fault is not None:
+            if fault is not None and fault[0] == "room":
+                _, last, needed, _ = fault
+                self.state = covariance.with_room(self.state, needed)
+                log = None  # which is about the arrays that are replaced, and undoes all that they have learned
+            elif fault is not None:
                 return fault
+            first = last
             if progress is not None:
                 progress(last)
         if largest and examples.order is None:

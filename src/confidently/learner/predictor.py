@@ -18,6 +18,12 @@ from ..wording import counted
 from .posterior import Posterior
 
 ROWS_PER_VIEW = 1024  # transformed at a time, since a view may make a row many times as long
+SCORES_AT_ONCE = 2**23  # of rows that are predicted together
+
+
+def rows_at_once(n_classes: int) -> int:
+    """Return how many rows to predict together, so that tables of the scores of all classes stay small."""
+    return max(SCORES_AT_ONCE // max(n_classes, 1), 1)
 
 
 class Predictor(Posterior):
@@ -55,7 +61,15 @@ class Predictor(Posterior):
         """
         if self.decides_by_probability(method):
             return self.decided(None, self.probabilities(X, method))
+        if self.finds_best:
+            best: np.ndarray = self._of_seen(X, lambda seen: self._checking(self.covariance.best, seen))
+            return best
         return self.decided(self.decision(X), None)
+
+    @property
+    def finds_best(self) -> bool:
+        """Whether :meth:`predict` needs no scores of all classes."""
+        return self.task.several and self.covariance.finds_best
 
     def decides_by_probability(self, method: str | None) -> bool:
         """Whether decisions need probabilities; those about three or more classes are the same without."""

@@ -341,7 +341,7 @@ class Entries:
     def weights(self, plus: int | None, minus: int | None) -> np.ndarray:
         """Return the mean of every entry's weight in the column ``plus`` minus that in ``minus``."""
         learner, found = self.learner, np.zeros(len(self.values))
-        stored = learner.state["weights"][self.rows].astype(np.float64)
+        stored = learner.covariance.some_weights(learner.state, self.rows).astype(np.float64)
         mean = stored[:, 0]
         if learner.settings.average and learner.n_seen:
             mean = mean - stored[:, -1] / learner.n_seen

@@ -79,6 +79,7 @@ class Members(Racing):
     view = None
     groups: Groups | None = None
     moves: Moves | None = Moves()
+    finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 

@@ -13,6 +13,7 @@ from ..inputs import check_one_number, load_predictor, open_for, reported
 from ..options.arguments import FRACTION, data_argument, is_given, json_option, listed, model_argument, quiet_option
 from ..options.bandit import MIN_PROPENSITY, POLICY, is_bandit
 from ..options.command import Command
+from ..options.entities import check_evaluation, is_entities
 from ..options.plot import check_plot, plot_option
 from ..options.predictions import check_one_class, check_promises, promise_options
 from ..options.reading import new_data_options, new_missing_label_option, opening_of
@@ -114,6 +115,8 @@ def evaluate(
     Of a regression model, the measures are the root mean squared error (RMSE), the mean absolute error (MAE), R2, and
     the coverage and mean width of its 90 % intervals.
 
+    Of a model of train --key, --set and --max-risk are not measured.
+
     Of a model of train --bandit, DATA are logs of decisions, and the measure is the reward that its policy, or another
     one, would have earned.
     """
@@ -125,25 +128,32 @@ def evaluate(
     if plot and not risk_coverage:
         raise click.UsageError("--plot draws the curve of --risk-coverage; use both")
     check_plot(plot)
-    model = load_predictor(model_path, data)
-    for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
-        if is_used:
-            check_one_class(option, model.learner.task)
-    check_promises(set, not set_together, max_risk, model)
     from ...evaluation.measures import Wanted, evaluated, kept
-    from ..output.predictions import least_probability, warn_of_shortage
-    from ..output.reporter import reported_batches
 
-    with reported():
-        check_one_number(model)
-        if set is not None:
-            warn_of_shortage(model, set)
-        if max_risk is not None:
-            least_probability(model, max_risk)
-        wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
-        keep = kept(model, wanted)
-        with open_for(model, data, keep=keep, **model.learner.task.reading, **opening_of(options)) as stream:
-            result, curve = evaluated(model, reported_batches(stream, quiet), wanted)
+    wanted = Wanted(abstain, risk_coverage, set, not set_together, max_risk, by)
+    if is_entities(model_path):
+        from ..training.entity_measures import evaluate_entities
+
+        check_evaluation(ctx)
+        result, curve = evaluate_entities(model_path, data, wanted, quiet, opening_of(options))
+    else:
+        model = load_predictor(model_path, data)
+        for option, is_used in (("--abstain", abstain is not None), ("--risk-coverage", risk_coverage)):
+            if is_used:
+                check_one_class(option, model.learner.task)
+        check_promises(set, not set_together, max_risk, model)
+        from ..output.predictions import least_probability, warn_of_shortage
+        from ..output.reporter import reported_batches
+
+        with reported():
+            check_one_number(model)
+            if set is not None:
+                warn_of_shortage(model, set)
+            if max_risk is not None:
+                least_probability(model, max_risk)
+            keep = kept(model, wanted)
+            with open_for(model, data, keep=keep, **model.learner.task.reading, **opening_of(options)) as stream:
+                result, curve = evaluated(model, reported_batches(stream, quiet), wanted)
     for entry in (*result.get("unknown_classes", ()), *result.get("classes", ())):
         entry["name"] = class_name(entry["name"])
     if plot and curve is not None:

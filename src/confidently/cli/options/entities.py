@@ -33,6 +33,7 @@ WITHOUT_KEY = (  # what has no meaning, or no support, for entities
 WITH_INIT_MODEL = ("key", "data", "output_path", "as_json", "quiet", "init_model", "on_error")
 WITH_PREDICTION = ("model_path", "data", "output_path", "output_format", "csv_safe", "as_json", "proba", "std", "keep")
 WITH_INSPECTION = ("model_path", "top", "key", "as_json")
+WITH_EVALUATION = ("model_path", "data", "abstain", "risk_coverage", "by", "missing_label", "plot", "as_json")
 OF_READING = ("strict", "encoding", "delimiter", "quiet", "on_error")
 
 
@@ -58,6 +59,13 @@ def check_prediction(ctx: click.Context) -> None:
     """Raise an error for options that predictions of entities do not have."""
     given = [name for name in ctx.params if is_given(ctx, name)]
     if wrong := [name for name in given if name not in (*WITH_PREDICTION, *OF_READING)]:
+        raise click.UsageError(f"{listed(wrong)}: not supported for a model of train --key; omit it")
+
+
+def check_evaluation(ctx: click.Context) -> None:
+    """Raise an error for options that the evaluation of entities does not have."""
+    given = [name for name in ctx.params if is_given(ctx, name)]
+    if wrong := [name for name in given if name not in (*WITH_EVALUATION, *OF_READING)]:
         raise click.UsageError(f"{listed(wrong)}: not supported for a model of train --key; omit it")
 
 

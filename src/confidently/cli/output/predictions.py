@@ -163,6 +163,7 @@ class ClassPredictions(Predictions):
 
     numbers: tuple[str, ...] = NUMBERS
     groups: Groups | None = None  # by which sets cover
+    finds_best = False  # whether the best class is found without the scores of all classes
 
     def __init__(self, model: Model | TopicModel, requested: Requested) -> None:
         self.task = model.learner.task
@@ -185,6 +186,7 @@ class ClassPredictions(Predictions):
         """Get ready to predict rows of a stream."""
         self.answering, self.calibration, self.groups = model.predictor(), model.calibration, model.learner.groups
         self.by_probability = self.answering.learner.decides_by_probability(self.calibration)
+        self.finds_best = self.answering.learner.finds_best
 
     def inputs(self, batch: Batch) -> Any:
         """Return rows as the model takes them."""
@@ -211,6 +213,11 @@ class ClassPredictions(Predictions):
         found: np.ndarray = self.answering.learner.decided(scores, proba if self.by_probability else None)
         return found
 
+    def best(self, inputs: Any) -> np.ndarray:
+        """Return the numbers of the predicted classes, without the scores of all classes."""
+        found: np.ndarray = self.answering.learner.predict(inputs, self.calibration)
+        return found
+
     # --- columns -----------------------------------------------------------------------------------------------------
 
     def _values(self, batch: Batch) -> list[Sequence[Any]]:
@@ -222,13 +229,13 @@ class ClassPredictions(Predictions):
         for_sets = requested.coverage is not None or self.least is not None
         if self.by_probability or "proba" in requested.numbers or for_sets:
             numbers["margin"], numbers["proba"] = self.with_probabilities(inputs)
-        elif "margin" not in numbers:
+        elif "margin" not in numbers and (requested.ranking or requested.numbers or not self.finds_best):
             numbers["margin"] = self.scores(inputs)
         if TOPIC in requested.numbers:
             numbers[TOPIC] = inputs
         if NOVELTY in requested.numbers:
             numbers[NOVELTY] = self.answering.learner.novelty(inputs)
-        decided = self.decided(numbers["margin"], numbers.get("proba"))
+        decided = self.decided(numbers["margin"], numbers.get("proba")) if "margin" in numbers else self.best(inputs)
         found = [self._predicted(decided, numbers.get("proba"))]
         ranking = self.task.ranked(numbers["margin"], decided)[:, : self.n_ranked] if requested.ranking else None
         if ranking is not None:

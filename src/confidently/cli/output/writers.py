@@ -18,7 +18,9 @@ import numpy as np
 
 from ... import _core
 from ...data.formats.table import BY_SUFFIX
+from ...data.selection import in_parts
 from ...data.sources.whole_files import new_file, new_text_file
+from ...learner.predictor import rows_at_once
 from ...printable import printable
 from ...spreadsheets import harmless
 from ..inputs import open_for, reported
@@ -54,8 +56,10 @@ def write_predictions(predictions: Predictions, data: Sequence[str], options: di
         writer(kind, path, predictions.columns, predictions.names, options["csv_safe"]) as file,
         open_for(predictions.model, data, ignore_labels=True, keep=predictions.keep, **opening) as stream,
     ):
+        rows = rows_at_once(len(predictions.names))
         for batch in reported_batches(stream, quiet=options["quiet"] or path is None):
-            file.write(predictions.of(batch))
+            for part in in_parts([batch], rows):
+                file.write(predictions.of(part))
 
 
 class Terminal:

@@ -17,16 +17,17 @@ from ..engine.engine import Engine
 from ..engine.requests import Request
 from ..model.hosted import Hosted
 from ..problems import Problem, tried
+from .connections import COMPLETE
 from .replies import NDJSON
 from .tokens import ANYONE, Token
 
 MAX_BODY = 16 << 20  # bytes, of JSON
 MAX_LINE = 4 << 20  # bytes, of a row in NDJSON
 BODY_SECONDS = 30.0  # between two pieces of a body
+PAUSE = 0.05  # seconds, while the server has too much to do
 PATH = re.compile(r"(.*) - at `\$(.*)`", re.DOTALL)
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 NUMBER = re.compile(r"[0-9]{0,30}\.?[0-9]{1,30}([eE][-+]?[0-9]{1,3})?")
-NO_QUERY = QueryParams()  # of most requests; making one takes a twentieth of their time
 STEP = re.compile(r"\.([^.\[\]]+)|\[([0-9]+)\]|\[\.\.\.\]")
 
 Body = TypeVar("Body")
@@ -113,6 +114,8 @@ class Call:
     token : Token
     changes : bool
         Whether it has changed something, although calls of its route mostly do not.
+    is_patient : bool
+        Whether it waits while the server has too much to do.
     headers : dict
         By their names in small letters; of several of one name, the first.
     """
@@ -124,7 +127,7 @@ class Call:
     ) -> None:  # fmt: skip
         self.scope, self.engine, self.names, self._receive, self._guard = scope, engine, names, receive, guard
         self._is_later = False  # the next part of the body
-        self.changes = False
+        self.changes = self.is_patient = False
         self._note = note
         self.token = ANYONE
         self.headers: dict[str, str] = {
@@ -134,8 +137,7 @@ class Call:
     @cached_property
     def query(self) -> QueryParams:
         """The parameters of the URL."""
-        text = self.scope["query_string"]
-        return QueryParams(text) if text else NO_QUERY
+        return QueryParams(self.scope["query_string"])
 
     @property
     def hosted(self) -> Hosted:
@@ -181,9 +183,13 @@ class Call:
             raise Problem("invalid-parameter", "Idempotency-Key: expected 1 to 256 characters")
         return key
 
+    def _given(self, name: str) -> str | None:
+        """Return a parameter of the query, which most requests do not have."""
+        return self.query.get(name) if self.scope["query_string"] else None
+
     def number(self, name: str, default: int, low: int, high: int) -> int:
         """Return an integer of the query."""
-        text = self.query.get(name)
+        text = self._given(name)
         if text is None:
             return default
         if not re.fullmatch(r"[0-9]{1,18}", text) or not low <= int(text) <= high:
@@ -192,7 +198,7 @@ class Call:
 
     def fraction(self, name: str) -> float | None:
         """Return a number between 0 and 1 of the query, if it is there."""
-        text = self.query.get(name)
+        text = self._given(name)
         if text is None:
             return None
         if NUMBER.fullmatch(text) is None or not 0.0 < float(text) < 1.0:
@@ -201,14 +207,16 @@ class Call:
 
     def choice(self, name: str, allowed: tuple[str, ...]) -> str:
         """Return a word of the query; the first allowed one is the default."""
-        text = self.query.get(name, allowed[0])
+        text = self._given(name)
+        if text is None:
+            return allowed[0]
         if text not in allowed:
             raise Problem("invalid-parameter", f"{name}: expected one of {', '.join(allowed)}, got {text[:40]!r}")
         return text
 
     def text(self, name: str, most: int) -> str | None:
         """Return a text of the query, if it is there."""
-        text = self.query.get(name)
+        text = self._given(name)
         if text is not None and (not 0 < len(text) <= most or CONTROL.search(text)):
             told = f"expected 1 to {most} characters, none of control"
             raise Problem("invalid-parameter", f"{name}: {told}, got {text[:40]!r}")
@@ -240,6 +248,8 @@ class Call:
 
     async def _message(self) -> Message:
         """Return the next part of the body, which has to come in time."""
+        if self.scope.get("state", {}).get(COMPLETE):
+            return await self._receive()
         task, late = asyncio.current_task(), False
 
         def expire() -> None:
@@ -300,12 +310,20 @@ class Call:
 
     async def log(self, request: Request) -> Any:
         """Return the answer of the log thread."""
-        future = request.future()
-        self.engine.submit(request)
-        return await future
+        return await self._answer(self.engine.submit, request)
 
     async def ask(self, request: Request) -> Any:
         """Return the answer of the learner thread."""
+        return await self._answer(self.engine.ask, request)
+
+    async def _answer(self, queue: Callable[[Request], Any], request: Request) -> Any:
         future = request.future()
-        self.engine.ask(request)
+        while True:
+            try:
+                queue(request)
+                break
+            except Problem as problem:
+                if not self.is_patient or problem.kind != "overloaded":
+                    raise
+            await asyncio.sleep(PAUSE)
         return await future

@@ -29,6 +29,7 @@ PARSED = 2048  # bytes that are parsed at once before a token is known, so that 
 PARSED_BODY = 64 << 10  # bytes of a body, in which there are no other requests
 SPARE_FILES = 64  # file descriptors for the log, the models and what is written
 ADMITTED = "admitted"  # in a scope's state: raises a Problem once the request may not do what it asks for
+COMPLETE = "complete"  # in a scope's state: true once the whole body has come
 STATE_TOKEN = "token"  # in a scope's state: the name of the token
 
 
@@ -48,7 +49,7 @@ class Flow(FlowControl):
         self._is_full = is_full
 
     def resume_reading(self) -> None:
-        if not self._is_full():
+        if self.read_paused and not self._is_full():
             super().resume_reading()
 
 
@@ -153,6 +154,10 @@ class Connection(HttpToolsProtocol):
         self._body_left -= len(body)
         super().on_body(body)
 
+    def on_message_complete(self) -> None:
+        self.scope["state"][COMPLETE] = True
+        super().on_message_complete()
+
     def send_400_response(self, msg: str) -> None:
         """Reject what the parser does not accept, or what :meth:`_count` has stopped."""
         too_long = self._size > MAX_HEAD or self._fields > MAX_HEADERS
@@ -174,7 +179,7 @@ class Connection(HttpToolsProtocol):
             self.cycle.body = bytearray()  # of which the rest was not read
         if self._held and not self.pipeline:
             self.loop.call_soon(self._parse_held)
-        else:
+        elif self.flow.read_paused:
             self.flow.resume_reading()
         if self.transport.is_closing():
             self._close()

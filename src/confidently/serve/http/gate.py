@@ -20,7 +20,7 @@ from .replies import Reply, Sendable, refused
 from .request_ids import request_id
 from .tokens import Guard, Token
 
-DIRECT = re.compile(r"/v1/models/([^/]+)/(predict|learn|labels)")
+DIRECT = re.compile(r"/v1/models/([^/]+)/(predict|learn|labels|decide|rewards)")
 
 
 class Gate:

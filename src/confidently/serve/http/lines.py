@@ -20,13 +20,16 @@ from .replies import NDJSON, Flow, encoder
 
 ROWS_PER_CHUNK, BYTES_PER_CHUNK = 512, 1 << 20
 IN_MEMORY, PART = 1 << 20, 1 << 16  # bytes of answers that wait, and of those that are sent at once
-PAUSE = 0.05  # seconds, while the server has too much to do
 
 Work = Callable[[list[bytes]], Awaitable[list[Any]]]
 
 
 def by_lines(call: Call, work: Work) -> Flow:
-    """Answer an NDJSON body with a line for each of its lines; a bad row fails alone."""
+    """Answer an NDJSON body with a line for each of its lines; a bad row fails alone.
+
+    While the server is overloaded the call waits, which slows down the sender.
+    """
+    call.is_patient = True
     return Flow(_answers(call, work), NDJSON)
 
 
@@ -100,7 +103,7 @@ async def _read(call: Call, work: Work, waiting: _Waiting) -> None:
     try:
         async with aclosing(_chunks(call)) as chunks:
             async for lines in chunks:
-                waiting.add(as_lines(await _patiently(work, lines)))
+                waiting.add(as_lines(await work(lines)))
     except Problem as problem:
         waiting.add(as_lines([problem]))
     finally:
@@ -119,14 +122,3 @@ async def _chunks(call: Call) -> AsyncGenerator[list[bytes], None]:
                     lines, size = [], 0
     if lines:
         yield lines
-
-
-async def _patiently(work: Work, lines: list[bytes]) -> list[Any]:
-    """Return what work returns, after waiting while the server is overloaded, which slows down the sender."""
-    while True:
-        try:
-            return await work(lines)
-        except Problem as problem:
-            if problem.kind != "overloaded":
-                raise
-            await asyncio.sleep(PAUSE)

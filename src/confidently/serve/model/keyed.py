@@ -193,7 +193,8 @@ class KeyedModel(ServedModel):
             return NumberExplanation(value, math.sqrt(spread), value - mean, mean, variance, parts)
         [answer] = self.answers([line])
         assert not isinstance(answer, NumberAnswer)
-        classes = [one | {"probability": answer.probability[str(one["name"])]} for one in shared.classes]
+        left = 1.0 - sum(answer.probability.values())  # of a class that no row had so far
+        classes = [one | {"probability": answer.probability.get(str(one["name"]), left)} for one in shared.classes]
         return Explanation(answer.label, shared.supported, shared.rival, mean, variance, classes, parts)
 
     def _deviations(self, line: bytes, shared: Explanation | NumberExplanation) -> list[Contribution]:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ...memory import require_memory
 from ...models import file
 from ...models.merged_learner import MergeError
 from ...models.model import Model
 from ...models.stack_merging import merge_all
-from ...stack.members import Members
+from ...stack.members import Members, parts_of
 from ..log.contributions import Source
 from .base import Learned, Merged
 from .contributions import Contribution, file_of
@@ -25,6 +26,7 @@ from .served import ServedModel
 from .settings import ModelSettings
 
 OWN, OTHERS = "own", "contribution."  # arrays of snapshots, which have files
+COPIES = 6  # of what is merged: the parts in double precision, where they are in the merged model, and that itself
 OF_OWN = "saved"  # the entry of its training
 
 
@@ -126,6 +128,17 @@ def with_contribution(
     if model is None:  # nothing was learned so far, and nothing can be merged
         raise MergeError(missing[source.origin])
     return MergedModel(before.settings, model, seq, before.saved(), own, contributions, missing)
+
+
+def require_room(before: ServedModel, contribution: Contribution) -> None:
+    """Raise ``MergeError`` if there is not enough memory to merge a contribution, which may declare many features."""
+    learners = [one.model.learner for one in (*before.contributions.values(), contribution)]
+    parts = [part for learner in (before.own.stream.learner, *learners) for part in parts_of(learner)]
+    needed = COPIES * sum(array.nbytes for part in parts for array in part.state.values())
+    try:
+        require_memory(needed, "merging", "use a machine with more memory, or fewer features")
+    except MemoryError as error:
+        raise MergeError(str(error)) from None
 
 
 def restored(settings: ModelSettings, contents: file.Contents, seq: int, training: dict[str, Any]) -> MergedModel:

@@ -85,9 +85,10 @@ class Promises(NamedTuple):
         """Return for each prediction its ``set``, of classes by name, and whether to ``abstain``, if asked for."""
         found: list[dict[str, Any]] = [{} for _ in answers]
         if self.coverage is not None and answers:
-            p = np.array([[answer.probability.get(str(name), 0.0) for name in names] for answer in answers])
+            shown = [str(name) for name in names]
+            p = np.array([[answer.probability.get(name, 0.0) for name in shown] for answer in answers])
             inside, ranked = learned.sets(p, self.coverage, by_class=True), np.argsort(-p, axis=1, kind="stable")
-            for own, order, one in zip(inside, ranked.tolist(), found, strict=True):
+            for own, order, one in zip(inside.tolist(), ranked.tolist(), found, strict=True):
                 one["set"] = [names[k] for k in order if own[k] and names[k] is not None]
         if self.risk is not None:
             least = learned.least_probability(self.risk)

@@ -22,7 +22,7 @@ from .base import HostedModel, Judged
 from .contributions import Contribution
 from .learning import Example, raise_of_machine
 from .making import made, read_snapshot
-from .merged import MergedModel, with_contribution
+from .merged import MergedModel, require_room, with_contribution
 from .metrics import Metrics
 from .rows import labelled_line
 from .served import ServedModel
@@ -168,6 +168,8 @@ class Version:
 
     def check_merge(self, contribution: Contribution, source: Source) -> None:
         """Raise ``MergeError`` if a contribution cannot be merged now."""
+        if isinstance(self.model, ServedModel):
+            require_room(self.model, contribution)
         if (reason := self._merged(contribution, source, 0).missing.get(source.origin)) is not None:
             raise MergeError(reason)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import partial
 from heapq import nlargest
 from operator import itemgetter
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -113,9 +113,14 @@ class Asked(NamedTuple):
     top_k: int
 
 
+NOTHING_ELSE = Asked(Promises(), 0)  # of most requests
+
+
 async def predict(call: Call) -> Sendable:
     """Predict rows; the model does not change."""
-    hosted, asked = call.hosted, Asked(_promises(call), call.number("top_k", 0, 1, MAX_TOP))
+    hosted, asked = call.hosted, NOTHING_ELSE
+    if call.scope["query_string"]:
+        asked = Asked(_promises(call), call.number("top_k", 0, 1, MAX_TOP))
     if call.is_ndjson:
         return by_lines(call, partial(_predict_lines, call, hosted, asked))
     body = await call.message(PredictBody)
@@ -171,12 +176,17 @@ async def _predict_lines(call: Call, hosted: Hosted, asked: Asked, lines: list[b
 
 
 def good(parts: list[T | Problem]) -> list[T]:
-    """Return what is not a problem."""
+    """Return what is not a problem; mostly that is all."""
+    if Problem not in set(map(type, parts)):
+        return cast(list[T], parts)
     return [part for part in parts if not isinstance(part, Problem)]
 
 
 def filled(parts: list[Any], results: Iterable[Any]) -> list[Any]:
     """Return parts, with the results of the usable ones in their places."""
+    results = list(results)
+    if len(results) == len(parts):
+        return results
     following = iter(results)
     return [part if isinstance(part, Problem) else next(following) for part in parts]
 

@@ -1,0 +1,378 @@
+"""One variance per weight, of which only the weights that rows have moved are stored, in lists by feature.
+
+========  ===============  ==========================================================================================
+entry     shape, type      meaning
+========  ===============  ==========================================================================================
+lists     (F, 2) int64     where the list of each feature starts, and the number of its columns
+column    (n,) int32       at each place of a list: the column of weights
+mean      (n,) real        the mean of this weight
+variance  (n,) real        its variance
+drift     (n,) real        only with averaging: the sum over updates of (rows seen before) x (change of the mean)
+extent    (2,) int64       places that lists have taken, and columns of weights
+========  ===============  ==========================================================================================
+
+All weights without a place have a mean of 0 and the prior variance. A list has room for the next power of two of
+columns; when that is full, it moves behind all others (core/covariances/sparse_weights.hpp). When the n places are
+taken, the arrays are replaced by larger ones, with the lists in the order of features and without gaps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from .. import _core
+from ..memory import require_memory
+from ..rules.ranges import Range
+from ..tasks.conformal import COUNTS as NUMBERS_PER_CLASS
+from ..tasks.task import Task
+from ..wording import counted
+from .covariance import Covariance, draws, intercept_last
+from .settings import Settings
+from .state import (
+    COUNT,
+    COUNTS,
+    MAX_MEAN,
+    MAX_SUMMED,
+    MAX_VARIANCE,
+    InvalidRows,
+    Shapes,
+    Size,
+    State,
+    check_rows,
+    grow_common,
+    split_common,
+    within,
+)
+
+ROOM_TO_SPARE = 2  # a larger array has 1 + 1/2 times the places that its lists take
+REMEDY = "ask for fewer rows, features or classes, or train with fewer"
+
+
+class Entries(NamedTuple):
+    """The stored weights, feature by feature and in the order of each list: their rows, columns and numbers."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    numbers: dict[str, np.ndarray]
+
+
+class Sparse(Covariance):
+    """One variance per weight, stored where a row has moved the weight.
+
+    What is learned is what ``"diag"`` learns, to the bit; probabilities differ by rounding.
+    """
+
+    name = "sparse"
+    is_diagonal = True
+    checks_rows = True
+    binds_rows = False
+    finds_best = True
+    unsupported = {  # noqa: RUF012 (a mapping that is never written to)
+        "merge": 'models with covariance="sparse" cannot be merged; use "diag"',
+        "distribute": 'models with covariance="sparse" cannot be merged, so they train in one process; use "diag"',
+        "forget": 'covariance="sparse" cannot forget, which moves weights that no row has; use "diag" or forget=0',
+    }
+
+    # --- what is allowed ----------------------------------------------------------------------------------------------
+
+    @classmethod
+    def check_task(cls, task: Task) -> None:
+        if not (task.binary or (task.several and not task.own_gaussians)):
+            raise ValueError(
+                f'covariance="sparse" moves the two columns of a pair of classes, which the task {task.name} does not; '
+                'use multiclass="joint", or another covariance'
+            )
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Names of the arrays of numbers of a weight."""
+        return "mean", "variance", *(["drift"] if self.settings.average else [])
+
+    @property
+    def logged(self) -> tuple[str, ...]:
+        return "lists", "column", *self.numbers
+
+    # --- the state ----------------------------------------------------------------------------------------------------
+
+    def _shape(self, size: Size) -> tuple[int, int]:
+        return size.n_features + self.settings.fit_intercept, self.settings.task.columns(size.n_classes)
+
+    def own_shapes(self, size: Size, arrays: State | None) -> Shapes:
+        n = 0 if arrays is None else len(arrays["column"])
+        return {
+            "lists": ((self._shape(size)[0], 2), COUNT),
+            "column": ((n,), "int32"),
+            "extent": ((2,), COUNT),
+            **dict.fromkeys(self.numbers, ((n,), self.settings.dtype)),
+        }
+
+    def new_state(self, size: Size) -> State:
+        what = f"what is counted of {counted(size.n_classes, 'class', 'classes')}"
+        require_memory(size.n_classes * NUMBERS_PER_CLASS * 8, what, "merge rare classes")
+        return super().new_state(size)
+
+    def add_entries(self, state: State, size: Size) -> None:
+        rows, columns = self._shape(size)
+        state["lists"] = np.zeros((rows, 2), COUNT)
+        state["extent"] = np.array([0, columns])
+        state["column"] = np.zeros(0, np.int32)
+        state |= {name: np.zeros(0, self.settings.dtype) for name in self.numbers}
+
+    def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
+        state, grown = dict(state), self
+        room = len(state["lists"]) - self.settings.fit_intercept
+        if new.n_features > room:
+            n = max(new.n_features, 2 * room) + self.settings.fit_intercept
+            lists = np.zeros((n, 2), COUNT)
+            lists[: len(state["lists"])] = state["lists"]
+            state["lists"] = lists
+        if new.n_classes > old.n_classes:
+            if several is not None:
+                assert isinstance(several, Sparse)
+                self._split(state, several)
+                grown = several
+            grow_common(grown.settings, state, new.n_classes)
+            state["extent"] = np.array([state["extent"][0], grown.settings.task.columns(new.n_classes)])
+        return grown.settings, state
+
+    def _split(self, state: State, multiclass: Covariance) -> None:
+        """Convert the state, in place, into one of two columns with the same beliefs, as ``"diag"`` does."""
+        fraction = multiclass.settings.task.share_of_two
+        rows, columns, numbers = self.entries(state)
+        prior = numbers["variance"] == self._prior(state)
+        for name in numbers.keys() - {"variance"}:
+            prior &= numbers[name] == 0
+        pairs = {name: np.repeat(fraction * array, 2) for name, array in numbers.items()}
+        for name in pairs.keys() - {"variance"}:
+            pairs[name][::2] = 0 - pairs[name][1::2]  # not -0
+        # a feature at the prior stays there, as in weights.py
+        pairs["variance"] = np.repeat(np.where(prior, 1.0, fraction) * numbers["variance"], 2)
+        state["extent"] = np.array([0, 2])
+        both = np.tile(np.arange(2, dtype=np.int32), len(columns))
+        self._store(state, Entries(np.repeat(rows, 2), both, pairs))
+        split_common(state, multiclass.settings)
+
+    def with_room(self, state: State, needed: int) -> State:
+        """Return a state with room for so many more places, and half of those of now."""
+        state, entries = dict(state), self.entries(state)
+        self._store(state, entries, needed)
+        return state
+
+    def entries(self, state: State) -> Entries:
+        """Return what is stored."""
+        start, size = state["lists"].T
+        rows = np.repeat(np.arange(len(size)), size)
+        at = np.repeat(start - (np.cumsum(size) - size), size) + np.arange(len(rows))
+        return Entries(rows, state["column"][at], {name: state[name][at] for name in self.numbers})
+
+    def _store(self, state: State, entries: Entries, spare: int = 0) -> None:
+        """Replace the lists by others, without gaps and with places to spare."""
+        dtype, n_rows = np.dtype(self.settings.dtype), len(state["lists"])
+        size = np.bincount(entries.rows, minlength=n_rows)
+        room = _capacity(size)
+        end = np.cumsum(room)
+        used = int(end[-1]) if len(end) else 0
+        n = used + max(used // ROOM_TO_SPARE, spare)
+        require_memory(
+            n * (4 + len(self.numbers) * dtype.itemsize),
+            f"room for {counted(n, 'weight')}",
+            "hash the features into fewer columns, merge rare classes or use float32",
+        )
+        start = end - room
+        at = np.repeat(start - (np.cumsum(size) - size), size) + np.arange(len(entries.rows))
+        for name, values in {"column": entries.columns, **entries.numbers}.items():
+            state[name] = np.zeros(n, np.int32 if name == "column" else dtype)
+            state[name][at] = values
+        state["lists"] = np.column_stack([start, size]).astype(COUNT, copy=False)
+        state["extent"] = np.array([used, state["extent"][1]])
+
+    def bytes_per_feature(self, state: State) -> int:
+        return int(state["lists"][:1].nbytes) or 16
+
+    # --- model files --------------------------------------------------------------------------------------------------
+
+    def packed(self, state: State, n_features: int) -> State:
+        """Return the state with the lists one after the other, and the sizes of those that have columns."""
+        entries = self.entries(state)
+        size = state["lists"][: n_features + self.settings.fit_intercept, 1]
+        known = np.flatnonzero(size)
+        own = {
+            "lists": size[known],
+            "lists.rows": known.astype(COUNT),
+            "column": entries.columns,
+            "extent": np.array([len(entries.rows), state["extent"][1]]),
+        }
+        return {name: np.ascontiguousarray(array) for name, array in (state | own | entries.numbers).items()}
+
+    def unpacked(self, arrays: State, size: Size) -> State:
+        arrays = dict(arrays)
+        known, sizes, (rows, columns) = arrays.pop("lists.rows"), arrays["lists"], self._shape(size)
+        check_rows(known, rows)
+        column, n = arrays["column"], len(arrays["column"])
+        if str(sizes.dtype) != COUNT or sizes.shape != known.shape or (sizes < 1).any() or sizes.sum() != n:
+            raise ValueError("the sizes of the lists of weights do not fit the weights")
+        if str(column.dtype) != "int32" or not _core.lists_are_distinct(sizes, column, columns):
+            raise ValueError(f"a list of weights must have columns from 0 to {columns - 1}, each once")
+        numbers = {name: arrays[name] for name in self.numbers}
+        if any(array.shape != (n,) or str(array.dtype) != self.settings.dtype for array in numbers.values()):
+            raise ValueError(f"the numbers of weights must be {n} of {self.settings.dtype}")
+        if arrays["extent"].tolist() != [n, columns]:
+            raise ValueError("the extent does not fit the weights")
+        entries = Entries(np.repeat(known, sizes), column, numbers)
+        arrays["lists"] = np.zeros((rows, 2), COUNT)
+        self._store(arrays, entries)
+        return arrays
+
+    def own_values(self, state: State) -> Iterator[tuple[str, np.ndarray, Range]]:
+        yield "weights", state["mean"], within(MAX_MEAN)
+        largest = MAX_VARIANCE["float64"] / max(max(state["scale"].tolist(), default=0.0), 1.0)
+        allowed = Range(0.0, largest, closed_low=True, closed_high=True)
+        yield "the variances of weights", state["variance"], allowed
+        yield "lists", state["lists"], COUNTS
+        if self.settings.average:
+            yield "the sums of weights", state["drift"], within(MAX_MEAN * MAX_SUMMED)
+
+    # --- training and scores ------------------------------------------------------------------------------------------
+
+    def compiled(self) -> _core.Learner:
+        return self._learner
+
+    @cached_property
+    def _learner(self) -> _core.Learner:
+        settings = self.settings
+        return _core.Learner(
+            settings.rule.compiled,
+            self.name,
+            settings.task.compiled,
+            independent=False,
+            intercept=settings.fit_intercept,
+            average=settings.average,
+            moments=settings.projection == "moments",
+            prior_variance=settings.prior_variance,
+            min_variance=settings.min_variance,
+            forget=0.0,
+        )
+
+    def _table(self, X: _core.Matrix, size: Size) -> np.ndarray:
+        n, columns = X.shape[0], self._shape(size)[1]
+        what = f"a table of {counted(n, 'row')} by {counted(columns, 'score')}"
+        require_memory(8 * n * columns, what, "predict fewer rows at a time, or only the classes")
+        return np.zeros((n, columns))
+
+    def scores(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        found = self._table(X, size)
+        _raise(self.compiled().scores(state, X, found, largest))
+        return found
+
+    def best(self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0) -> np.ndarray:
+        found = np.zeros(X.shape[0], np.int32)
+        _raise(self.compiled().best(state, X, found, largest))
+        return found
+
+    def moderated(
+        self, state: State, X: _core.Matrix, size: Size, largest: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        scores, found = self._table(X, size), self._table(X, size)
+        _raise(self.compiled().moderated(state, X, scores, found, largest))
+        return scores, found
+
+    def variances(self, state: State, X: _core.Matrix, size: Size) -> np.ndarray:
+        found = self._table(X, size)
+        self.compiled().variances(state, X, found)
+        return found
+
+    def top_variances(self, state: State, X: _core.Matrix, scores: np.ndarray, size: Size) -> np.ndarray:
+        found = np.empty(X.shape[0])
+        self.compiled().top_variances(state, X, scores, found)
+        return found
+
+    def logged_per_entry(self, state: State) -> int:
+        return (2 + len(self.numbers)) * self.settings.task.changed_columns(int(state["extent"][1]))
+
+    # --- marginals ----------------------------------------------------------------------------------------------------
+
+    def _prior(self, state: State) -> np.floating:
+        """Return the stored variance of a weight that is not stored."""
+        settings = self.settings
+        stored = settings.prior_variance * max(float(state["folded"][0]), settings.min_variance)
+        found: np.floating = np.dtype(settings.dtype).type(stored)
+        return found
+
+    def _scaled(self, state: State, stored: np.ndarray) -> np.ndarray:
+        found: np.ndarray = np.maximum(stored.astype(np.float64) * state["scale"], self.settings.floor)
+        return found
+
+    def weights(self, state: State, n_features: int) -> np.ndarray:
+        """Return mean, stored variance and, with averaging, drift of all weights, shape (F, 2 or 3, columns).
+
+        Raises
+        ------
+        MemoryError
+            If they are too many.
+        """
+        return self.some_weights(state, np.arange(n_features + self.settings.fit_intercept))
+
+    def some_weights(self, state: State, rows: np.ndarray) -> np.ndarray:
+        columns, dtype, planes = int(state["extent"][1]), np.dtype(self.settings.dtype), len(self.numbers)
+        what = f"a table of {counted(len(rows), 'feature')} by {counted(columns, 'column')}, one per class,"
+        require_memory(planes * len(rows) * columns * dtype.itemsize, what, REMEDY)
+        found = np.zeros((len(rows), planes, columns), dtype)
+        found[:, 1] = self._prior(state)
+        for at, (start, size) in enumerate(state["lists"][rows].tolist()):
+            places = slice(start, start + size)
+            for plane, name in enumerate(self.numbers):
+                found[at, plane, state["column"][places]] = state[name][places]
+        return found
+
+    def largest_means(self, state: State, n_features: int) -> np.ndarray:
+        found = np.zeros(len(state["lists"]))
+        entries = self.entries(state)
+        np.maximum.at(found, entries.rows, np.abs(entries.numbers["mean"]))
+        return found[self.settings.fit_intercept :][:n_features]
+
+    def column_variances(self, state: State, size: Size) -> np.ndarray:
+        stored = self.weights(state, size.n_features)[:, 1]
+        return intercept_last(self._scaled(state, stored), self.settings.fit_intercept).T
+
+    def matrix(self, state: State, size: Size) -> np.ndarray:
+        return np.diag(self.column_variances(state, size).ravel())[None]
+
+    def marginal(self, state: State, size: Size, column: int) -> np.ndarray:
+        found: np.ndarray = self.column_variances(state, size)[column]
+        return found
+
+    def noise(self, state: State, size: Size, n: int, generator: np.random.Generator) -> np.ndarray:
+        variances = self.column_variances(state, size)
+        return draws(variances.ravel(), n, generator).reshape(n, *variances.shape)
+
+    def score_covariance(self, state: State, size: Size) -> np.ndarray:
+        return self.column_variances(state, size)
+
+    # --- explanations -------------------------------------------------------------------------------------------------
+
+    def unseen_variances(self, state: State) -> np.ndarray:
+        return self._scaled(state, np.full(int(state["extent"][1]), self._prior(state)))
+
+    def contributions(
+        self, state: State, rows: np.ndarray, x: np.ndarray, plus: int | None, minus: int | None
+    ) -> np.ndarray:
+        stored = self.some_weights(state, rows)[:, 1]
+        sides = [self._scaled(state, stored[:, column]) for column in (plus, minus) if column is not None]
+        added: np.ndarray = sum(sides) * x**2
+        return added
+
+
+def _capacity(size: np.ndarray) -> np.ndarray:
+    """Return the numbers of places of lists of these sizes, as the core gives them."""
+    exponent = np.frexp(np.maximum(size - 1, 0).astype(np.float64))[1]
+    found: np.ndarray = np.where(size > 1, 1 << exponent.astype(np.int64), 2 * size)
+    return found
+
+
+def _raise(fault: tuple[str, int, int, float] | None) -> None:
+    if fault is not None:
+        raise InvalidRows(fault)

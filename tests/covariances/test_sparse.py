@@ -1,0 +1,231 @@
+"""covariance="sparse" is covariance="diag" of which only the weights that rows have moved are stored."""
+
+from copy import copy
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, random_array
+from sklearn.datasets import load_iris
+
+from confidently import ModelFileError, OnlineClassifier, load
+from confidently.covariances.covariance import Covariance
+from confidently.covariances.settings import Settings
+from confidently.data.memory.matrix import as_matrix
+from confidently.learner.learner import Learner
+from confidently.models.model import Model
+from confidently.rules import RULES
+from tests.covariance_cases import known
+from tests.model_files import contents_of, write_contents
+
+F, K = 120, 23
+
+
+def rows(n=600, seed=0, n_classes=K):
+    """Return sparse rows, of which each has a feature of its class most of the time, and labels by Zipf's law."""
+    random = np.random.default_rng(seed)
+    y = ((random.zipf(1.4, n) - 1) % n_classes).astype(np.int32)
+    X = random_array((n, F), density=0.06, rng=random, format="csr")
+    own = csr_matrix((random.random(n), (np.arange(n), np.where(random.random(n) < 0.8, 5 * y % F, 7))), shape=(n, F))
+    return (X + own).tocsr(), y
+
+
+def pair(rule="arow", **options):
+    return [Learner(Settings(rule, name, "joint", **options), K, F) for name in ("diag", "sparse")]
+
+
+def assert_same(dense, sparse, X):
+    if not dense.settings.rule.learns_precision:  # whose step is the prior variance times alpha, then times the row
+        for a, b in ((dense.mean(), sparse.mean()), (dense.variance(), sparse.variance())):
+            tolerance = 1e-6 if dense.dtype == "float32" else 1e-12
+            np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
+        return
+    np.testing.assert_array_equal(dense.weights, sparse.weights)
+    for name in ("updates", "counters", "scale", "folded", "variances"):
+        np.testing.assert_array_equal(dense.state[name], sparse.state[name], err_msg=name)
+    for name in ("calibration", "conformal"):  # sums over classes in another order
+        np.testing.assert_allclose(dense.state[name], sparse.state[name], rtol=1e-9, atol=1e-11, err_msg=name)
+    X = as_matrix(X, dense.dtype)
+    np.testing.assert_array_equal(dense.decision(X), sparse.decision(X))
+    np.testing.assert_array_equal(dense.predict(X), sparse.predict(X))
+    np.testing.assert_array_equal(dense.margin_distribution(X), sparse.margin_distribution(X))
+    np.testing.assert_array_equal(dense.top_margins(X), sparse.top_margins(X))
+    np.testing.assert_allclose(dense.probabilities(X), sparse.probabilities(X), rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_it_learns_what_diag_learns_to_the_bit(rule):
+    X, y = rows()
+    for options in ({}, {"fit_intercept": False, "average": True}, {"dtype": "float32", "projection": "moments"}):
+        dense, sparse = pair(rule, prior_variance=0.7, **options)
+        for first, last in ((0, 1), (1, 400), (400, 600)):
+            losses = [np.zeros(1), np.zeros(1)]
+            for learner, loss in zip((dense, sparse), losses, strict=True):
+                learner.learn(as_matrix(X[first:last], learner.dtype), y[first:last], log_loss=loss)
+            np.testing.assert_allclose(*losses, rtol=1e-7)
+        assert_same(dense, sparse, np.vstack([X[:50].toarray(), np.zeros((1, F))]))
+
+
+def test_only_moved_weights_are_stored():
+    X, y = rows()
+    _, sparse = pair("arow", fit_intercept=False)
+    sparse.learn(as_matrix(X), y)
+    assert sparse.updates > 0.9 * len(y)
+    moved = np.zeros((F, K), dtype=bool)
+    one = Learner(sparse.settings, K, F)
+    for i in range(len(y)):
+        before = one.mean()
+        one.learn(as_matrix(X[i : i + 1]), y[i : i + 1])
+        moved |= (one.mean() != before).T
+    assert known(sparse)["column"].size == moved.sum() < 0.9 * F * K
+
+
+def test_rivals_without_weights_are_the_first_classes():
+    """A row of features that no class has is an error of the first class, whose rivals score 0 as well."""
+    X = np.eye(4)
+    dense, sparse = (Learner(Settings("arow", name, "joint", fit_intercept=False), 9, 4) for name in ("diag", "sparse"))
+    for learner in (dense, sparse):
+        learner.learn(as_matrix(X), np.array([0, 5, 1, 8], dtype=np.int32))
+    np.testing.assert_array_equal(dense.weights, sparse.weights)
+    assert sorted(sparse.mean()[:, 0].nonzero()[0]) == [0, 1]
+    assert sorted(sparse.mean()[:, 1].nonzero()[0]) == [0, 5]
+
+
+def test_a_third_class_continues_with_the_same_beliefs():
+    """Two classes have one column, which "diag" adds up in another order."""
+    X, y = rows(200, n_classes=2)
+    more, later = rows(100, seed=1, n_classes=5)
+    for average in (False, True):
+        models = [OnlineClassifier("arow", name, average=average, view=None) for name in ("diag", "sparse")]
+        for model in models:
+            model.partial_fit(X, y, classes=[0, 1]).partial_fit(more, later, classes=range(5))
+        np.testing.assert_allclose(models[0].learner_.weights, models[1].learner_.weights, rtol=1e-9, atol=1e-12)
+        np.testing.assert_array_equal(models[0].predict(more), models[1].predict(more))
+
+
+@pytest.mark.parametrize("rows_before", [0, 500])
+@pytest.mark.parametrize("n", [3, 100])
+def test_an_interrupted_call_leaves_no_change(rows_before, n):
+    """The arrays were replaced by larger ones, or not; changes were copied, or logged."""
+    X, y = rows()
+    _, sparse = pair("arow")
+    sparse.learn(as_matrix(X[:rows_before]), y[:rows_before])
+    before, state = {name: array.copy() for name, array in known(sparse).items()}, sparse.state
+
+    def stop(done):
+        if done == n:
+            raise KeyboardInterrupt
+
+    later = slice(rows_before, rows_before + n)
+    with pytest.raises(KeyboardInterrupt):
+        sparse.learn(as_matrix(X[later]), y[later], progress=stop)
+    assert all(array is state[name] for name, array in sparse.state.items())
+    for name, array in known(sparse).items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+    sparse.learn(as_matrix(X[rows_before:]), y[rows_before:])
+    _, whole = pair("arow")
+    whole.learn(as_matrix(X), y)
+    for name, array in known(whole).items():
+        np.testing.assert_array_equal(array, known(sparse)[name], err_msg=name)
+
+
+def test_the_state_that_was_grown_is_unchanged():
+    X, y = rows(100)
+    _, sparse = pair()
+    sparse.learn(as_matrix(X), y)
+    other, before = copy(sparse), known(sparse)
+    other.grow(n_features=3 * F, n_classes=2 * K)
+    for name, array in known(sparse).items():
+        np.testing.assert_array_equal(array, before[name], err_msg=name)
+
+
+def test_files_are_in_proportion_to_what_was_learned(tmp_path):
+    """A class and two numbers per weight, whatever the numbers of classes and features."""
+    n_classes, n_features, n = 5_000, 2**18, 2_000
+    random = np.random.default_rng(0)
+    y = random.integers(0, n_classes, n).astype(np.int32)
+    columns = np.sort(random.integers(0, n_features, (n, 30)), axis=1)
+    X = csr_matrix((np.ones(n * 30), columns.ravel(), np.arange(0, n * 30 + 1, 30)), shape=(n, n_features))
+    X.sum_duplicates()
+    learner = Learner(Settings("arow", "sparse", "joint", fit_intercept=False), n_classes, n_features)
+    learner.learn(as_matrix(X), y)
+    Model(learner, list(range(n_classes))).save(tmp_path / "m.cw")
+    stored = len(known(learner)["column"])
+    assert stored > 50_000
+    own = sum(array.nbytes for name, array in known(learner).items() if name in ("column", "mean", "variance"))
+    assert own == 20 * stored
+    again = load(tmp_path / "m.cw").learner_
+    np.testing.assert_array_equal(again.predict(as_matrix(X)), learner.predict(as_matrix(X)))
+    for name, array in known(again).items():
+        np.testing.assert_array_equal(array, known(learner)[name], err_msg=name)
+
+
+DAMAGES = {
+    "a column twice": lambda arrays: arrays["column"].__setitem__(slice(0, 2), 3),
+    "a column that does not exist": lambda arrays: arrays["column"].__setitem__(0, K),
+    "a negative column": lambda arrays: arrays["column"].__setitem__(0, -1),
+    "a row twice": lambda arrays: arrays["lists.rows"].__setitem__(1, arrays["lists.rows"][0]),
+    "an empty list": lambda arrays: arrays["lists"].__setitem__(0, 0),
+    "longer lists": lambda arrays: arrays["lists"].__setitem__(0, 2**62),
+    "another number of columns": lambda arrays: arrays["extent"].__setitem__(1, K + 1),
+    "fewer means": lambda arrays: arrays.__setitem__("mean", arrays["mean"][:-1].copy()),
+    "means of another type": lambda arrays: arrays.__setitem__("mean", arrays["mean"].astype(np.float32)),
+    "columns of another type": lambda arrays: arrays.__setitem__("column", arrays["column"].astype(np.int64)),
+    "a negative variance": lambda arrays: arrays["variance"].__setitem__(0, -1.0),
+    "a mean that is not finite": lambda arrays: arrays["mean"].__setitem__(0, np.nan),
+    "no columns": lambda arrays: arrays.pop("column"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_lists_are_refused(tmp_path, damage):
+    X, y = rows()
+    _, sparse = pair()
+    sparse.learn(as_matrix(X), y)
+    Model(sparse, list(range(K))).save(tmp_path / "m.cw")
+    header, arrays = contents_of(tmp_path / "m.cw")
+    DAMAGES[damage](arrays)
+    write_contents(tmp_path / "m.cw", header, arrays)
+    with pytest.raises(ModelFileError, match=r"m\.cw: damaged model file"):
+        load(tmp_path / "m.cw")
+
+
+def test_what_does_not_fit_the_memory_is_refused(monkeypatch):
+    X, y = rows(50)
+    _, sparse = pair()
+    sparse.learn(as_matrix(X), y)
+    monkeypatch.setattr("confidently.memory.available_bytes", lambda: 4_000)
+    with pytest.raises(MemoryError, match="a table of 121 features by 23 columns, one per class, needs"):
+        sparse.mean()
+    with pytest.raises(MemoryError, match="a table of 50 rows by 23 scores needs"):
+        sparse.decision(as_matrix(X))
+    assert sparse.predict(as_matrix(X)).shape == (50,)
+    with pytest.raises(MemoryError, match="what is counted of 100 classes needs"):
+        Learner(sparse.settings, 100, 3)
+    more = rows(600, seed=2)
+    with pytest.raises(MemoryError, match=r"room for [\d,]+ weights needs"):
+        sparse.learn(as_matrix(more[0]), more[1])
+
+
+@pytest.mark.parametrize("multiclass", ["one-vs-rest", "softmax"])
+def test_tasks_that_move_all_classes_are_refused(multiclass):
+    X, y = load_iris(return_X_y=True)
+    model = OnlineClassifier("logistic", "sparse", multiclass=multiclass)
+    with pytest.raises(ValueError, match='use multiclass="joint", or another covariance'):
+        model.partial_fit(X, y, classes=range(3))
+
+
+def test_only_some_kinds_find_the_best_class():
+    with pytest.raises(NotImplementedError, match=r"Covariance\.best is not defined"):
+        Covariance(Settings()).best({}, as_matrix(np.zeros((1, 1))), None)
+    dense, _ = pair()
+    with pytest.raises(ValueError, match="this covariance scores all columns"):
+        dense.covariance.compiled().best(dense.state, as_matrix(np.zeros((1, F))), np.zeros(1, np.int32))
+
+
+def test_iris_as_with_diag():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    X, y = X.sample(frac=1, random_state=0), y.sample(frac=1, random_state=0)
+    models = [OnlineClassifier("arow", name, random_state=0).fit(X, y) for name in ("diag", "sparse")]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+    np.testing.assert_array_equal(models[0].covariance_.diagonal(), models[1].covariance_.diagonal())
