@@ -78,6 +78,25 @@ def test_too_much_is_refused_with_a_time_to_wait(local):
     assert hosted.metrics.rows == 1
 
 
+def test_lines_wait_while_there_is_too_much(local, monkeypatch):
+    """Each is checked once, and learned once, in its place."""
+    server = local(limits=Limits(waiting_rows=2))
+    server("PUT", FIRST, {})
+    release, checked = blocked(server.engine), []
+    check = checking.all_taught
+    monkeypatch.setattr(checking, "all_taught", lambda *given: checked.append(1) or check(*given))
+    waiting = [server.engine.submit(Request(lambda log, request: "done").blocking()) for _ in range(2)]
+    timer = threading.Timer(0.3, release.set)
+    timer.start()
+    lines = b"".join(b'{"id": "m-%d", "features": {"a": 1}, "label": "x"}\n' % k for k in range(3))
+    headers = {"content-type": "application/x-ndjson"}
+    answer = server("POST", f"{FIRST}/learn?wait=learned", content=lines, headers=headers)
+    timer.join()
+    assert [one.answer() for one in waiting] == ["done", "done"]
+    assert answer.text.count('"learned"') == 3 and len(checked) == 1
+    assert server.engine.find("m").metrics.rows == 3
+
+
 def test_one_request_with_a_fault_spoils_no_other(local):
     server = local()
     server("PUT", FIRST, {})
