@@ -26,6 +26,8 @@
 namespace confidently {
 
 // The precisions of all learners. Unused columns of W are 0.
+inline constexpr double kLargestPrecision = 1e250;  // of a weight, times another one's variance
+
 template <class Real>
 class LowRankPrecisions {
   public:
@@ -73,9 +75,9 @@ class LowRankPrecisions {
         solve_all(learner, used, found.solved.data(), out);
     }
 
-    // P += gained x x'
+    // P += gained x x'; returns whether its numbers are within their range.
     template <class Positions>
-    void add(int learner, const Row& row, const Positions& position, const Projected& found, double gained) const {
+    bool add(int learner, const Row& row, const Positions& position, const Projected& found, double gained) const {
         const int used = int(arrays_.used[learner]);
         const double size = std::sqrt(gained);
         row.each([&](std::int32_t j, double x) { factors(learner, position(j))[used] = static_cast<Real>(size * x); });
@@ -91,7 +93,9 @@ class LowRankPrecisions {
         }
         g[used * room_ + used] = gained * norm;
         m[used * room_ + used] = 1.0 / left;
+        if (!(gained * norm <= kLargestPrecision)) return false;
         if (++arrays_.used[learner] == room_) truncate(learner);
+        return true;
     }
 
     // P /= by
@@ -275,7 +279,7 @@ struct LowRankCovariance {
         if (p.plus != kNone) largest = move(p.plus, q, step.alpha, age);
         if (p.minus != kNone) largest = std::max(largest, move(p.minus, q, -step.alpha, age));
         if (margin.at_floor) return largest;
-        gain(row, p, margin, step.zeta);
+        if (!gain(row, p, margin, step.zeta)) return HUGE_VAL;
         if (step.scale != 1.0)
             scales.multiply<Real>(p.column(), step.scale, [&](double by) { precisions.divide(learner(p), by); });
         return largest;
@@ -310,8 +314,7 @@ struct LowRankCovariance {
             largest = std::max(largest, move(k, q, alpha[k], age));
             gained += zeta[k];
         }
-        if (!margin.at_floor) gain(row, {0, kNone}, margin, gained);
-        return largest;
+        return margin.at_floor || gain(row, {0, kNone}, margin, gained) ? largest : HUGE_VAL;
     }
 
   private:
@@ -344,11 +347,11 @@ struct LowRankCovariance {
         return largest;
     }
 
-    // Adds zeta z z' to the precision, or what the covariance keeps of it.
-    void gain(const Row& row, Pair p, const LowRankMargin& margin, double zeta) const {
-        if (!(zeta > 0.0)) return;
+    // Adds zeta z z' to the precision, or what the covariance keeps of it; returns whether that stays within its range.
+    bool gain(const Row& row, Pair p, const LowRankMargin& margin, double zeta) const {
+        if (!(zeta > 0.0)) return true;
         const double gained = zeta * sharing_gain(sharing, p, weights.columns) * scales.of(p.column());
-        precisions.add(learner(p), row, position(), margin.projected, gained);
+        return precisions.add(learner(p), row, position(), margin.projected, gained);
     }
 };
 

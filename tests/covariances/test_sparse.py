@@ -1,5 +1,6 @@
 """covariance="sparse" is covariance="diag" of which only the weights that rows have moved are stored."""
 
+import json
 from copy import copy
 
 import numpy as np
@@ -12,8 +13,10 @@ from confidently.covariances.covariance import Covariance
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
+from confidently.models.inspection import class_views
 from confidently.models.model import Model
 from confidently.rules import RULES
+from tests.command_line import here
 from tests.covariance_cases import known
 from tests.model_files import contents_of, write_contents
 
@@ -229,3 +232,42 @@ def test_iris_as_with_diag():
     np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
     np.testing.assert_array_equal(models[0].covariance_.diagonal(), models[1].covariance_.diagonal())
+
+
+def test_inspection_of_one_class_equals_that_of_all(monkeypatch):
+    X, y = rows()
+    _, sparse = pair()
+    sparse.learn(as_matrix(X), y)
+    model = Model(sparse, [f"class {k}" for k in range(K)])
+    of_all = {view.name: view for view in class_views(model)}
+    size = 8 * 2 * (F + 1)  # of the weights of one class
+    monkeypatch.setattr("confidently.memory.available_bytes", lambda: max(5 * size, sparse.state["mean"].nbytes * 3))
+    for name in ("class 0", "class 3"):
+        [view] = class_views(model, class_name=name)
+        assert view == of_all[name]
+
+
+def said(*arguments):
+    """Return what a command prints."""
+    done = here(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout or done.stderr
+
+
+def test_thousands_of_classes_from_the_command_line(tmp_path):
+    """Every row has a class of its own and is one of its own features."""
+    n = 2_000
+    lines = [f"{k} {k + 1}:1 {n + 1 + k % 7}:0.1" for k in range(n)]
+    (tmp_path / "rows.svm").write_text("\n".join(lines * 2) + "\n")
+    data, model = str(tmp_path / "rows.svm"), str(tmp_path / "m.cw")
+    trained = here("train", data, "--covariance", "sparse", "--multiclass", "joint", "--no-intercept", "-o", model)
+    assert f"classes    {n:,}" in trained.stdout + trained.stderr
+    assert said("predict", model, data).split() == [str(k) for k in range(n)] * 2
+    top = said("predict", model, data, "--proba", "--top", "2").splitlines()
+    assert top[0] == "class\tranking\tproba:top1\tproba:top2" and top[1].split("\t")[1].startswith("0,")
+    evaluated = json.loads(said("evaluate", model, data, "--json"))
+    assert evaluated["error"] == 0.0 and len(evaluated["classes"]) == n and "confusion" not in evaluated
+    shown = said("inspect", model, "--class", "1234", "--top", "1")
+    assert "1235" in shown
+    unknown = here("inspect", model, "--class", "x")
+    assert "expected one of 0, 1, 2," in unknown.stderr and ", ... (2,000 classes)" in unknown.stderr

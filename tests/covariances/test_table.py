@@ -199,7 +199,7 @@ def test_every_method_of_the_contract_is_defined_or_ruled_out(name):
     row_by_row = kind.is_row_by_row is Covariance.is_row_by_row
     allowed = ({"learn"} if row_by_row else set()) | (WITHOUT_WEIGHTS if kind.keeps_examples else set())
     allowed |= set() if kind.checks_rows else {"moderated"}
-    allowed |= set() if kind.finds_best else {"best"}
+    allowed |= set() if kind.finds_best else {"best", "of_columns"}
     allowed |= {"with_room"} if kind.binds_rows else set()
     if "merge" in kind.unsupported:  # it is never asked, but by its own methods
         allowed |= {"flushed", "left_prior", "split", "placed", "grouped", "put"}

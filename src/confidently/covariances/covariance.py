@@ -287,6 +287,10 @@ class Covariance:
         """Return some rows of :meth:`weights`."""
         raise self._undefined("some_weights")
 
+    def of_columns(self, state: State, columns: np.ndarray) -> State:
+        """Return the state of some columns of weights, whose numbers ascend; only where the kind ``finds_best``."""
+        raise self._undefined("of_columns")
+
     def largest_means(self, state: State, n_features: int) -> np.ndarray:
         """Return the largest absolute mean of the weights of every feature, shape (n_features,)."""
         raise self._undefined("largest_means")

@@ -49,7 +49,7 @@ from .state import (
 )
 
 ROOM_TO_SPARE = 2  # a larger array has 1 + 1/2 times the places that its lists take
-REMEDY = "ask for fewer rows, features or classes, or train with fewer"
+REMEDY = "ask for one class (inspect --class), or for fewer features"
 
 
 class Entries(NamedTuple):
@@ -326,6 +326,16 @@ class Sparse(Covariance):
             places = slice(start, start + size)
             for plane, name in enumerate(self.numbers):
                 found[at, plane, state["column"][places]] = state[name][places]
+        return found
+
+    def of_columns(self, state: State, columns: np.ndarray) -> State:
+        entries, found = self.entries(state), dict(state)
+        number = np.full(int(state["extent"][1]), -1, np.int32)
+        number[columns] = np.arange(len(columns), dtype=np.int32)
+        own = number[entries.columns] >= 0
+        numbers = {name: array[own] for name, array in entries.numbers.items()}
+        found["extent"] = np.array([0, len(columns)])
+        self._store(found, Entries(entries.rows[own], number[entries.columns[own]], numbers))
         return found
 
     def largest_means(self, state: State, n_features: int) -> np.ndarray:

@@ -50,8 +50,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     covariance : str, default="diag"
         How Sigma is stored, by name: "diag", one variance per weight, is the fastest; "full" has the covariances of all
         weights, "shared" one d x d matrix for all classes, "low_rank" a diagonal and the ``rank`` directions about
-        which most is known, for thousands of correlated features, and "kernel" coefficients of the training examples,
-        in the feature space of a kernel. With three or more classes, "full" is "shared" unless ``multiclass`` is
+        which most is known, for thousands of correlated features, "sparse" one variance per weight that rows have
+        moved, for thousands of classes, and "kernel" coefficients of the training examples, in the feature space of a
+        kernel. With three or more classes, "full" is "shared" unless ``multiclass`` is
         given: then it has (K d)^2 numbers ("joint") or K d^2. ``docs/full-covariance.md`` lists every covariance. Rules
         that gain no precision keep Sigma at its prior in each of them.
     prior_variance : float, default=1.0

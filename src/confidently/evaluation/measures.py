@@ -159,8 +159,9 @@ def _evaluate(model: Model, batches: Iterable[Batch], wanted: Wanted) -> tuple[d
         ]
         result["risk_coverage_area"] = curve.area
     order = sorted_numbers(model.classes)
-    confusion = metrics.confusion[np.ix_(order, order)].tolist()
-    listed = {"unknown_classes": _by_rows(unknown), "classes": _by_class(model, metrics, sets), "confusion": confusion}
+    listed: dict[str, Any] = {"unknown_classes": _by_rows(unknown), "classes": _by_class(model, metrics, sets)}
+    if metrics.confusion is not None:
+        listed["confusion"] = metrics.confusion[np.ix_(order, order)].tolist()
     return result | _set_result(sets) | _group_result(wanted, groups) | listed, curve
 
 

@@ -11,6 +11,7 @@ from ..data.class_order import sorted_numbers
 
 # Log-loss counts no probability as smaller, so that one certain mistake does not make it infinite.
 MIN_SCORED_PROBABILITY = 1e-15
+MAX_CROSSED = 1000  # classes up to which rows are counted by true and predicted class
 
 
 def area_under_curve(scores: np.ndarray, positive: np.ndarray) -> float | None:
@@ -35,14 +36,21 @@ def ranking_loss(scores: np.ndarray, relevant: np.ndarray) -> np.ndarray:
 
 
 class ClassMetrics:
-    """Measures of rows with one class each. An unknown class, number -1, is always predicted wrongly."""
+    """Measures of rows with one class each. An unknown class, number -1, is always predicted wrongly.
+
+    Attributes
+    ----------
+    confusion : int array of shape (n_classes, n_classes) or None
+        Rows by true and predicted class; None with more than ``MAX_CROSSED`` classes.
+    """
 
     def __init__(self, n_classes: int) -> None:
         self.n_classes = n_classes
         self.rows = self.correct = self.unknown = 0
         self.log_loss = 0.0
-        self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64)  # true class, predicted class
-        self.predicted = np.zeros(n_classes, dtype=np.int64)
+        crossed = n_classes <= MAX_CROSSED
+        self.confusion = np.zeros((n_classes, n_classes), dtype=np.int64) if crossed else None
+        self.true, self.hits, self.predicted = (np.zeros(n_classes, dtype=np.int64) for _ in range(3))
 
     def add(self, truth: np.ndarray, predicted: np.ndarray, probabilities: np.ndarray) -> None:
         """Add a batch of rows: class numbers, true and predicted, and the probability of each class."""
@@ -51,8 +59,11 @@ class ClassMetrics:
         self.unknown += int((~known).sum())
         self.correct += int((truth == predicted).sum())
         self.predicted += np.bincount(predicted, minlength=self.n_classes)
-        pairs = truth[known] * self.n_classes + predicted[known]
-        self.confusion += np.bincount(pairs, minlength=self.n_classes**2).reshape(self.confusion.shape)
+        self.true += np.bincount(truth[known], minlength=self.n_classes)
+        self.hits += np.bincount(truth[truth == predicted], minlength=self.n_classes)
+        if self.confusion is not None:
+            pairs = truth[known] * self.n_classes + predicted[known]
+            self.confusion += np.bincount(pairs, minlength=self.n_classes**2).reshape(self.confusion.shape)
         given = np.maximum(probabilities[known, truth[known]], MIN_SCORED_PROBABILITY)
         self.log_loss -= float(np.log(given).sum())
 
@@ -64,16 +75,15 @@ class ClassMetrics:
             "error": 1 - self.correct / self.rows,
             "accuracy": self.correct / self.rows,
             "log_loss": self.log_loss / known if known else None,
-            "macro_f1": _macro_f1(self.confusion.diagonal(), self.confusion.sum(axis=1), self.predicted),
+            "macro_f1": _macro_f1(self.hits, self.true, self.predicted),
             "rows_of_unknown_classes": self.unknown,
         }
 
     def by_class(self) -> list[dict[str, float | int | None]]:
         """Return rows, precision and recall of every class."""
-        rows, hits = self.confusion.sum(axis=1), self.confusion.diagonal()
         return [
             {"rows": int(n), "precision": _fraction(hit, p), "recall": _fraction(hit, n)}
-            for n, hit, p in zip(rows, hits, self.predicted, strict=True)
+            for n, hit, p in zip(self.true, self.hits, self.predicted, strict=True)
         ]
 
 

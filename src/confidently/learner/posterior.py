@@ -80,6 +80,14 @@ class Posterior:
         """The stored weights, without the room reserved for more features."""
         return self.covariance.weights(self.state, self.width)
 
+    def of_classes(self, numbers: np.ndarray) -> Posterior:
+        """Return the Gaussian over the weights of some of several classes, in this order.
+
+        It costs less than that of all only where :attr:`Covariance.finds_best`; elsewhere take rows of :meth:`mean`.
+        """
+        state = self.covariance.of_columns(self.state, numbers)
+        return Posterior(self.settings, len(numbers), self.n_features, state, self.view)
+
     def dual(self) -> tuple[np.ndarray, Any]:
         """Return a kernel learner's coefficients of the support rows, one row per column of weights, and those rows."""
         return self.covariance.dual(self.state, self.size)

@@ -20,6 +20,7 @@ from ..covariances.state import State
 from ..data.class_order import positive_number, sorted_numbers
 from ..data.formats.table import BY_NAME
 from ..learner.learner import Learner
+from ..learner.posterior import Posterior
 from ..views.columns import MARKS
 from ..views.view import View
 from .model import Model, SavedModel
@@ -92,7 +93,7 @@ class ClassView:
     is_scaled: bool
 
 
-def class_views(model: Model, top: int = 20, sort: str = "effect") -> list[ClassView]:
+def class_views(model: Model, top: int = 20, sort: str = "effect", class_name: str | None = None) -> list[ClassView]:
     """Return the weights of every class that matter most, and the most uncertain ones.
 
     Parameters
@@ -103,6 +104,9 @@ def class_views(model: Model, top: int = 20, sort: str = "effect") -> list[Class
         Maximum number of each.
     sort : {"effect", "sure"}
         By \\|effect\\|, weights whose \\|mean\\|/std is at least 2 before the others, or by \\|mean\\|/std.
+
+    class_name : str, optional
+        One of three or more classes, by default all.
 
     Returns
     -------
@@ -121,12 +125,17 @@ def class_views(model: Model, top: int = 20, sort: str = "effect") -> list[Class
     >>> view.name, [(w.feature, round(w.mean, 3), round(w.variance_left, 3)) for w in view.top]
     ('spam', [(0, 0.909, 0.091), (1, -0.909, 0.091)])
     """
-    learner = model.learner
+    learner: Posterior = model.learner
     learner.require("explain")
+    unit = model.learner.variance_unit(model.calibration is not None)[:, None]
+    names, sign = _names_of_rows(model)
+    if class_name is not None and len(names) > 1:
+        chosen = np.array([k for k, name in enumerate(names) if str(name) == class_name])
+        if learner.covariance.finds_best:
+            learner, names = learner.of_classes(chosen), [names[k] for k in chosen.tolist()]
     mean, variance = learner.mean(), learner.variance()
     left = variance / learner.unseen_variances()[:, None]
-    variance = variance * learner.variance_unit(model.calibration is not None)[:, None]
-    names, sign = _names_of_rows(model)
+    variance = variance * unit
     mean, naming = sign * mean, Naming(model)
     typical, is_scaled = _typical_values(model)
     effect = mean * typical
@@ -134,6 +143,7 @@ def class_views(model: Model, top: int = 20, sort: str = "effect") -> list[Class
     return [
         _class_view(names[k], mean[k], variance[k], left[k], effect[k], naming, top, sort, learns, is_scaled)
         for k in sorted_numbers(names)
+        if class_name in (None, str(names[k])) or len(names) == 1
     ]
 
 
@@ -144,7 +154,7 @@ def _typical_values(model: Model) -> tuple[np.ndarray, bool]:
     them by. The model does not know how large other numbers are: 1 is one unit of them.
     """
     view, state = model.learner.view, model.learner.state
-    typical = np.ones(model.learner.mean().shape[1])
+    typical = np.ones(model.learner.width + model.learner.settings.fit_intercept)
     if view is not None:
         typical[: model.learner.width] *= view.factors(view.arrays(state))
     return typical, (view is not None and view.has_scale) or not _has_numbers(model)

@@ -152,7 +152,7 @@ def _show_model(
 ) -> None:
     from ...models.inspection import class_views
 
-    views = of_class(class_views(model, top, sort), class_name)
+    views = class_views(model, top, sort, class_name)
     if plot:
         from ..output.plots import plot_model, save_plot
 

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from ...topics.model import TopicModel
 
 MAX_CLASSES_SHOWN = 12
+MAX_LISTED = 100  # classes, in an error message
 
 
 def check_class(model: Model | TopicModel, name: str | None) -> None:
     """Reject the name of an unknown class."""
     if name is not None and name not in class_names(model):
-        raise click.UsageError(f"--class: unknown class {name!r}; expected one of {', '.join(class_names(model))}")
+        listed = class_names(model)
+        more = f", ... ({len(listed):,} classes)" if len(listed) > MAX_LISTED else ""
+        raise click.UsageError(
+            f"--class: unknown class {name!r}; expected one of {', '.join(listed[:MAX_LISTED])}{more}"
+        )
 
 
 def of_class(views: list[Any], name: str | None) -> list[Any]:
