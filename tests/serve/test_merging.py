@@ -383,8 +383,7 @@ def test_kills_lose_no_contribution_and_count_none_twice(tmp_path, rounds):
             with running(tmp_path / "a") as one, Client(one.url, "m", patience=0.0) as a:
                 a.create(view="none")
                 timer = threading.Timer(chance.uniform(0.05, 0.6), one.kill)
-                timer.start()
-                _exchange_until_killed(a, b, 1000 * turn, merged, taught)
+                _exchange_until_killed(a, b, 1000 * turn, merged, taught, timer)
                 timer.join()
         with running(tmp_path / "a") as one, one.client() as a:
             last = b.get(f"{MODEL}/contribution").content
@@ -399,7 +398,8 @@ def test_kills_lose_no_contribution_and_count_none_twice(tmp_path, rounds):
     assert merged
 
 
-def _exchange_until_killed(a, b, first, merged, taught):
+def _exchange_until_killed(a, b, first, merged, taught, timer):
+    """Teach both servers, and merge now and then; the timer, which kills one, starts after the first time of all."""
     rows = made(400, seed=first)
     try:
         for k, (row, label) in enumerate(rows, first):
@@ -407,6 +407,8 @@ def _exchange_until_killed(a, b, first, merged, taught):
             if k % 4 == 0:
                 merged.append(a.merge(b.get(f"{MODEL}/contribution").content)["seq"])
             taught.append(a.learn(row, label, id=f"a{k}")["id"])
+            if k == first:
+                timer.start()
     except (httpx.TransportError, ServerError):
         pass
 

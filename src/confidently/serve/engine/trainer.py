@@ -55,6 +55,7 @@ class Trainer:
         self.writer, self.learner, self.hosted, self.limits, self.say = writer, learner, hosted, limits, say
         self._changed = threading.Condition()
         self._dropped: deque[Version] = deque()  # whose files are still to be removed
+        self._is_replacing = False  # a version, whose files may then have to be removed
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="trainer", daemon=True)
 
@@ -87,7 +88,7 @@ class Trainer:
     @property
     def is_removing(self) -> bool:
         """Whether there are files that are still to be removed."""
-        return bool(self._dropped)
+        return self._is_replacing or bool(self._dropped)
 
     def _run(self) -> None:
         while not self._closing:
@@ -219,12 +220,16 @@ class Trainer:
         events, cursor = list[Row](), version.cursor
         while page := log.taught(basis, cursor, ROWS_PER_PAGE):
             events, cursor = [*events, *page], page[-1].seq
-        self.learner.replace(hosted, version, version.examples(events))
-        before.stored = stored
-        if goes_on:
-            hosted.others[before.number] = before
-        else:
-            self.drop(before)
+        self._is_replacing = True
+        try:
+            self.learner.replace(hosted, version, version.examples(events))
+            before.stored = stored
+            if goes_on:
+                hosted.others[before.number] = before
+            else:
+                self.drop(before)
+        finally:
+            self._is_replacing = False
         self.notify()
         yield None
 
