@@ -22,8 +22,9 @@ short: $(VENV)/installed
 	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q
 
 # Tests of a file share a server. They wait for the browser most of the time, so that two files are tested at once.
+ON_PAGES = $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:cacheprovider
 pages: $(VENV)/installed
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:cacheprovider -m browser tests/serve/page
+	$(ON_PAGES) -m "browser and not long" tests/serve/page
 
 # Tests on Spark, which needs Java, their page and their notebook. They share a session.
 spark: $(VENV)/spark
@@ -31,7 +32,8 @@ spark: $(VENV)/spark
 
 # What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed
-	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m long $(PART:%=--part %)
+	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m "long and not browser" $(PART:%=--part %)
+	$(ON_PAGES) -m "browser and long" $(PART:%=--part %) tests/serve/page || test $$? = 5 # there are none in the part
 
 # The tests of what other packages do for us, with the oldest versions of them that pyproject.toml promises to work with.
 LOWEST := $(VENV)-lowest

@@ -93,6 +93,9 @@ def settings(task: str, covariance: str = "diag") -> Settings:
 
 def state_of(task: str, covariance: str = "diag", n_classes: int = 3) -> Arrays:
     learner = Learner(settings(task, covariance), 2 if task == "binary" else n_classes, 3)
+    if covariance == "sparse":  # with room for more weights than it has
+        learner.learn(_core.dense(np.eye(3)), i32(0, 1, 0))
+        learner.state = learner.covariance.with_room(learner.state, 50)
     return {f"state.{name}": array for name, array in learner.state.items()}
 
 
@@ -113,6 +116,11 @@ def training_rows(a: Arrays, n: int = 2, calibrate: bool = True) -> _core.Traini
         a.get("class_start"), a.get("targets"), calibrate, a.get("log_loss"), a.get("logits"), a.get("evidence"),
         a.get("recorded"),
     )  # fmt: skip
+
+
+def distinct(a: Arrays) -> None:
+    if not _core.lists_are_distinct(a["sizes"], a["columns"], 2):
+        raise ValueError("they are not")
 
 
 def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
@@ -137,22 +145,26 @@ def learn(task: str, covariance: str = "diag", checked: bool = True) -> Call:
 
     allowed = ["order: longer", *(["labels: longer"] if task in MULTILABEL else [])]
     allowed += [f"class_start: {way}" for way in ("shorter", "empty", "negative at 0")]  # classes exist earlier
+    allowed += SPARE_LISTS if covariance == "sparse" else ()
     if covariance in ("full", "shared"):  # row by row, which leaves nothing pending
         allowed += [f"{name}: {way}" for name in ("state.pending", *OF_BLOCK) for way in WAYS]
     return Call(make, run, tuple(allowed))
 
 
-def predict(method: str, task: str, columns: int) -> Call:
+def predict(method: str, task: str, columns: int, covariance: str = "diag") -> Call:
     def make() -> Arrays:
-        out = {"out": np.zeros(2 if method == "top_variances" else (2, columns))}
+        out = {"out": i32(0, 0) if method == "best" else np.zeros(2 if method == "top_variances" else (2, columns))}
         scores = {"scores": np.zeros((2, columns))} if method in ("moderated", "top_variances") else {}
-        return CSR | state_of(task) | out | scores
+        return CSR | state_of(task, covariance) | out | scores
 
     def run(a: Arrays) -> None:
         scores = [a["scores"]] if "scores" in a else []
-        getattr(compiled(task), method)(state_in(a), matrix(a), *scores, a["out"])
+        getattr(compiled(task, covariance), method)(state_in(a), matrix(a), *scores, a["out"])
 
-    return Call(make, run)
+    return Call(make, run, SPARE_LISTS if covariance == "sparse" else ())
+
+
+SPARE_LISTS = ("state.lists: longer",)  # as of features that are still to come
 
 
 def products(task: str, sharing: str, columns: int, covariance: str = "full") -> Call:
@@ -566,6 +578,7 @@ CALLS = {
     "Learner.learn multilabel-one-vs-rest": learn("multilabel-one-vs-rest"),
     "Learner.learn full": learn("joint", "full"),
     "Learner.learn shared": learn("joint", "shared"),
+    "Learner.learn sparse": learn("joint", "sparse"),
     "Learner.learn identity": learn("binary", "identity"),
     "Learner.learn unchecked": learn("binary", checked=False),
     "binary_probabilities": Call(
@@ -617,7 +630,9 @@ CALLS = {
     ),
     "Learner.moderated": predict("moderated", "binary", 1),
     "Learner.moderated joint": predict("moderated", "joint", 3),
+    "Learner.best": predict("best", "joint", 3, "sparse"),
     "Learner.scores": predict("scores", "binary", 1),
+    "Learner.scores sparse": predict("scores", "joint", 3, "sparse"),
     "Learner.scores joint": predict("scores", "joint", 3),
     "Learner.variances": predict("variances", "multilabel", 4),
     "Learner.top_variances": predict("top_variances", "joint", 3),
@@ -675,6 +690,7 @@ CALLS = {
         lambda: {"weights": np.ones((3, 2, 1)), "prior": np.ones((1, 2, 1)), "out": np.zeros((3, 2, 2))},
         lambda a: _core.split_column(a["weights"], a["prior"], 0.5, True, a["out"]),
     ),
+    "lists_are_distinct": Call(lambda: {"sizes": i64(1, 2), "columns": i32(0, 0, 1)}, distinct),
     "moved_rows": Call(
         lambda: {"weights": np.ones((3, 2, 1)), "prior": np.zeros((1, 2, 1))},
         lambda a: _core.moved_rows(a["weights"], a["prior"]), ("weights: shorter", "weights: longer", "weights: empty"),

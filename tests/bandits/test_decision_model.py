@@ -170,6 +170,7 @@ def test_weights_of_features_of_actions_follow_a_new_scale(monkeypatch):
 # --- deciding ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", [LinTS(), LinUCB(), EpsilonGreedy(0.2), SquareCB(), Greedy()], ids=repr)
 def test_choices_have_their_probabilities_and_are_those_of_their_ids(policy):
     model = trained(policy=policy, seed=3)[0]
@@ -299,6 +300,7 @@ def played(model, first, last):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("max_full", [1 << 20, 3000, 0])  # 3000: it is outgrown on the way
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_replay_and_a_loaded_model_give_the_same_decisions(shared, max_full, tmp_path, monkeypatch):

@@ -245,6 +245,7 @@ def test_the_gain_over_another_policy_is_covered():
         np.testing.assert_allclose(against, -np.array([found.value, found.high, found.low]))
 
 
+@pytest.mark.long
 def test_limits_of_many_rows_are_those_of_all(monkeypatch):
     """Rows that are nearly equal are taken together; by likelihood and by bets."""
     given, x = logged(20_000, 0.05, np.random.default_rng(0))

@@ -49,6 +49,7 @@ def test_the_same_model_as_in_python(ok, table, tmp_path):
     assert load(tmp_path / "m.cw").members == "auto"
 
 
+@pytest.mark.long
 def test_more_data_continue_the_stack(ok, table, tmp_path):
     lines = table.read_text().splitlines()
     parts = [tmp_path / name for name in ("a.csv", "b.csv")]
@@ -235,6 +236,7 @@ def test_what_does_not_move_has_no_drift(ok, call, table):
     assert all("shares" not in event for event in events)
 
 
+@pytest.mark.long
 def test_training_in_parts_reports_the_same_drift(ok, turned, tmp_path):
     lines = turned.read_text().splitlines()
     for at in (2530, 2700):  # before the mixture has moved for 100 rows, and after

@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 import warnings
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ with warnings.catch_warnings():
 
 from confidently import AROW, AutoClassifier, OnlineClassifier, distributed
 from confidently.data import DataError, DataWarning, open_stream
-from confidently.distributed import engine, sources
+from confidently.distributed import engine, training
 from confidently.distributed.cluster import connected
 from confidently.distributed.engine import MAX_ATTEMPTS, DaskEngine
 from confidently.rounds import tasks
@@ -129,6 +131,20 @@ def test_going_on(client, files):
     assert error_of(classifier, str(files / "all.vw")) < 0.12
 
 
+@dataclass(frozen=True)
+class OtherJob(tasks.Job):
+    """A job whose cells are learned by another function."""
+
+    function: Any = None
+
+    def learn(self, base, paths, calibrate, seed):
+        return self.function(base, paths, self, calibrate, seed)
+
+
+def learns_by(monkeypatch, function):
+    monkeypatch.setattr(training, "Job", partial(OtherJob, function=function))
+
+
 def slow(base, paths, job, calibrate, seed, marker):
     """As a part is learned, slowly; the first to come here tells its process."""
     try:
@@ -146,7 +162,7 @@ def test_a_killed_worker_loses_nothing(client, files, tmp_path, monkeypatch, kin
     """SIGKILL in the middle of a round; with one worker every copy of the base is lost as well."""
     expected = distributed.fit(kind(), files / "all.vw", client=client, partitions=4, rounds=2)
     marker, accounts = tmp_path / "pid", []
-    monkeypatch.setattr(sources, "learn_files", partial(slow, marker=str(marker)))
+    learns_by(monkeypatch, partial(slow, marker=str(marker)))
     with connected(workers=workers) as other:
 
         def kill():
@@ -170,7 +186,7 @@ def failing(base, paths, job, calibrate, seed):
 
 @pytest.mark.long
 def test_an_error_in_a_round_reaches_the_caller(client, files, monkeypatch):
-    monkeypatch.setattr(sources, "learn_files", failing)
+    learns_by(monkeypatch, failing)
     with pytest.raises(DataError, match="the file changed after it was surveyed"):
         distributed.fit(OnlineClassifier(), files / "third0.vw", client=client, partitions=2, rounds=1)
 
@@ -191,7 +207,7 @@ def failing_at_once(base, paths, job, calibrate, seed, folder):
 @pytest.mark.long
 def test_a_fault_in_one_part_ends_the_others(client, files, tmp_path, monkeypatch):
     """Also those that wait for a worker, although whoever has the error keeps the futures alive."""
-    monkeypatch.setattr(sources, "learn_files", partial(failing_at_once, folder=tmp_path))
+    learns_by(monkeypatch, partial(failing_at_once, folder=tmp_path))
     with pytest.raises(RuntimeError, match="a fault") as kept:
         distributed.fit(OnlineClassifier(), files / "all.vw", client=client, partitions=100, rounds=1)
     time.sleep(1.0)  # for those that have begun
@@ -241,7 +257,7 @@ def test_a_round_tells_what_it_moves(client, files):
 
 def test_the_parts_of_a_round_are_learned_side_by_side(client, files, tmp_path, monkeypatch):
     """Not one after the other on the worker that has the base; Dask may decide otherwise once in a while."""
-    monkeypatch.setattr(sources, "learn_files", partial(signing, folder=tmp_path))
+    learns_by(monkeypatch, partial(signing, folder=tmp_path))
     distributed.fit(OnlineClassifier(), files / "all.vw", client=client, partitions=2, rounds=6)
     signed = [{(tmp_path / f"{number} {part}").read_text() for part in range(2)} for number in range(1, 7)]
     assert sum(len(processes) == 2 for processes in signed) >= 4, signed

@@ -41,6 +41,7 @@ def assert_predicts_alike(model, X, dtype):
     assert np.mean(label == model.predict(X)) > (1.0 - 1e-12 if dtype == "float64" else 0.99)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_graph_predicts_what_the_stack_does(case, dtype):

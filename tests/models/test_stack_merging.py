@@ -123,6 +123,7 @@ def test_files_of_stacks_are_merged(ok, tmp_path):
 NUMBERS, TARGETS = make_friedman1(4800, n_features=6, noise=1.0, random_state=0)
 
 
+@pytest.mark.long
 def test_regressions_that_continue_from_one_are_merged_nearly_to_that_of_one_pass():
     def started():
         return AutoRegressor().fit(NUMBERS[:1000], TARGETS[:1000])
@@ -139,6 +140,7 @@ def test_regressions_that_continue_from_one_are_merged_nearly_to_that_of_one_pas
     assert merged.partial_fit(NUMBERS[4000:], TARGETS[4000:]).n_seen_ == 4800
 
 
+@pytest.mark.long
 def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
     given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
     parts = [
@@ -157,6 +159,7 @@ def test_weights_of_merged_regressions_follow_from_the_errors_of_all():
     assert targets[0].weight == 2400
 
 
+@pytest.mark.long
 def test_several_numbers_are_merged_one_by_one():
     given = [OnlineRegressor(), OnlineRegressor(view="standard,cosines")]
     several = np.column_stack([TARGETS, NUMBERS[:, 0], -TARGETS])

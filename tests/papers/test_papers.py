@@ -150,6 +150,7 @@ def test_reports_are_whole_without_data(paper, tmp_path, monkeypatch):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.long
 def test_runs_are_deterministic_in_any_number_of_processes():
     tiny = {"axes": synthetic.Axes(2.0), "repeat": 4, "tuning": 2, "block": 2}
     one = synthetic.experiment(Run(seed=3), **tiny)

@@ -492,6 +492,7 @@ def test_a_regression_of_several_numbers_is_refused(local, tmp_path):
     assert answer.status_code == 422 and "2 numbers per row" in answer.json()["detail"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [{"auto": True}, {"covariance": "diag"}], ids=str)
 def test_an_import_is_learned_in_large_pieces(settings, monkeypatch, tmp_path):
     """Also the first rows, which show a new column now and then, so that a stack begins again."""

@@ -11,6 +11,7 @@ from tests.serve.rows import made, trained
 from tests.serve.running import not_served, running
 
 
+@pytest.mark.long
 def test_a_second_server_is_refused(tmp_path):
     engine = Engine(tmp_path)
     try:
@@ -65,6 +66,7 @@ def test_first_models_that_cannot_be_served(local, tmp_path, name, told):
     assert local()("GET", "/v1/models").json() == {"models": []}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -118,8 +118,8 @@ class Sparse(Covariance):
     def add_entries(self, state: State, size: Size) -> None:
         rows, columns = self._shape(size)
         state["lists"] = np.zeros((rows, 2), COUNT)
-        state["extent"] = np.array([0, columns])
         state["column"] = np.zeros(0, np.int32)
+        state["extent"] = np.array([0, columns])
         state |= {name: np.zeros(0, self.settings.dtype) for name in self.numbers}
 
     def grown(self, state: State, old: Size, new: Size, several: Covariance | None = None) -> tuple[Settings, State]:
