@@ -12,6 +12,7 @@ import pkgutil
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -46,6 +47,7 @@ MODULES = [
 SHELL = re.compile(r"[|<>&;$*?~`]")  # what makes a command more than words
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 COMMAND = "$ "
+RUN = "confidently", "curl ", "kill "  # what commands of a page have that are run
 SLOW_PAGES = "distributed.md", "migrating-from-river.md", "prediction-sets.md", "topics-tutorial.md"
 SLOW_MODULES = "confidently.distributed.fitting", "confidently.estimators.river.classifiers"
 FOREIGN = {  # messages of the FAQ that are not the package's
@@ -185,11 +187,16 @@ def test_blocks_of_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "Agg")
     namespace = {"__name__": "__main__"}
     found = blocks(page)
-    for block, after in zip_longest(found, found[1:]):
-        if block.run and block.language == "python":
-            run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
-        elif block.run and any(word in command for command in block.commands() for word in ("confidently", "curl ")):
-            run_console(block, page)
+    try:
+        for block, after in zip_longest(found, found[1:]):
+            if block.run and block.language == "python":
+                run_python(block, namespace, page, after.text if after and after.follows and not after.language else "")
+            elif block.run and any(word in command for command in block.commands() for word in RUN):
+                run_console(block, page)
+    finally:
+        for file in tmp_path.glob("*.pid"):  # of servers, where an error came before their end
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(file.read_text()), signal.SIGTERM)
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")  # too many open figures are a warning
 
