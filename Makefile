@@ -32,8 +32,8 @@ spark: $(VENV)/spark
 
 # What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed
-	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m "long and not browser" $(PART:%=--part %)
 	$(ON_PAGES) -m "browser and long" $(PART:%=--part %) tests/serve/page || test $$? = 5 # there are none in the part
+	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m "long and not browser" $(PART:%=--part %)
 
 # The tests of what other packages do for us, with the oldest versions of them that pyproject.toml promises to work with.
 LOWEST := $(VENV)-lowest
