@@ -217,6 +217,18 @@ def test_tasks_that_move_all_classes_are_refused(multiclass):
         model.partial_fit(X, y, classes=range(3))
 
 
+def test_without_a_choice_pairs_of_classes_move_whatever_the_rule(tmp_path):
+    X, y = load_iris(return_X_y=True)
+    model = OnlineClassifier("logistic", "sparse", random_state=0, shuffle=True).fit(X, y)
+    assert model.learner_.settings.task.multiclass == "joint"
+    model.save(tmp_path / "model.cw")
+    loaded = load(tmp_path / "model.cw")
+    assert loaded.multiclass is None
+    assert np.array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    chosen = OnlineClassifier("logistic", "sparse", multiclass="joint", random_state=0, shuffle=True).fit(X, y)
+    assert np.array_equal(chosen.predict_proba(X), model.predict_proba(X))
+
+
 def test_only_some_kinds_find_the_best_class():
     with pytest.raises(NotImplementedError, match=r"Covariance\.best is not defined"):
         Covariance(Settings()).best({}, as_matrix(np.zeros((1, 1))), None)

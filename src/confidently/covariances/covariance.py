@@ -84,6 +84,8 @@ class Covariance:
     for_classes : str, optional
         Name of the kind that replaces it with three or more classes, unless the user has chosen their task. For two
         classes, both are the same.
+    multiclass : str, optional
+        The task of three or more classes, unless the user has chosen it, in place of the rule's own.
     """
 
     name: ClassVar[str]
@@ -97,6 +99,7 @@ class Covariance:
     binds_rows: ClassVar[bool] = True
     finds_best: ClassVar[bool] = False
     for_classes: ClassVar[str | None] = None
+    multiclass: ClassVar[str | None] = None
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

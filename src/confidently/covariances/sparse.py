@@ -71,6 +71,7 @@ class Sparse(Covariance):
     checks_rows = True
     binds_rows = False
     finds_best = True
+    multiclass = "joint"
     unsupported = {  # noqa: RUF012 (a mapping that is never written to)
         "merge": 'models with covariance="sparse" cannot be merged; use "diag"',
         "distribute": 'models with covariance="sparse" cannot be merged, so they train in one process; use "diag"',

@@ -42,8 +42,8 @@ def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str
     covariance : str
         The choice of the user, or the covariance of a learner of two classes.
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
-        What the user has chosen. Without a choice, the task is the rule's own, and a covariance of all weights is
-        replaced by one that the classes share.
+        What the user has chosen. Without a choice, the task is the rule's own, or the only one of the covariance, and
+        a covariance of all weights is replaced by one that the classes share.
 
     Raises
     ------
@@ -56,9 +56,10 @@ def of_classes(rule: Rule, covariance: str, multiclass: str | None) -> tuple[str
     >>> of_classes(AROW(), "full", None), of_classes(AROW(), "full", "joint")
     (('shared', Joint()), ('full', Joint()))
     """
-    task, kind = task_of_classes(rule, multiclass), kind_of(covariance)
+    kind = kind_of(covariance)
     if multiclass is None and kind.for_classes is not None:
         kind = kind_of(kind.for_classes)
+    task = task_of_classes(rule, kind.multiclass if multiclass is None else multiclass)
     kind.check_task(task)
     return kind.name, task
 
@@ -93,8 +94,10 @@ def saved_multiclass(rule: Rule, covariance: str, multiclass: str | None) -> str
 
     None if there was none and the covariance depends on that; otherwise the task.
     """
-    task = task_of_classes(rule, multiclass)
-    return None if multiclass is None and kind_of(covariance).for_classes is not None else task.multiclass
+    kind = kind_of(covariance)
+    if multiclass is None and kind.for_classes is not None:
+        return None
+    return task_of_classes(rule, kind.multiclass if multiclass is None else multiclass).multiclass
 
 
 def make_covariance(settings: Settings) -> Covariance:

@@ -62,8 +62,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
         With three or more classes: move the true class against its strongest rival, train one binary learner per
         class, or move all classes at once by the softmax likelihood, which only the rule "logistic" has. By default
-        "softmax" for that rule, otherwise "joint". In multilabel data: train one binary learner per label (the default,
-        except with a shared covariance), or rank the labels jointly against a threshold ("joint").
+        "softmax" for that rule unless covariance="sparse", otherwise "joint". In multilabel data: train one binary
+        learner per label (the default, except with a shared covariance), or rank the labels jointly against a threshold
+        ("joint").
     passes : int, default=1
         Number of passes of :meth:`fit` over the rows.
     tol : float, optional

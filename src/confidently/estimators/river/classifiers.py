@@ -118,7 +118,7 @@ class OnlineClassifier(WeightsByName, DictClassifier):
     multiclass : {"joint", "one-vs-rest", "softmax"}, optional
         With three or more classes: move the true class against its strongest rival, train one binary learner per
         class, or move all classes at once by the softmax likelihood, which only the rule "logistic" has. By default
-        "softmax" for that rule, otherwise "joint".
+        "softmax" for that rule unless covariance="sparse", otherwise "joint".
     average : bool, default=False
         Predict with the mean of the weights over all rows seen.
     min_variance : float, default=1e-12
