@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...data.batch import Batch
 from ...data.class_order import sorted_numbers
 from ...learner.streams import StreamLearner, StreamPredictor
 from ...models.explanation import explain
@@ -137,6 +138,10 @@ class AnsweringModel(HostedModel):
         if not self._can_answer:
             nothing: AnyAnswer = numbers.NOTHING if self.task.regression else predicted.NOTHING
             return [nothing._replace(ask=self.settings.ask > 0.0)] * len(batch)
+        return self._answers(batch, lines)
+
+    def _answers(self, batch: Batch, lines: Sequence[bytes]) -> list[AnyAnswer]:
+        """Answer rows, once there is enough to answer by."""
         answering = self._ready()
         learner, matrix = answering.learner, answering.matrix(batch)
         if self.task.regression:

@@ -29,7 +29,6 @@ from ...models import file
 from ...models.explanation import Contribution, Explanation, NumberExplanation
 from ...models.inspection import INTERCEPT, Naming
 from ..problems import Problem
-from . import numbers, predicted
 from .base import Judged
 from .early import Early
 from .guards import Guards
@@ -123,13 +122,7 @@ class KeyedModel(ServedModel):
 
     # --- answers ------------------------------------------------------------------------------------------------------
 
-    def answers(self, lines: Sequence[bytes], counted: bool = False) -> list[AnyAnswer]:
-        batch = self._questions.batch(lines)
-        if counted:
-            self.guards.count_asked(lines, batch, self._known)
-        if not self._can_answer:
-            nothing: AnyAnswer = numbers.NOTHING if self.task.regression else predicted.NOTHING
-            return [nothing._replace(ask=self.settings.ask > 0.0)] * len(batch)
+    def _answers(self, batch: Batch, lines: Sequence[bytes]) -> list[AnyAnswer]:
         found = self._scores(batch, lines)
         if self.task.regression:
             return [*self._number_answers(*scores.numbers(self.table, found))]
