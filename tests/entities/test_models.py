@@ -342,3 +342,13 @@ def test_a_missing_key_of_a_stream_is_an_error(keys: list[Any]) -> None:
     assert model.n_seen_ == 60
     [found] = model.predict_stream(rows.drop_columns("label"))  # a row of nobody is predicted
     assert found.shape == (60, 2)
+
+
+def test_streams_with_weights_of_classes_are_refused():
+    rows = [{"user": f"u{k % 3}", "x": float(k % 2), "label": "ab"[k % 2]} for k in range(30)]
+    weighted = OnlineClassifier(class_weight={"a": 2.0})
+    with pytest.raises(ValueError, match="learn streams without weights of classes"):
+        EntityModels("user", weighted).fit_stream(rows, label="label")
+    model = EntityModels("user", weighted).fit([{"user": row["user"], "x": row["x"]} for row in rows], list("ab" * 15))
+    with pytest.raises(ValueError, match="learn streams without weights of classes"):
+        model.partial_fit_stream("more.csv")

@@ -64,6 +64,7 @@ class EntityStreams(EntityPredictor):
         drop = options.pop("drop", options["reading"].drop if "reading" in options else ())
         shared = clone(self._template)
         shared._check_parameters(partial=False)
+        _check_unweighted(shared)
         stream = open_to_learn(
             data, shared.dtype, shared._scaled, targets=self._regression,
             drop=tuple(dict.fromkeys((*((drop,) if isinstance(drop, str) else drop), self.key))),
@@ -101,6 +102,7 @@ class EntityStreams(EntityPredictor):
         check_is_fitted(self)
         self._check_parameters()
         shared, table, before = self.shared_, self._table.copied(), self._rows
+        _check_unweighted(shared)
         keep = self._kept(options)
         with shared._open(paths, **shared._label_options(), keep=keep, **options) as stream:
             learning = shared._continued(shared.as_model().class_table(), stream.reading)
@@ -108,6 +110,14 @@ class EntityStreams(EntityPredictor):
                 rows = learn_stream(table, learning, batches, shared.calibration, before, self.key)
         shared._keep(learning, None)
         return self._take(shared, table, before + rows)
+
+
+def _check_unweighted(shared: GaussianEstimator) -> None:
+    if shared.get_params(deep=False).get("class_weight") is not None:
+        raise ValueError(
+            "class_weight: models of entities learn streams without weights of classes; use class_weight=None for the "
+            "shared model, name a column of weights, or pass all rows to fit"
+        )
 
 
 def learn_stream(
