@@ -245,9 +245,10 @@ def test_settings_of_before_are_the_same_bytes():
 
 
 def state_of(server):
-    """What a model is, without what changes by itself: its snapshot and the time."""
+    """What a model is, without what changes by itself: its snapshot and whatever depends on the time."""
     facts, metrics = (server("GET", path).json() for path in (MODEL, f"{MODEL}/metrics"))
-    return facts | {"snapshot": None}, metrics | {"history": None}
+    of_the_time = ("history", "learns_per_second", "predictions_per_second")
+    return facts | {"snapshot": None}, metrics | dict.fromkeys(of_the_time)
 
 
 def test_a_dry_run_says_what_an_import_would_do_and_does_nothing(local):
