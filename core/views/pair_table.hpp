@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "prefetch.hpp"
+
 namespace confidently {
 
 inline constexpr std::int32_t kNoFeature = -1, kNoTerm = -1;
@@ -37,6 +39,9 @@ struct PairTable {
     // The number of a term, or kNoTerm.
     std::int32_t find(std::int32_t a, std::int32_t b) const { return slots[slot_of(a, b)]; }
 
+    // Has the processor fetch the slot of a term, which is soon to be looked up.
+    void fetch(std::int32_t a, std::int32_t b) const { prefetch(slots + first_slot(a, b)); }
+
     // Numbers a term unless it has a number; false: there is no room.
     bool add(std::int32_t a, std::int32_t b) const {
         const std::int64_t slot = slot_of(a, b);
@@ -58,15 +63,18 @@ struct PairTable {
   private:
     // The slot of a term, or the empty one where it belongs.
     std::int64_t slot_of(std::int32_t a, std::int32_t b) const {
-        const std::int64_t mask = n_slots - 1;
-        std::int64_t slot = static_cast<std::int64_t>(hashed(a, b)) & mask;
-        for (std::int64_t probes = 0; probes < n_slots; ++probes, slot = (slot + 1) & mask) {
+        std::int64_t slot = first_slot(a, b);
+        for (std::int64_t probes = 0; probes < n_slots; ++probes, slot = (slot + 1) & (n_slots - 1)) {
             const std::int32_t term = slots[slot];
             if (term == kNoTerm) return slot;
             if (term < 0 || term >= *size) break;
             if (first[term] == a && second[term] == b) return slot;
         }
         throw std::invalid_argument("pairs.slots does not match the terms");
+    }
+
+    std::int64_t first_slot(std::int32_t a, std::int32_t b) const {
+        return static_cast<std::int64_t>(hashed(a, b)) & (n_slots - 1);
     }
 
     static std::uint64_t hashed(std::int32_t a, std::int32_t b) {
