@@ -11,7 +11,7 @@ from confidently.learner.tables import ROWS_TO_INFER
 from confidently.serve.log.events import State, StoredVersion
 from confidently.serve.model.metrics import MAX_POINTS, RECENT_ROWS, Curve, Metrics
 from confidently.serve.model.settings import ModelSettings, canonical
-from confidently.serve.model.version import TOGETHER, Version
+from confidently.serve.model.version import ENOUGH, SAMPLED, SAMPLED_LATER, TOGETHER, Version
 from tests.serve.rows import examples, made, trained
 from tests.serve.running import NDJSON, lines_of
 
@@ -70,6 +70,18 @@ def test_rows_are_predicted_before_they_are_learned(tmp_path):
         expected.judged(one.probability[one.label], one.label == json.loads(row.label))
     assert version.metrics.shown()["reliability"] == expected.shown()["reliability"]
     assert sum(one["rows"] for one in version.metrics.shown()["reliability"]) == TOGETHER
+
+
+def test_versions_that_do_not_answer_predict_fewer_of_their_rows(tmp_path):
+    settings = canonical(ModelSettings(view="none"))
+    counts = {}
+    rows = examples(made(2 * ENOUGH))
+    for state in (State.LIVE, State.SHADOW):
+        version = Version("m", StoredVersion(1, 1, settings, False, 0, state, "made", 0), tmp_path)
+        version.learn_events(rows, live=False)
+        counts[state] = sum(one["rows"] for one in version.metrics.shown()["reliability"])
+    assert counts[State.LIVE] == 2 * ENOUGH // SAMPLED
+    assert counts[State.SHADOW] == ENOUGH // SAMPLED + ENOUGH // SAMPLED_LATER
 
 
 def test_metrics_of_nothing_are_none():

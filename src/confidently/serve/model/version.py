@@ -33,6 +33,7 @@ BASE = "base.cw"  # a model file from which the model continues
 FEWEST, PARTS = 16, 16  # rows that are learned together; as many as 1/PARTS of those before, for the curve
 MOST, MOST_STORED = 512, 4096  # and of the log, where nobody waits
 SAMPLED, TOGETHER = 16, 64  # of so many runs of so many events one is predicted, to compare that with the labels
+ENOUGH, SAMPLED_LATER = 2**14, 64  # rows after which a version that does not answer has fewer of its rows predicted
 
 
 class Version:
@@ -185,7 +186,8 @@ class Version:
         return what_is_learned(self.stored.settings).decode()
 
     def _sampled(self, examples: list[Example]) -> Judged:
-        sample = [example for example in examples if example.seq // TOGETHER % SAMPLED == 1]
+        every = SAMPLED if self.state == State.LIVE or self.metrics.rows < ENOUGH else SAMPLED_LATER
+        sample = [example for example in examples if example.seq // TOGETHER % every == 1]
         try:
             return self.model.judged(sample) if sample else Judged([], [])
         except Exception as error:  # a row among them cannot be read, as learning it will find out
