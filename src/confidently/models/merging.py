@@ -110,6 +110,11 @@ class _Union:
             for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
         ]
         self.base, self.parts = parts[0] if n_bases else _prior(space), parts[n_bases:]
+        stored = [cells for part in (self.base, *self.parts) if (cells := part.cells()) is not None]
+        if stored:
+            space = replace(space, cells=np.unique(np.concatenate(stored)))
+            for part in (self.base, *self.parts):
+                part.space = space
         set_origins(self.parts, self.base, rows)
 
     def merged(self, how: str) -> Learner:
