@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from confidently.cli import run
 from tests.combinations import mark_long
 from tests.command_line import rows
+from tests.slow import mark_slow
 from tests.stopping import Stop, stopping_after
 
 settings.register_profile(
@@ -38,6 +39,7 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)  # before the choice of pytest -m
 def pytest_collection_modifyitems(config, items):
     mark_long(items)
+    mark_slow(items)
     part, parts = map(int, config.getoption("--part").split("/"))
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"--part {part}/{parts}: there is no such part")

@@ -1,12 +1,17 @@
 """Class means: the numbers of linear discriminant analysis, row by row, and what stacks of embeddings do with them."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
+from scipy.special import log_softmax
 from sklearn.metrics import roc_auc_score
 
 from confidently import AutoClassifier, load, merge
 from confidently.covariances.examples import Examples, Progressive
+from confidently.data.batch import Batch
 from confidently.data.memory.matrix import as_matrix
+from confidently.models.stack_explanation import explain_stack
 from confidently.stack.class_means import PRECISION, ROWS, ClassMeans
 
 D = 40
@@ -141,3 +146,112 @@ def test_a_new_class_costs_the_others_little():
     after = np.mean(model.predict(X_new[~is_new]) == y_new[~is_new])
     assert after > before - 0.01
     assert np.mean(model.predict(X_new[is_new]) == 4) > 0.5
+
+
+# --- classes that come late ----------------------------------------------------------------------------------------
+
+
+def trust_by_rows(y, weight, n_classes):
+    """The trust before each row and after the last one, by the formula, row by row."""
+    rows, since, found = np.zeros(n_classes), np.zeros(n_classes), []
+    for k, w in [*zip(y.tolist(), weight.tolist(), strict=True), (None, 0.0)]:
+        n, classes = rows.sum(), max(np.count_nonzero(rows), 1)
+        of_each = []
+        for j in range(n_classes):
+            enough = max(1.0, min(n / classes, 100.0))
+            of_each.append(min(1.0, max(rows[j], 2 * (n - since[j]) / classes) / enough) if rows[j] else 0.0)
+        found.append(of_each)
+        if w:
+            since[k] = since[k] if rows[k] else n
+            rows[k] += w
+    return np.array(found)
+
+
+@pytest.mark.parametrize("cuts", [(), (1,), (299, 300), (100, 310, 311)])
+def test_trust_is_that_of_the_formula_however_rows_are_cut(cuts):
+    X, y = embeddings(400)
+    y[y == 4] = 3
+    y[300:312] = 4
+    weight = np.random.default_rng(7).integers(0, 3, len(y)).astype(float)
+    expected, member, found = trust_by_rows(y, weight, 5), ClassMeans(5, D), []
+    for part in np.split(np.arange(len(y)), cuts):
+        examples = Examples(as_matrix(X[part]), y[part].astype(np.int32), weight=weight[part])
+        before = member.trust_before(examples)
+        if before is None:
+            before = np.tile(np.where(member.state[ROWS][1:] > 0, 1.0, 0.0), (len(part), 1))
+        found.append(before)
+        trained(X[part], y[part], member=member, weight=weight[part])
+    np.testing.assert_allclose([*np.concatenate(found), member.trust], expected, rtol=1e-12)
+    assert expected[305, 4] < 0.2 and expected[-1, 4] < 1.0  # it is late
+
+
+@pytest.fixture(scope="module")
+def with_late():
+    """A stack that has had eight rows of its last class, after 1,200 of five others."""
+    X, y = embeddings(1200, 6, spread=0.9)
+    old = y != 5
+    model = AutoClassifier().partial_fit(X[old], y[old], classes=range(6))
+    return model.partial_fit(X[~old][:8], y[~old][:8])
+
+
+def test_a_class_is_known_after_few_rows(with_late):
+    X, y = embeddings(1000, 6, seed=6, spread=0.9)
+    means, found = with_late.members_["class means"], with_late.predict(X)
+    alone = means.logits_of(as_matrix(X)).argmax(axis=1)
+    for rows in (y == 5, y != 5):
+        assert np.mean(found[rows] == y[rows]) > np.mean(alone[rows] == y[rows]) - 0.05
+    assert np.mean(found[y == 5] == 5) > 0.4
+
+
+def test_scores_with_a_late_class_are_those_of_the_formula(with_late):
+    X = embeddings(30, 6, seed=6, spread=0.9)[0]
+    stack = with_late.learner_
+    t = np.append(np.ones(5), 8 / min(stack.members[0].state[ROWS][0] / 6, 100.0))
+    seen = [next(iter(member.seen_rows(as_matrix(X)))) for member in stack.members]
+    log_p = log_softmax([member.logits_of(own) for member, own in zip(stack.members, seen, strict=True)], axis=2)
+    expected = np.einsum("g,gnk->nk", stack.member_weights, t * log_p + (1.0 - t) * log_p[0])
+    np.testing.assert_allclose(stack.decision(as_matrix(X)), expected, rtol=1e-9, atol=1e-9)
+    one_by_one = [stack.decision(as_matrix(row[None]))[0] for row in X]
+    np.testing.assert_allclose(one_by_one, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_progressive_errors_are_those_of_the_predictions_before(with_late):
+    """The mixture learns by the scores that predictions have."""
+    X, y = embeddings(200, 6, seed=8, spread=0.9)
+    model, mistakes = deepcopy(with_late), with_late.mistakes_
+    for row, label in zip(X, y, strict=True):
+        mistakes += model.predict(row[None])[0] != label
+        model.partial_fit(row[None], [label])
+    together = deepcopy(with_late).partial_fit(X, y)
+    assert model.mistakes_ == together.mistakes_ == mistakes
+    assert (model.predict_proba(X) == together.predict_proba(X)).all()
+
+
+def test_a_stack_with_a_late_class_is_saved_and_exported_and_explained(with_late, tmp_path):
+    X = embeddings(50, 6, seed=6, spread=0.9)[0]
+    with_late.save(tmp_path / "late.cw")
+    p = with_late.predict_proba(X)
+    assert (load(tmp_path / "late.cw").predict_proba(X) == p).all()
+    for i in range(10):
+        columns = np.arange(D, dtype=np.int32)
+        row = Batch(X[i], columns, np.array([0, D]), D, np.zeros(1, np.int32))
+        for about in (None, 5):
+            found = explain_stack(with_late.as_model(), row, about)
+            assert sum(part.mean for part in found.members) == pytest.approx(found.mean)
+            assert sum(part.mean for part in found.features) == pytest.approx(found.mean)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(with_late.to_onnx("float64").SerializeToString())
+    np.testing.assert_allclose(session.run(["probabilities"], {"X": X})[0], p, atol=1e-9)
+
+
+def test_files_without_the_first_rows_of_classes_have_no_late_ones(with_late):
+    state = {name: array for name, array in with_late.learner_.members[0].state.items() if name != "since"}
+    member = ClassMeans(6, D, ClassMeans.unpacked(state, D, 6))
+    assert (member.trust == 1.0).all()
+
+
+def test_a_class_stays_late_when_parts_are_merged(with_late):
+    X, y = embeddings(40, 5, seed=9)
+    parts = [deepcopy(with_late).partial_fit(X[own], y[own]) for own in (slice(20), slice(20, 40))]
+    whole, merged = deepcopy(with_late).partial_fit(X, y), merge(parts, with_late)
+    np.testing.assert_allclose(merged.learner_.members[0].trust, whole.learner_.members[0].trust, rtol=1e-9)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..tasks.conformal import UNCALIBRATED
 from .estimator import OnlineEstimator
-from .stream_estimator import AnyLearner
+from .model_estimator import AnyLearner
 
 
 class ConformalEstimator(OnlineEstimator[AnyLearner]):

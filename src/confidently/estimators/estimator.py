@@ -1,4 +1,4 @@
-"""What all estimators that learn online share: training on arrays and rows of them, over what streams share."""
+"""What all estimators that learn online share: training on arrays and rows of them, over frames and streams."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
 from .groups import kept, new_groups, values_of_array
+from .model_estimator import AnyLearner
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
+from .row_estimator import RowEstimator
 from .rows import Labels, rows_to_learn, rows_to_read, source_of_vectors
-from .stream_estimator import AnyLearner, StreamEstimator
 
 
-class OnlineEstimator(StreamEstimator[AnyLearner]):
+class OnlineEstimator(RowEstimator[AnyLearner]):
     """Base of the estimators.
 
     Attributes

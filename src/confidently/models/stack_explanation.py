@@ -234,11 +234,23 @@ def _divided(
         else _parts(model, batch, member, plus, minus, whole)
         for k, (member, whole) in enumerate(zip(stack.members, wholes, strict=True))
     ]
+    if isinstance(stack, Stack) and (trust := stack.trust) is not None:
+        t = float(min(trust.by_class[plus], trust.by_class[minus]))
+        parts = [_with_late(own, parts[trust.means], t, whole) for own, whole in zip(parts, wholes, strict=True)]
     members = [kind(*part) for part in zip(stack.names, weights, wholes, strict=True)]
     return {
         "members": sorted(members, key=lambda part: -abs(part.mean)),
         "features": _features(weights, parts),
     }
+
+
+def _with_late(parts: Parts, means: Parts, trust: float, whole: float) -> Parts:
+    """Return what features add to a margin with a late class, of which a member and the means of classes are asked."""
+    added = dict.fromkeys((feature for feature, _ in [*parts[:-1], *means[:-1]]), 0.0)
+    for factor, own in ((trust, parts), (1.0 - trust, means)):
+        for feature, part in own[:-1]:
+            added[feature] += factor * part
+    return [*added.items(), (INTERCEPT, whole - sum(added.values()))]
 
 
 def _features(weights: list[float], parts: list[Parts]) -> list[FeaturePart]:

@@ -60,13 +60,17 @@ def stack_to_onnx(
     ValueError
         For an unknown type; for a member that cannot be exported.
     """
-    graph, parts, seen = new_graph(dtype), [], dict[View | None, tuple[str, str | None]]()
+    graph, seen = new_graph(dtype), dict[View | None, tuple[str, str | None]]()
     weights = stack.state[WEIGHTS]
     if isinstance(stack, LabelStack):
         weights = order.columns(weights.T)  # one per label
-    for member, weight in zip(stack.members, weights, strict=True):
-        t = graph.add("Clip", _calibrated(graph, member, order, seen), *_limits(graph))
-        parts.append(graph.add("Mul", t, graph.constant(np.atleast_1d(weight))))
+    scores = [graph.add("Clip", _calibrated(graph, member, order, seen), *_limits(graph)) for member in stack.members]
+    if (trust := stack.trust) is not None:
+        scores = _with_late(graph, scores, trust.means, order.columns(trust.by_class[None]))
+    parts = [
+        graph.add("Mul", own, graph.constant(np.atleast_1d(weight)))
+        for own, weight in zip(scores, weights, strict=True)
+    ]
     mixed = graph.add("Sum", *parts)
     _decide(graph, stack, order, mixed)
     outputs = outputs_of_classes(graph, stack.task, order.classes)
@@ -105,6 +109,14 @@ def _of_logs(graph: Graph, stack: NumberStack, k: int, mean: str, deviation: str
     exponential = graph.add("Exp", graph.add("Min", mean, graph.constant(largest)))
     number = graph.add("Mul", exponential, graph.constant(factor))
     return number, graph.add("Mul", deviation, number)
+
+
+def _with_late(graph: Graph, scores: list[str], means: int, trust: np.ndarray) -> list[str]:
+    """Add the scores of members where some classes are late (:attr:`confidently.stack.stack.Stack.trust`)."""
+    log_p = [graph.add("LogSoftmax", own, axis=1) for own in scores]
+    rest = graph.add("Mul", log_p[means], graph.constant(1.0 - trust))
+    found = [graph.add("Add", graph.add("Mul", own, graph.constant(trust)), rest) for own in log_p]
+    return [graph.add("Clip", own, *_limits(graph)) for own in found]
 
 
 def _limits(graph: Graph) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from ..covariances.state import State
 from ..data.warning import DataWarning
 from ..learner.streams import prune_names
 from ..stack import logs
-from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, SQUARES, ClassMeans
+from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, SINCE, SQUARES, ClassMeans
 from ..stack.class_means import ROWS as ROWS_OF_GROUPS
 from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
@@ -220,6 +220,10 @@ def _sum_moments(merged: ClassMeans, counted: Counted) -> None:
         moments += factor * moment
     rows = state[ROWS_OF_GROUPS]
     _check_counted(rows)
+    since = np.full(merged.n_classes, np.inf)
+    for own, _, classes, _ in counted:
+        np.minimum.at(since, classes, np.where(own[ROWS_OF_GROUPS][1:] > 0.0, own[SINCE], np.inf))
+    state[SINCE][:] = np.where(np.isfinite(since), since, 0.0)
     means = sums / np.where(rows > 0.0, rows, 1.0)
     precision = np.linalg.inv(moments - (rows[1:] * means[:, 1:]) @ means[:, 1:].T)
     weights = precision @ means

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,9 +18,28 @@ from ..views.view import COUNTED
 from .generative import CALIBRATION, Generative, Restoring
 
 MEANS, DIRECTIONS, SQUARES, ROWS, PRECISION = "means", "directions", "squares", "rows", "precision"
-ROWS_TO_TRUST = 20.0  # of a class, after which a mixture learns as much from another one as from any row
-LEAST_TRUST = 1e-6  # of the first row of a class, which is counted all the same
+SINCE = "since"
+MOST_ROWS = 100.0  # of a class, after which it is no late one
 MAX_MEAN, MAX_PRECISION = 1.0 + 1e-9, 1e12
+
+
+class RowsBefore(NamedTuple):
+    """Rows that are to be learned, and the classes before them.
+
+    Attributes
+    ----------
+    labels, weights : array, shape (n,)
+        In the order of training.
+    since : array, shape (n_classes,)
+        The rows before the first one of each class, by their weights.
+    are_new : bool
+        Whether some are the first rows of their class.
+    """
+
+    labels: np.ndarray
+    weights: np.ndarray
+    since: np.ndarray
+    are_new: bool
 
 
 class ClassMeans(Generative):
@@ -33,10 +53,10 @@ class ClassMeans(Generative):
         f_k = (n + 5 d) r_k (x - g)' S^-1 (m_k - g) - r_k^2 q_k/2 + .1 log((n_k + 1)/(n + K))
 
     f_k is the logarithm of a density relative to that around g, and .1 that of the frequency of the class. A class
-    without rows has the least score of the others. The mean of a class
-    is drawn towards g, by the evidence: v estimates the mean squared distance of the means from g, to which the noise
-    in the mean of n_k rows adds d/n_k. A row costs d^2 + 4 d K steps. How large the largest score of each row was
-    before the row was learned is counted, since rows of no class have small ones.
+    without rows has the least score of the others. The mean of a class is drawn towards g, by the evidence: v estimates
+    the mean squared distance of the means from g, to which the noise in the mean of n_k rows adds d/n_k. A row costs
+    d^2 + 4 d K steps. How large the largest score of each row was before the row was learned is counted, since rows of
+    no class have small ones.
 
     The parameters are the numbers of classes and features, and what was learned before.
 
@@ -53,7 +73,7 @@ class ClassMeans(Generative):
         d, groups = self.n_features, self.n_classes + 1
         return {
             MEANS: np.zeros((d, groups)), DIRECTIONS: np.zeros((d, groups)), SQUARES: np.zeros(groups),
-            ROWS: np.zeros(groups), PRECISION: np.eye(d) * (2.0 / _core.prior_rows),
+            ROWS: np.zeros(groups), SINCE: np.zeros(groups - 1), PRECISION: np.eye(d) * (2.0 / _core.prior_rows),
             VARIANCES: novelty.untrained(), CALIBRATION: self._new_calibration(),
         }  # fmt: skip
 
@@ -75,6 +95,7 @@ class ClassMeans(Generative):
             state[name][features, groups] = old[name]
         for name in (SQUARES, ROWS):
             state[name][groups] = old[name]
+        state[SINCE][: len(old[SINCE])] = old[SINCE]
         state[PRECISION][features, features] = old[PRECISION]
         self.state = state | {VARIANCES: old[VARIANCES], CALIBRATION: calibration}
 
@@ -85,30 +106,56 @@ class ClassMeans(Generative):
         self, examples: Examples, transaction: Restoring, calibrate: bool, progressive: Progressive,
         progress: Callable[[int], None] | None = None,
     ) -> None:  # fmt: skip
-        rows = examples.compiled(0, len(examples), calibrate, progressive)
+        rows, since = examples.compiled(0, len(examples), calibrate, progressive), self._rows_before(examples).since
         _core.class_means_learn(self.state, examples.X, rows)
+        self.state[SINCE][:] = since
 
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         scores = np.empty((X.shape[0], self.columns))
         _core.class_means_scores(self.state, X, scores)
         return scores
 
-    def trust(self, examples: Examples) -> np.ndarray:
-        """Return how much rows show about a mixture before they are learned, above 0 to 1, in the order of training.
+    @property
+    def trust(self) -> np.ndarray:
+        """How far the other members of a stack can be trusted about every class, 0 to 1, shape (n_classes,).
 
-        It is the part of 20 rows, or of as many as classes have on average, that their class has had: what members
-        predict of a class that is new among old ones is no evidence for any of them.
+        A class is late if it came in the second half of the rows so far, and has had fewer than the classes have on
+        average, of which 100 are enough: what others predict of it is evidence of the rows before it. With n rows
+        of K classes, n_k of class k, and a_k rows before its first one (0 for a class without rows)::
+
+            t_k = min(1, max(n_k, 2 (n - a_k)/K)/max(1, min(n/K, 100)))
         """
-        labels, rows = examples.labels[examples.order], self.state[ROWS]
-        weights = np.ones(len(labels)) if examples.weight is None else examples.weight[examples.order]
-        before = np.empty(len(labels))
-        for k in np.unique(labels):
-            of_class = labels == k
-            before[of_class] = np.cumsum([rows[k + 1], *weights[of_class]])[:-1]
-        on_average = np.cumsum([rows[0], *weights])[:-1] / self.n_classes
-        enough = np.clip(on_average, 1.0, ROWS_TO_TRUST)
-        found: np.ndarray = np.clip(before / enough, LEAST_TRUST, 1.0)
+        rows, known = self.state[ROWS], self.state[ROWS][None, 1:]
+        found: np.ndarray = _trusted(rows[:1], known, self.state[SINCE])[0]
         return found
+
+    def trust_before(self, examples: Examples) -> np.ndarray | None:
+        """Return :attr:`trust` before each of some rows, in the order of training, shape (n, n_classes).
+
+        None: it is 1 for all classes, and so it stays.
+        """
+        before = self._rows_before(examples)
+        n, rows = self.state[ROWS][0], self.state[ROWS][1:]
+        is_early = (2.0 * before.since <= n) & (n >= np.count_nonzero(rows))
+        if not before.are_new and ((rows == 0.0) | (rows >= MOST_ROWS) | is_early).all():
+            return None
+        labels, weights = before.labels, before.weights
+        of_class = np.zeros((len(labels) + 1, self.n_classes))
+        of_class[np.arange(1, len(labels) + 1), labels] = weights
+        of_class[0] = rows
+        return _trusted(np.cumsum([n, *weights])[:-1], np.cumsum(of_class, axis=0)[:-1], before.since)
+
+    def _rows_before(self, examples: Examples) -> RowsBefore:
+        """Return labels and weights in the order of training, and the rows before the first one of each class."""
+        block = examples.block(0, len(examples))
+        labels, weights = block.labels, block.weights()
+        since, rows = self.state[SINCE].copy(), self.state[ROWS]
+        counted = np.flatnonzero(weights > 0.0)
+        new, first = np.unique(labels[counted], return_index=True)
+        is_new = rows[new + 1] == 0.0
+        all_rows = np.cumsum([rows[0], *weights])
+        since[new[is_new]] = all_rows[counted[first[is_new]]]
+        return RowsBefore(labels, weights, since, bool(is_new.any()))
 
     def rarity_of(self, X: _core.Matrix) -> np.ndarray:
         """Return the part of the rows before that were as far from every class, of checked rows, shape (n,)."""
@@ -151,19 +198,32 @@ class ClassMeans(Generative):
     # --- as plain data -------------------------------------------------------------------------------------------
 
     @classmethod
+    def unpacked(cls, arrays: State, n_features: int, n_classes: int) -> State:
+        return {SINCE: np.zeros(max(n_classes, 2))} | arrays  # older files do not have it
+
+    @classmethod
     def shapes(cls, n_features: int, n_classes: int) -> Shapes:
         k = max(n_classes, 2)
         return {
             MEANS: ((n_features, k + 1), REAL), DIRECTIONS: ((n_features, k + 1), REAL), SQUARES: ((k + 1,), REAL),
-            ROWS: ((k + 1,), REAL), PRECISION: ((n_features, n_features), REAL),
+            ROWS: ((k + 1,), REAL), SINCE: ((k,), REAL), PRECISION: ((n_features, n_features), REAL),
             VARIANCES: ((novelty.SIZE,), REAL), CALIBRATION: ((cls.calibration_size(k),), REAL),
         }  # fmt: skip
 
     def check_values(self) -> None:
         super().check_values()
-        check_within(ROWS, self.state[ROWS], COUNTED)
+        for name in (ROWS, SINCE):
+            check_within(name, self.state[name], COUNTED)
         check_within(MEANS, self.state[MEANS], within(MAX_MEAN))
         for name in (DIRECTIONS, SQUARES, PRECISION):
             check_within(name, self.state[name], within(MAX_PRECISION))
         for name, numbers, allowed in novelty.values(self.state[VARIANCES]):
             check_within(name, numbers, allowed)
+
+
+def _trusted(rows: np.ndarray, of_class: np.ndarray, since: np.ndarray) -> np.ndarray:
+    """Return :attr:`ClassMeans.trust` after numbers of rows, shape (n,), of which classes had some, (n, n_classes)."""
+    has_rows, rows = of_class > 0.0, rows[:, None]
+    classes = np.maximum(has_rows.sum(axis=1, keepdims=True), 1)
+    part = np.maximum(of_class, 2.0 * (rows - since) / classes) / np.clip(rows / classes, 1.0, MOST_ROWS)
+    return np.where(has_rows, np.minimum(part, 1.0), 0.0)

@@ -155,10 +155,10 @@ class Members(Racing):
         """The shares of the windows of the mixture, shape (windows,)."""
         raise NotImplementedError
 
-    def _follow(self, shares: np.ndarray, weight: np.ndarray | None, seen: int) -> None:
+    def _follow(self, shares: np.ndarray, weight: np.ndarray, seen: int) -> None:
         """Note when the mixture moved, by the shares after each row; those without weight do not count."""
         assert self.moves is not None
-        self.moves = self.moves.after(shares if weight is None else shares[weight > 0], seen)
+        self.moves = self.moves.after(shares[weight > 0], seen)
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         """Learn from what the members have recorded, shape (members, n, ``_outputs``)."""
@@ -506,12 +506,3 @@ def threads_for(groups: int, rows: int) -> AbstractContextManager[Executor | Non
 def _header(member: Member) -> dict[str, Any]:
     own = member.header()
     return {"kind": GAUSSIAN, **{name: own[name] for name in own if name not in ("n_classes", "n_features")}}
-
-
-def weights_in_order(part: Examples, labels: np.ndarray) -> np.ndarray | None:
-    """Return the weights of rows in the order of training, those of their classes included."""
-    weight = None if part.weight is None else part.weight[part.order]
-    if part.class_weight is not None:
-        by_class = part.class_weight[labels]
-        weight = by_class if weight is None else weight * by_class
-    return weight

@@ -22,7 +22,7 @@ from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_inte
 from ..tasks.task import Task
 from ..views.view import View
 from . import logs as of_logs
-from .members import COUNTERS, ROWS, WEIGHTS, Members, weights_in_order
+from .members import COUNTERS, ROWS, WEIGHTS, Members
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -256,12 +256,12 @@ class NumberStack(Members):
             self._follow(shares, weight, seen)
 
     @staticmethod
-    def _of_number(k: int, outputs: np.ndarray, part: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _of_number(k: int, outputs: np.ndarray, part: Examples) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return members' predictions of a number, its targets and the rows' weights, in the order of training."""
         assert part.targets is not None
         predictions = np.ascontiguousarray(outputs[:, :, 2 * k : 2 * k + 2])
         targets = np.ascontiguousarray(part.targets[part.order, k])
-        return predictions, targets, weights_in_order(part, part.labels[part.order])
+        return predictions, targets, part.block(0, len(part)).weights()
 
     # --- prediction -----------------------------------------------------------------------------------------------
 

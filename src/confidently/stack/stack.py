@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
 from .class_means import ClassMeans
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members, weights_in_order
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -26,6 +26,22 @@ if TYPE_CHECKING:
 SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
 WINDOWS = _core.windows
 MAX_HESSIAN = 1e30
+LEAST_TRUST = 1e-6  # of the first row of a class, which is counted all the same
+
+
+class Trust(NamedTuple):
+    """How far members are trusted about classes (:attr:`confidently.stack.class_means.ClassMeans.trust`).
+
+    Attributes
+    ----------
+    means : int
+        The number of the member that has the means of classes, which is asked about the others' late ones.
+    by_class : array, shape (n_classes,) or (n, n_classes)
+        From 0 to 1; below 1 for late classes.
+    """
+
+    means: int
+    by_class: np.ndarray
 
 
 class Stack(Members):
@@ -44,10 +60,14 @@ class Stack(Members):
     in the weights, that of their mean is at most the mean of the windows' losses. Then every member learns the row and
     calibrates itself.
 
+    If a member m has the means of classes, others are asked less about a class k that came late, by the trust t_k of
+    :attr:`confidently.stack.class_means.ClassMeans.trust`: with p_gk the probability by member g alone, l_gk becomes
+    t_k log p_gk + (1 - t_k) log p_mk.
+
     The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
     """
 
-    _trust: np.ndarray | None = None  # how much the rows that are being learned count in the mixture, if that differs
+    _trust: Trust | None = None  # before each of the rows that are being learned
 
     @staticmethod
     def shapes(members: int, n_outputs: int, rests: int = 0, logs: int = 0) -> Shapes:
@@ -106,15 +126,19 @@ class Stack(Members):
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
-        known = next((member for member in self.members if isinstance(member, ClassMeans)), None)
-        self._trust = None if known is None else known.trust(part)
+        found = self._class_means
+        before = None if found is None else found[1].trust_before(part)
+        self._trust = None if found is None or before is None else Trust(found[0], before)
         super()._train(part, begun, calibrate, progressive, threads)
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
-        state, labels = self.state, np.ascontiguousarray(part.labels[part.order])
-        weight, shares, seen = weights_in_order(part, labels), np.zeros((len(labels), WINDOWS)), self.n_seen
+        state, rows = self.state, part.block(0, len(part))
+        labels, weight, shares, seen = rows.labels, rows.weights(), np.zeros((rows.n, WINDOWS)), self.n_seen
         if self._trust is not None:
-            weight = self._trust if weight is None else weight * self._trust
+            means, by_class = self._trust
+            trust = np.maximum(np.take_along_axis(by_class, labels[:, None], axis=1)[:, 0], LEAST_TRUST)
+            weight = weight * trust
+            outputs = outputs if self._outputs == 1 else _with_late(outputs, means, _of_late(by_class))
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
         scores = state[CONFORMAL] if calibrate else None
         before = [array.copy() for array in kept]
@@ -144,7 +168,24 @@ class Stack(Members):
                 deviations[k, rows] = self.members[k].logit_deviations_of(seen)
 
         self._ask(X, fill, None if uncertain else logits)
-        return np.minimum(np.maximum(logits, -_core.max_logit), _core.max_logit), deviations
+        logits = np.minimum(np.maximum(logits, -_core.max_logit), _core.max_logit)
+        if (trust := self.trust) is not None:
+            logits = _with_late(logits, trust.means, np.broadcast_to(trust.by_class, logits.shape[1:]))
+            deviations = deviations * trust.by_class if uncertain else deviations
+        return logits, deviations
+
+    @property
+    def _class_means(self) -> tuple[int, ClassMeans] | None:
+        """The member that has the means of classes, and its number."""
+        return next(((k, own) for k, own in enumerate(self.members) if isinstance(own, ClassMeans)), None)
+
+    @property
+    def trust(self) -> Trust | None:
+        """How far members are trusted about late classes; None if there are none."""
+        if self._outputs == 1 or (found := self._class_means) is None:
+            return None
+        trust = _of_late(found[1].trust)
+        return Trust(found[0], trust) if (trust < 1.0).any() else None
 
     def _mixed(self, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return the weighted sum over the members: for two classes, shape (n,), otherwise (n, n_classes)."""
@@ -263,6 +304,23 @@ class Stack(Members):
         variances = variances + (state[OWN] - state[WEIGHTS][..., None, :]) ** 2
         deviations: np.ndarray = np.sqrt((state[SHARE][..., None, :] @ variances)[..., 0, :])
         return deviations
+
+
+def _of_late(trust: np.ndarray) -> np.ndarray:
+    """Return the trust in members about classes; classes without rows are not late, and score as they always do."""
+    return np.where(trust > 0.0, trust, 1.0)
+
+
+def _with_late(logits: np.ndarray, means: int, trust: np.ndarray) -> np.ndarray:
+    """Return scores, shape (members, n, classes), where classes of rows are late those of little trust."""
+    rows = (trust < 1.0).any(axis=1)
+    if not rows.any():
+        return logits
+    log_p = logits[:, rows] - logits[:, rows].max(axis=2, keepdims=True)
+    log_p -= np.log(np.exp(log_p).sum(axis=2, keepdims=True))
+    found, t = logits.copy(), trust[rows]
+    found[:, rows] = np.maximum(t * log_p + (1.0 - t) * log_p[means], -_core.max_logit)
+    return found
 
 
 def divergence(p: np.ndarray) -> np.ndarray:
