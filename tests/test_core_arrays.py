@@ -691,6 +691,11 @@ CALLS = {
         lambda a: _core.split_column(a["weights"], a["prior"], 0.5, True, a["out"]),
     ),
     "lists_are_distinct": Call(lambda: {"sizes": i64(1, 2), "columns": i32(0, 0, 1)}, distinct),
+    "copy_lists": Call(
+        lambda: {"numbers": np.ones(3), "from": i64(0, 1), "to": i64(3, 0), "sizes": i64(1, 2), "out": np.zeros(4)},
+        lambda a: _core.copy_lists(a["numbers"], a["from"], a["to"], a["sizes"], a["out"]),
+        ("numbers: longer", "out: longer"),
+    ),
     "moved_rows": Call(
         lambda: {"weights": np.ones((3, 2, 1)), "prior": np.zeros((1, 2, 1))},
         lambda a: _core.moved_rows(a["weights"], a["prior"]), ("weights: shorter", "weights: longer", "weights: empty"),

@@ -76,6 +76,22 @@ bool lists_are_distinct(Input<std::int64_t, 1> sizes, Input<std::int32_t, 1> col
     return true;
 }
 
+// Copies lists of numbers from one array to another.
+template <class Number>
+void copy_lists(Input<Number, 1> numbers, Input<std::int64_t, 1> from, Input<std::int64_t, 1> to,
+                Input<std::int64_t, 1> sizes, Array<Number, 1> out) {
+    const std::size_t n = sizes.size();
+    require(from.size() == n && to.size() == n, "one place per list is needed");
+    const auto are_in = [&](const std::int64_t* start, std::size_t size) {
+        for (std::size_t i = 0; i < n; ++i)
+            if (sizes.data()[i] < 0 || start[i] < 0 || start[i] > std::int64_t(size) - sizes.data()[i]) return false;
+        return true;
+    };
+    require(are_in(from.data(), numbers.size()) && are_in(to.data(), out.size()), "lists out of range");
+    for (std::size_t i = 0; i < n; ++i)
+        std::copy_n(numbers.data() + from.data()[i], sizes.data()[i], out.data() + to.data()[i]);
+}
+
 }  // namespace
 
 void bind_weights(nb::module_& m) {
@@ -86,6 +102,12 @@ void bind_weights(nb::module_& m) {
     m.def("split_column", &split_column<double>, "weights"_a.noconvert(), "prior"_a.noconvert(), "fraction"_a,
           "variances"_a, "out"_a.noconvert());
     m.def("lists_are_distinct", &lists_are_distinct, "sizes"_a.noconvert(), "columns"_a.noconvert(), "n_columns"_a);
+    m.def("copy_lists", &copy_lists<std::int32_t>, "numbers"_a.noconvert(), "from_start"_a.noconvert(),
+          "to_start"_a.noconvert(), "sizes"_a.noconvert(), "out"_a.noconvert());
+    m.def("copy_lists", &copy_lists<float>, "numbers"_a.noconvert(), "from_start"_a.noconvert(),
+          "to_start"_a.noconvert(), "sizes"_a.noconvert(), "out"_a.noconvert());
+    m.def("copy_lists", &copy_lists<double>, "numbers"_a.noconvert(), "from_start"_a.noconvert(),
+          "to_start"_a.noconvert(), "sizes"_a.noconvert(), "out"_a.noconvert());
     m.def("copy_rows", &copy_rows<float>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
     m.def("copy_rows", &copy_rows<double>, "weights"_a.noconvert(), "rows"_a.noconvert(), "out"_a.noconvert());
 }

@@ -70,7 +70,34 @@ class Gathered {
 
     // in the order in which they were met
     std::span<const std::int32_t> columns() const { return {column_.data(), static_cast<std::size_t>(met_)}; }
+    int all() const { return columns_; }
     int others() const { return columns_ - met_; }
+
+    // What within() has found: how many scores, the place of a column's among them, and the sum of all others.
+    struct Within {
+        std::int32_t n, place;
+        double left_out;
+    };
+
+    // Lists the scores of columns that were met which are at least `least`, and that of one that was met.
+    Within within(double least, std::int32_t own, std::vector<double>& found) const {
+        found.resize(static_cast<std::size_t>(met_) + 1);
+        double *const list = found.data(), left_out[2] = {};  // two sums, since an addition waits for the one before
+        std::int32_t n = 0, place = 0;
+        const auto look = [&](std::int32_t i, double& sum) {  // without a branch
+            const std::int32_t column = column_[static_cast<std::size_t>(i)];
+            const double s = score(column);
+            const bool is_own = column == own, is_within = s >= least || is_own;
+            list[n] = s;
+            place = is_own ? n : place;
+            n += is_within;
+            sum += is_within ? 0.0 : s;
+        };
+        for (std::int32_t i = 0; i + 1 < met_; i += 2) look(i, left_out[0]), look(i + 1, left_out[1]);
+        if (met_ % 2) look(met_ - 1, left_out[0]);
+        found.resize(static_cast<std::size_t>(n));
+        return {n, place, left_out[0] + left_out[1]};
+    }
 
     BestTwo best_two() const {
         BestTwo best;

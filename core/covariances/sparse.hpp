@@ -33,8 +33,14 @@ struct SparseCovariance {
     Score score(const Row& row, Pair p) const {
         Score margin{};
         margin.found.reserve(static_cast<std::size_t>(row.size) + 1);
+        row.each([&](std::int32_t j, double) {
+            const auto& list = weights.list(j);
+            margin.found.push_back(weights.find(list, p));
+            weights.expect_entry(list, margin.found.back());
+        });
         const auto sigma = variances.column(0);
         const double prior_read = sigma.read(prior());
+        auto next = margin.found.begin();
         const auto mean_at = [&](std::int64_t start, std::int64_t at) {
             return at < 0 ? 0.0 : double(weights.mean[start + at]);
         };
@@ -43,8 +49,7 @@ struct SparseCovariance {
         };
         row.each([&](std::int32_t j, double x) {
             const auto& list = weights.list(j);
-            const auto found = weights.find(list, p);
-            margin.found.push_back(found);
+            const auto found = *next++;
             if (p.both()) {
                 margin.mean += x * (mean_at(list.start, found.plus) - mean_at(list.start, found.minus));
                 margin.variance += x * x * (variance_at(list.start, found.plus) + variance_at(list.start, found.minus));

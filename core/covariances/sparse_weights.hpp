@@ -10,11 +10,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 
+#include "covariances/gathered.hpp"
 #include "covariances/undo.hpp"
 #include "covariances/weights.hpp"
+#include "prefetch.hpp"
 #include "rows.hpp"
-#include "covariances/gathered.hpp"
 
 namespace confidently {
 
@@ -58,8 +60,16 @@ struct SparseWeights {
     }
     std::int64_t spare() const { return room - *used; }
 
+    std::int64_t bytes() const { return *used * std::int64_t(sizeof(std::int32_t) + 2 * sizeof(Real)); }
+
+    // Asks for the places of lists that are soon to be read.
+    void expect(std::span<const std::int32_t> soon) const {
+        for (const std::int32_t feature : soon) prefetch(&list(feature));
+    }
+
     // Scores of the columns that have weights on a row's features. Each is a sum in the order of the features.
     void gather(const Row& row, Gathered& gathered) const {
+        row.each([&](std::int32_t j, double) { expect_entries(list(j)); });
         gathered.begin(columns);
         row.each([&](std::int32_t j, double x) {
             const auto [start, size] = list(j);
@@ -92,6 +102,12 @@ struct SparseWeights {
         }
         for (; i < list.size && missing > 0; ++i) look(i);
         return found;
+    }
+
+    // Asks for the numbers that were found.
+    void expect_entry(const List& list, Found found) const {
+        for (const std::int64_t at : {found.plus, found.minus})
+            if (at >= 0) prefetch(mean + list.start + at), prefetch(variance + list.start + at);
     }
 
     // The place of a column's entry, which is added at the prior unless it was found.
@@ -132,6 +148,17 @@ struct SparseWeights {
 
   private:
     static constexpr std::int64_t kColumnsPerRow = 2;
+    static constexpr std::int64_t kLine = 64, kLinesAhead = 4;  // the processor itself asks for what follows these
+
+    // Asks for the beginning of a list.
+    void expect_entries(const List& list) const {
+        const auto ask = [&](const void* first, std::int64_t size) {
+            const char* line = static_cast<const char*>(first);
+            for (std::int64_t k = 0; k < std::min(size, kLinesAhead * kLine); k += kLine) prefetch_far(line + k);
+        };
+        ask(column + list.start, list.size * std::int64_t(sizeof *column));
+        ask(mean + list.start, list.size * std::int64_t(sizeof *mean));
+    }
 
     void scores(const Row& row, const Real* of, double* out) const {
         std::fill_n(out, columns, 0.0);

@@ -39,19 +39,21 @@ inline double answered(double t) { return std::clamp(sigmoid(t), kMinAnswered, 1
 
 // How many classes each of n scores is of: one, ...
 struct OneEach {
+    static constexpr double left_out = 0.0, distance_left_out = 0.0;
     int n;
 
     static double of(int) { return 1.0; }
     double total() const { return n; }
 };
 
-// ... or the last one of several, which score alike.
+// ... or the last one of several, which score alike. Classes whose probability is negligible may be left out.
 struct LastOfSeveral {
     int n;
     double last;
+    double left_out, distance_left_out;  // how many, and the sum of the distances of their scores to the largest
 
     double of(int k) const { return k == n - 1 ? last : 1.0; }
-    double total() const { return n - 1 + last; }
+    double total() const { return n - 1 + last + left_out; }
 };
 
 // The scores of classes times a slope, moved so that the largest is 0.
@@ -265,7 +267,16 @@ struct SigmoidCalibration {
 struct TemperatureCalibration {
     static constexpr int knots = 11, at_map = Slope::size + ScoreSize::size, size = at_map + 2 * knots;
     static constexpr double first_knot = -9.5;
+    static constexpr double negligible = 38.0;  // exp(-38) < 2^-54, which rounds to nothing beside 1
     double* state;
+
+    // The distance to the largest score beyond which n classes, all together, do not change the sum of the
+    // exponentials. Below the first knot, w is constant.
+    double reach(double n) const {
+        const double* map = state + at_map;
+        const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
+        return std::max(negligible + std::log(n) + map[0] - top, -first_knot) / state[0];
+    }
 
     // t: set to the scores times the slope, of which the largest is 0; p: set to the probabilities, may be t
     template <class Classes>
@@ -301,7 +312,8 @@ struct TemperatureCalibration {
             curvature[knot] += h * before * before, curvature[knot + 1] += h * after * after;
         }
         for (int j = 0; j < knots; ++j)
-            if (curvature[j] > 0.0) map.step(j, gradient[j], curvature[j], keep);
+            if (curvature[j] > 0.0 || (j == 0 && classes.left_out > 0.0))  // those left out are below all knots
+                map.step(j, gradient[j], curvature[j], keep);
         map.increase();
         return learn_slope(t, classes, truth, w, p);
     }
@@ -318,8 +330,9 @@ struct TemperatureCalibration {
     template <class Classes>
     double learn_slope(const double* t, Classes classes, int truth, double w, const double* p) const {
         const Slope slope{state};
-        double distance = 0.0;  // of the scores to the largest
-        for (int k = 0; k < classes.n; ++k) distance -= classes.of(k) * (t[k] / state[0]);
+        double sum = 0.0;
+        for (int k = 0; k < classes.n; ++k) sum += classes.of(k) * t[k];
+        const double distance = classes.distance_left_out - sum / state[0];  // of the scores to the largest
         slope.learn(t, classes, truth, w, p);
         if (ScoreSize{state + Slope::size}.halved(distance / classes.total(), w)) slope.steepen();
         return p[truth];

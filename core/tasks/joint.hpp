@@ -28,14 +28,14 @@ struct Multiclass {
     }
 
     void calibrate(const Example& e, double variance, double prior_variance) {
-        calibrate(e, *e.label, OneEach{static_cast<int>(scores.size())}, variance, prior_variance);
-    }
-
-    // truth: the number of the score of the row's class
-    template <class Classes>
-    void calibrate(const Example& e, int truth, Classes classes, double variance, double prior_variance) {
         const double shrink = moderation(variance, prior_variance);
         for (double& s : scores) s *= shrink;
+        calibrate(e, *e.label, OneEach{static_cast<int>(scores.size())}, variance);
+    }
+
+    // The same with moderated scores. truth: the number of the score of the row's class
+    template <class Classes>
+    void calibrate(const Example& e, int truth, Classes classes, double variance) {
         scratch.resize(scores.size()), probabilities.resize(scores.size());
         const TemperatureCalibration calibration{e.calibration};
         const double p =
@@ -89,19 +89,24 @@ struct Joint : Multiclass {
             e.calibration && first != truth ? covariance.variance(e.row, {first, second}) : 0.0;
         const auto margin = update(Pair{truth, rival});
         const bool mistake = gathered_.score(truth) <= gathered_.score(rival);
-        if (e.calibration) {
-            int at = 0;
-            scores.clear();
-            for (const std::int32_t column : gathered_.columns()) {
-                if (column == truth) at = static_cast<int>(scores.size());
-                scores.push_back(gathered_.score(column));
-            }
-            const int others = gathered_.others();
-            if (others > 0) scores.push_back(0.0);
-            calibrate(e, at, LastOfSeveral{static_cast<int>(scores.size()), others > 0 ? double(others) : 1.0},
-                      first == truth ? margin.variance : variance_if_wrong, prior_variance);
-        }
+        if (e.calibration)
+            calibrate_gathered(e, best.first.score, first == truth ? margin.variance : variance_if_wrong,
+                               prior_variance);
         return mistake;
+    }
+
+    // Leaves out the classes that were met and do not change the sum of the exponentials, except the row's own.
+    void calibrate_gathered(const Example& e, double top, double variance, double prior_variance) {
+        const int others = gathered_.others(), met = gathered_.all() - others;
+        const double shrink = moderation(variance, prior_variance);
+        const double least = top - TemperatureCalibration{e.calibration}.reach(met) / shrink;
+        const Gathered::Within within = gathered_.within(least, *e.label, scores);
+        if (others > 0) scores.push_back(0.0);
+        for (double& s : scores) s *= shrink;
+        const int left_out = met - within.n;
+        const LastOfSeveral classes{static_cast<int>(scores.size()), others > 0 ? double(others) : 1.0,
+                                    double(left_out), shrink * (left_out * top - within.left_out)};
+        calibrate(e, within.place, classes, variance);
     }
 
     Gathered gathered_;

@@ -1,19 +1,20 @@
 """covariance="sparse" is covariance="diag" of which only the weights that rows have moved are stored."""
 
 import json
-from copy import copy
+from copy import copy, deepcopy
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random_array
 from sklearn.datasets import load_iris
 
-from confidently import ModelFileError, OnlineClassifier, load
+from confidently import ModelFileError, OnlineClassifier, load, merge
 from confidently.covariances.covariance import Covariance
 from confidently.covariances.settings import Settings
 from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.models.inspection import class_views
+from confidently.models.merging import merge_models
 from confidently.models.model import Model
 from confidently.rules import RULES
 from tests.command_line import here
@@ -66,6 +67,31 @@ def test_it_learns_what_diag_learns_to_the_bit(rule):
                 learner.learn(as_matrix(X[first:last], learner.dtype), y[first:last], log_loss=loss)
             np.testing.assert_allclose(*losses, rtol=1e-7)
         assert_same(dense, sparse, np.vstack([X[:50].toarray(), np.zeros((1, F))]))
+
+
+def test_classes_far_below_the_best_one_do_not_change_the_calibration():
+    """Two classes have the same features each, so that one of them is a rival, and all others are left out."""
+    n_pairs, n = 40, 400
+    random = np.random.default_rng(0)
+    pairs = random.integers(0, n_pairs, n)
+    y = (2 * pairs + random.integers(0, 2, n)).astype(np.int32)
+    own = csr_matrix((np.ones(n), (np.arange(n), pairs)), shape=(n, F))
+    common = csr_matrix((np.full(n, 0.2), (np.arange(n), n_pairs + pairs % 3)), shape=(n, F))
+    learners = [Learner(Settings("arow", name, "joint", fit_intercept=False), 2 * n_pairs, F)
+                for name in ("diag", "sparse")]  # fmt: skip
+    beyond = 0
+    for first in range(0, n, 2):
+        block = as_matrix((own + common)[first : first + 2])
+        scores = learners[0].decision(block)
+        met = learners[1].decision(block) != 0
+        for learner in learners:
+            learner.state["calibration"][0] = 300.0  # the slope, which falls since the pairs cannot be told apart
+            learner.learn(block, y[first : first + 2])
+        beyond += np.count_nonzero(met & (100.0 * (scores - scores.max(axis=1, keepdims=True)) < -60.0))
+        dense, sparse = (learner.state["calibration"] for learner in learners)
+        assert dense[0] > 100.0
+        np.testing.assert_allclose(dense, sparse, rtol=1e-9, atol=1e-11)
+    assert beyond > 10 * n
 
 
 def test_only_moved_weights_are_stored():
@@ -246,6 +272,63 @@ def test_iris_as_with_diag():
     np.testing.assert_array_equal(models[0].covariance_.diagonal(), models[1].covariance_.diagonal())
 
 
+@pytest.mark.parametrize("rule", ["arow", "cw_stdev", "nherd", "sop", "pa1"])
+@pytest.mark.parametrize("how", ["product", "mean"])
+@pytest.mark.parametrize("average", [False, True])
+def test_merged_models_are_those_of_diag(rule, how, average):
+    """The second model has other features and classes; both may have continued from a first one."""
+    random = np.random.default_rng(0)
+    X, y = rows(900)
+    common = {"average": average, "fit_intercept": average, "multiclass": "joint", "view": None, "min_variance": 1e-4}
+    order = random.permutation(F)
+    merged = {}
+    for name in ("diag", "sparse"):
+        base = OnlineClassifier(rule, name, **common).partial_fit(X[:200], y[:200], classes=range(K))
+        parts = [deepcopy(base).partial_fit(X[a:b], y[a:b]) for a, b in ((200, 400), (400, 600))]
+        apart = [OnlineClassifier(rule, name, **common).partial_fit(X[a:b][:, order], y[a:b], classes=range(K))
+                 for a, b in ((600, 750), (750, 900))]  # fmt: skip
+        merged[name] = merge(parts, base=base, how=how), merge(apart, how=how)
+    for dense, sparse in zip(*merged.values(), strict=True):
+        assert_same(dense.learner_, sparse.learner_, X[:50])
+        sparse.partial_fit(X, y)
+        dense.partial_fit(X, y)
+        assert_same(dense.learner_, sparse.learner_, X[:50])
+
+
+@pytest.mark.parametrize("first", [(0, 1), (1, 2)])
+def test_a_merged_model_of_two_classes_is_that_of_diag(first):
+    X, y = rows(300, n_classes=3)
+    two = np.isin(y, first)
+    merged = {}
+    for name in ("diag", "sparse"):
+        models = [OnlineClassifier("arow", name, multiclass="joint", average=True, view=None) for _ in range(3)]
+        models[0].partial_fit(X[two][:60], y[two][:60], classes=first)
+        models[1].partial_fit(X[60:], y[60:], classes=range(3))
+        models[2].partial_fit(X[two][60:], y[two][60:], classes=first)
+        merged[name] = merge(models[:2]), merge(models[::2])
+    for dense, sparse in zip(*merged.values(), strict=True):
+        np.testing.assert_allclose(dense.learner_.weights, sparse.learner_.weights, rtol=1e-9, atol=1e-12)
+
+
+def test_a_merge_stores_only_what_a_model_stored(tmp_path):
+    """100,000 classes of 2**20 features, whose table would be 1.6 TB."""
+    n, n_classes, n_features = 300, 100_000, 2**20
+    random = np.random.default_rng(0)
+    settings = Settings("arow", "sparse", "joint", fit_intercept=False)
+    models, stored = [], set()
+    for _ in range(2):
+        y = random.choice(n_classes, n).astype(np.int32)
+        X = csr_matrix((np.ones(4 * n), random.integers(0, n_features, 4 * n), 4 * np.arange(n + 1)), (n, n_features))
+        learner = Learner(settings, n_classes, n_features)
+        learner.learn(as_matrix(X), y)
+        models.append(Model(learner, list(range(n_classes))))
+        rows_of, columns, _ = learner.covariance.entries(learner.state)
+        stored |= set(zip(rows_of.tolist(), columns.tolist(), strict=True))
+    merged = merge_models(models, ["a", "b"], None, "").learner
+    rows_of, columns, _ = merged.covariance.entries(merged.state)
+    assert set(zip(rows_of.tolist(), columns.tolist(), strict=True)) == stored
+
+
 def test_inspection_of_one_class_equals_that_of_all(monkeypatch):
     X, y = rows()
     _, sparse = pair()
@@ -257,6 +340,12 @@ def test_inspection_of_one_class_equals_that_of_all(monkeypatch):
     for name in ("class 0", "class 3"):
         [view] = class_views(model, class_name=name)
         assert view == of_all[name]
+    stored = np.bincount(known(sparse)["column"], minlength=K)
+    largest = class_views(model, most=3)
+    assert largest == [view for view in of_all.values() if view in largest]  # in the same order
+    assert {view.name for view in largest} == {f"class {k}" for k in np.argsort(-stored, kind="stable")[:3]}
+    with pytest.raises(NotImplementedError, match=r"Covariance\.largest_columns is not defined"):
+        Covariance(Settings()).largest_columns({}, 3)
 
 
 def said(*arguments):
@@ -282,5 +371,8 @@ def test_thousands_of_classes_from_the_command_line(tmp_path, monkeypatch):
     assert evaluated["error"] == 0.0 and len(evaluated["classes"]) == n and "confusion" not in evaluated
     shown = said("inspect", model, "--class", "1234", "--top", "1")
     assert "1235" in shown
+    assert "\n\n(1,988 classes with fewer weights; use --class NAME to show one)" in said("inspect", model)
+    shown = json.loads(said("inspect", model, "--json"))
+    assert len(shown["weights"]) == 12 and shown["classes_left_out"] == 1_988
     unknown = here("inspect", model, "--class", "x")
     assert "expected one of 0, 1, 2," in unknown.stderr and ", ... (2,000 classes)" in unknown.stderr

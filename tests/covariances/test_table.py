@@ -189,7 +189,7 @@ def undefined(kind):
 WITHOUT_WEIGHTS = {  # called only after require() has ruled out kinds that keep examples
     "compiled", "column_variances", "label_variances", "marginal", "noise", "score_covariance", "unseen_variances",
     "contributions", "flushed", "left_prior", "split", "placed", "grouped", "put", "some_weights", "largest_means",
-    "logged_per_entry",
+    "logged_per_entry", "placed_plane", "put_means",
 }  # fmt: skip
 
 
@@ -199,10 +199,10 @@ def test_every_method_of_the_contract_is_defined_or_ruled_out(name):
     row_by_row = kind.is_row_by_row is Covariance.is_row_by_row
     allowed = ({"learn"} if row_by_row else set()) | (WITHOUT_WEIGHTS if kind.keeps_examples else set())
     allowed |= set() if kind.checks_rows else {"moderated"}
-    allowed |= set() if kind.finds_best else {"best", "of_columns"}
+    allowed |= set() if kind.finds_best else {"best", "of_columns", "largest_columns"}
     allowed |= {"with_room"} if kind.binds_rows else set()
     if "merge" in kind.unsupported:  # it is never asked, but by its own methods
-        allowed |= {"flushed", "left_prior", "split", "placed", "grouped", "put"}
+        allowed |= {"flushed", "left_prior", "split", "placed", "placed_plane", "grouped", "put_means", "put"}
     allowed |= set() if serves(name, "multilabel") else {"label_variances"}
     missing = undefined(kind) - allowed
     assert not missing, f"{kind.__module__}: {kind.__name__} does not define {sorted(missing)}"

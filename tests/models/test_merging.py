@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from confidently import AROW, RULES, OnlineClassifier, load, make_rule, merge
+from confidently.covariances.table import COVARIANCES
 from confidently.models.gaussian import Gaussian
 from confidently.models.merging import MergeError
 from tests.covariance_cases import MERGED
@@ -213,7 +214,7 @@ def test_disjoint_features(rule, covariance):
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("classes", [("a", "b"), ("a", "b", "c")])
 def test_an_untrained_model_adds_nothing(rule, covariance, classes):
-    multiclass = make_rule(rule).multiclass
+    multiclass = COVARIANCES[covariance].multiclass or make_rule(rule).multiclass
     model = learned(rule=rule, covariance=covariance, multiclass=multiclass, classes=classes, average=True)
     nothing = OnlineClassifier(**model.get_params(deep=False)).partial_fit(
         np.zeros((1, 6)), [classes[0]], classes=classes, sample_weight=[0.0]

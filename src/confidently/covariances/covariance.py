@@ -35,6 +35,8 @@ class Placement(NamedTuple):
         Sizes of the merged learner: features (with the intercept), columns of weights, independent Gaussians.
     at_rows, at_columns, at_learners : array or slice
         Positions of the learner's own among them.
+    cells : int64 array, optional
+        The weights that any of the merged models stores, as row * columns + column, ascending; by default all.
     """
 
     rows: int
@@ -43,6 +45,7 @@ class Placement(NamedTuple):
     at_rows: np.ndarray | slice
     at_columns: np.ndarray
     at_learners: np.ndarray
+    cells: np.ndarray | None = None
 
 
 class NaturalParameters(Protocol):
@@ -294,6 +297,10 @@ class Covariance:
         """Return the state of some columns of weights, whose numbers ascend; only where the kind ``finds_best``."""
         raise self._undefined("of_columns")
 
+    def largest_columns(self, state: State, n: int) -> np.ndarray:
+        """Return the n columns with the most stored weights, those first; only where the kind ``finds_best``."""
+        raise self._undefined("largest_columns")
+
     def largest_means(self, state: State, n_features: int) -> np.ndarray:
         """Return the largest absolute mean of the weights of every feature, shape (n_features,)."""
         raise self._undefined("largest_means")
@@ -374,19 +381,31 @@ class Covariance:
         """Turn the state of a binary learner, in place, into one of ``multiclass`` with the same beliefs."""
         raise self._undefined("split")
 
+    def cells(self, state: State, placement: Placement) -> np.ndarray | None:
+        """Return the ``cells`` of a placement that are stored; None if all weights are."""
+        return None
+
     def placed(self, state: State, placement: Placement) -> np.ndarray:
         """Return Sigma without its scale at the positions of ``placement``, and the prior elsewhere.
 
-        The result holds variances (columns, rows) or matrices (learners, D, D).
+        The result holds variances (columns, rows), those of cells (1, cells), or matrices (learners, D, D).
         """
         raise self._undefined("placed")
+
+    def placed_plane(self, state: State, plane: int, placement: Placement) -> np.ndarray:
+        """Return a plane of the weights at these positions, shape (columns, rows) or (1, cells), and 0 elsewhere."""
+        raise self._undefined("placed_plane")
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
         """Return a mean (columns, rows) in the shape that matches :meth:`placed`."""
         raise self._undefined("grouped")
 
+    def put_means(self, state: State, mean: np.ndarray, drift: np.ndarray | None, cells: np.ndarray | None) -> None:
+        """Store the means of a merged Gaussian, and with averaging the drifts, in the shape of :meth:`placed_plane`."""
+        raise self._undefined("put_means")
+
     def put(self, state: State, merged: NaturalParameters) -> None:
-        """Store the covariance of a merged Gaussian."""
+        """Store the covariance of a merged Gaussian, whose means are stored."""
         raise self._undefined("put")
 
     def _undefined(self, method: str) -> NotImplementedError:

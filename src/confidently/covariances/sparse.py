@@ -13,14 +13,13 @@ extent    (2,) int64       places that lists have taken, and columns of weights
 
 All weights without a place have a mean of 0 and the prior variance. A list has room for the next power of two of
 columns; when that is full, it moves behind all others (core/covariances/sparse_weights.hpp). When the n places are
-taken, the arrays are replaced by larger ones, with the lists in the order of features and without gaps.
+taken, the arrays are replaced by ones twice as long, with the lists in the order of features and without gaps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +29,9 @@ from ..rules.ranges import Range
 from ..tasks.conformal import COUNTS as NUMBERS_PER_CLASS
 from ..tasks.task import Task
 from ..wording import counted
-from .covariance import Covariance, draws, intercept_last
+from .covariance import Covariance, NaturalParameters, Placement, draws, intercept_last
 from .settings import Settings
+from .sparse_lists import Entries, laid_out, places
 from .state import (
     COUNT,
     COUNTS,
@@ -48,16 +48,7 @@ from .state import (
     within,
 )
 
-ROOM_TO_SPARE = 2  # a larger array has 1 + 1/2 times the places that its lists take
 REMEDY = "ask for one class (inspect --class), or for fewer features"
-
-
-class Entries(NamedTuple):
-    """The stored weights, feature by feature and in the order of each list: their rows, columns and numbers."""
-
-    rows: np.ndarray
-    columns: np.ndarray
-    numbers: dict[str, np.ndarray]
 
 
 class Sparse(Covariance):
@@ -73,8 +64,7 @@ class Sparse(Covariance):
     finds_best = True
     multiclass = "joint"
     unsupported = {  # noqa: RUF012 (a mapping that is never written to)
-        "merge": 'models with covariance="sparse" cannot be merged; use "diag"',
-        "distribute": 'models with covariance="sparse" cannot be merged, so they train in one process; use "diag"',
+        "distribute": 'covariance="sparse" trains in one process; merge models of parts of the data, or use "diag"',
         "forget": 'covariance="sparse" cannot forget, which moves weights that no row has; use "diag" or forget=0',
     }
 
@@ -134,62 +124,37 @@ class Sparse(Covariance):
         if new.n_classes > old.n_classes:
             if several is not None:
                 assert isinstance(several, Sparse)
-                self._split(state, several)
+                self.split(state, several)
                 grown = several
             grow_common(grown.settings, state, new.n_classes)
             state["extent"] = np.array([state["extent"][0], grown.settings.task.columns(new.n_classes)])
         return grown.settings, state
 
-    def _split(self, state: State, multiclass: Covariance) -> None:
-        """Convert the state, in place, into one of two columns with the same beliefs, as ``"diag"`` does."""
-        fraction = multiclass.settings.task.share_of_two
-        rows, columns, numbers = self.entries(state)
-        prior = numbers["variance"] == self._prior(state)
-        for name in numbers.keys() - {"variance"}:
-            prior &= numbers[name] == 0
-        pairs = {name: np.repeat(fraction * array, 2) for name, array in numbers.items()}
-        for name in pairs.keys() - {"variance"}:
-            pairs[name][::2] = 0 - pairs[name][1::2]  # not -0
-        # a feature at the prior stays there, as in weights.py
-        pairs["variance"] = np.repeat(np.where(prior, 1.0, fraction) * numbers["variance"], 2)
-        state["extent"] = np.array([0, 2])
-        both = np.tile(np.arange(2, dtype=np.int32), len(columns))
-        self._store(state, Entries(np.repeat(rows, 2), both, pairs))
-        split_common(state, multiclass.settings)
-
     def with_room(self, state: State, needed: int) -> State:
-        """Return a state with room for so many more places, and half of those of now."""
-        state, entries = dict(state), self.entries(state)
-        self._store(state, entries, needed)
+        """Return a state with room for so many more places, and as many as the lists take."""
+        state, (start, size) = dict(state), np.ascontiguousarray(state["lists"].T)
+        self._place(state, {name: state[name] for name in ("column", *self.numbers)}, start, size, needed)
         return state
 
-    def entries(self, state: State) -> Entries:
-        """Return what is stored."""
-        start, size = state["lists"].T
-        rows = np.repeat(np.arange(len(size)), size)
-        at = np.repeat(start - (np.cumsum(size) - size), size) + np.arange(len(rows))
-        return Entries(rows, state["column"][at], {name: state[name][at] for name in self.numbers})
+    def entries(self, state: State, rows: np.ndarray | slice = slice(None)) -> Entries:
+        """Return what is stored of these rows, whose first one is 0 in the entries."""
+        size, at = state["lists"][rows, 1], places(state["lists"][rows])
+        numbers = {name: state[name][at] for name in self.numbers}
+        return Entries(np.repeat(np.arange(len(size)), size), state["column"][at], numbers)
 
-    def _store(self, state: State, entries: Entries, spare: int = 0) -> None:
-        """Replace the lists by others, without gaps and with places to spare."""
-        dtype, n_rows = np.dtype(self.settings.dtype), len(state["lists"])
-        size = np.bincount(entries.rows, minlength=n_rows)
-        room = _capacity(size)
-        end = np.cumsum(room)
-        used = int(end[-1]) if len(end) else 0
-        n = used + max(used // ROOM_TO_SPARE, spare)
-        require_memory(
-            n * (4 + len(self.numbers) * dtype.itemsize),
-            f"room for {counted(n, 'weight')}",
-            "hash the features into fewer columns, merge rare classes or use float32",
-        )
-        start = end - room
-        at = np.repeat(start - (np.cumsum(size) - size), size) + np.arange(len(entries.rows))
-        for name, values in {"column": entries.columns, **entries.numbers}.items():
-            state[name] = np.zeros(n, np.int32 if name == "column" else dtype)
-            state[name][at] = values
-        state["lists"] = np.column_stack([start, size]).astype(COUNT, copy=False)
-        state["extent"] = np.array([used, state["extent"][1]])
+    def _store(self, state: State, entries: Entries) -> None:
+        """Replace the lists by others."""
+        size, dtype = np.bincount(entries.rows, minlength=len(state["lists"])), self.settings.dtype
+        arrays = {"column": entries.columns.astype(np.int32, copy=False)}
+        arrays |= {name: array.astype(dtype, copy=False) for name, array in entries.numbers.items()}
+        self._place(state, arrays, np.cumsum(size) - size, size)
+
+    def _place(
+        self, state: State, arrays: dict[str, np.ndarray], start: np.ndarray, size: np.ndarray, spare: int = 0
+    ) -> None:
+        """Replace the lists by those that are in these arrays."""
+        found, lists, used = laid_out(arrays, start, size, spare)
+        state |= found | {"lists": lists, "extent": np.array([used, state["extent"][1]])}
 
     def bytes_per_feature(self, state: State) -> int:
         return int(state["lists"][:1].nbytes) or 16
@@ -323,10 +288,14 @@ class Sparse(Covariance):
         require_memory(planes * len(rows) * columns * dtype.itemsize, what, REMEDY)
         found = np.zeros((len(rows), planes, columns), dtype)
         found[:, 1] = self._prior(state)
-        for at, (start, size) in enumerate(state["lists"][rows].tolist()):
-            places = slice(start, start + size)
-            for plane, name in enumerate(self.numbers):
-                found[at, plane, state["column"][places]] = state[name][places]
+        entries = self.entries(state, rows)
+        for plane, name in enumerate(self.numbers):
+            found[entries.rows, plane, entries.columns] = entries.numbers[name]
+        return found
+
+    def largest_columns(self, state: State, n: int) -> np.ndarray:
+        stored = np.bincount(self.entries(state).columns, minlength=int(state["extent"][1]))
+        found: np.ndarray = np.argsort(-stored, kind="stable")[:n]
         return found
 
     def of_columns(self, state: State, columns: np.ndarray) -> State:
@@ -376,12 +345,71 @@ class Sparse(Covariance):
         added: np.ndarray = sum(sides) * x**2
         return added
 
+    # --- merging ------------------------------------------------------------------------------------------------------
 
-def _capacity(size: np.ndarray) -> np.ndarray:
-    """Return the numbers of places of lists of these sizes, as the core gives them."""
-    exponent = np.frexp(np.maximum(size - 1, 0).astype(np.float64))[1]
-    found: np.ndarray = np.where(size > 1, 1 << exponent.astype(np.int64), 2 * size)
-    return found
+    def _moved(self, state: State, numbers: dict[str, np.ndarray]) -> np.ndarray:
+        """Return which of the stored weights are not at the prior."""
+        moved: np.ndarray = numbers["variance"] != self._prior(state)
+        for name in numbers.keys() - {"variance"}:
+            moved |= numbers[name] != 0
+        return moved
+
+    def flushed(self, state: State, n_features: int) -> State:
+        return {**state, "lists": state["lists"][: n_features + self.settings.fit_intercept]}
+
+    def left_prior(self, state: State) -> np.ndarray:
+        rows, _, numbers = self.entries(state)
+        found = np.zeros(len(state["lists"]), dtype=bool)
+        found[rows[self._moved(state, numbers)]] = True
+        return found
+
+    def split(self, state: State, multiclass: Covariance) -> None:
+        fraction = multiclass.settings.task.share_of_two
+        rows, columns, numbers = self.entries(state)
+        moved = self._moved(state, numbers)
+        pairs = {name: np.repeat(fraction * array, 2) for name, array in numbers.items()}
+        for name in pairs.keys() - {"variance"}:
+            pairs[name][::2] = 0 - pairs[name][1::2]  # not -0
+        # a feature at the prior stays there, as in weights.py
+        pairs["variance"] = np.repeat(np.where(moved, fraction, 1.0) * numbers["variance"], 2)
+        state["extent"] = np.array([0, 2])
+        both = np.tile(np.arange(2, dtype=np.int32), len(columns))
+        self._store(state, Entries(np.repeat(rows, 2), both, pairs))
+        split_common(state, multiclass.settings)
+
+    def cells(self, state: State, placement: Placement) -> np.ndarray:
+        rows, columns, _ = self.entries(state)
+        at_rows = np.arange(placement.rows)[placement.at_rows]
+        found: np.ndarray = at_rows[rows] * placement.columns + placement.at_columns[columns]
+        return found
+
+    def _placed(self, state: State, numbers: np.ndarray, elsewhere: float, placement: Placement) -> np.ndarray:
+        assert placement.cells is not None
+        found = np.full((1, len(placement.cells)), elsewhere)
+        found[0, np.searchsorted(placement.cells, self.cells(state, placement))] = numbers
+        return found
+
+    def placed(self, state: State, placement: Placement) -> np.ndarray:
+        stored = self.entries(state).numbers["variance"].astype(np.float64)
+        variances = np.maximum(stored, self.settings.floor / state["scale"]) / state["folded"]
+        return self._placed(state, variances, self.settings.prior_variance, placement)
+
+    def placed_plane(self, state: State, plane: int, placement: Placement) -> np.ndarray:
+        return self._placed(state, self.entries(state).numbers[self.numbers[plane]], 0.0, placement)
+
+    def grouped(self, mean: np.ndarray) -> np.ndarray:
+        return mean
+
+    def put_means(self, state: State, mean: np.ndarray, drift: np.ndarray | None, cells: np.ndarray | None) -> None:
+        assert cells is not None
+        rows, columns = np.divmod(cells, int(state["extent"][1]))
+        numbers = {"mean": mean[0], "variance": np.full(len(cells), self._prior(state))}
+        self._store(state, Entries(rows, columns, numbers | ({} if drift is None else {"drift": drift[0]})))
+
+    def put(self, state: State, merged: NaturalParameters) -> None:
+        prior = self.settings.prior_variance
+        untouched = merged.precision[0] == 1.0 / prior
+        state["variance"][places(state["lists"])] = np.where(untouched, prior, merged.covariance[0])
 
 
 def _raise(fault: tuple[str, int, int, float] | None) -> None:

@@ -15,7 +15,7 @@ from .. import _core
 from ..memory import require_memory
 from ..rules.ranges import Range
 from ..wording import counted
-from .covariance import Covariance, draws, intercept_last
+from .covariance import Covariance, Placement, draws, intercept_last
 from .settings import Settings
 from .state import (
     MAX_MEAN,
@@ -286,6 +286,17 @@ class WeightCovariance(Covariance):
 
     def grouped(self, mean: np.ndarray) -> np.ndarray:
         return mean
+
+    def placed_plane(self, state: State, plane: int, placement: Placement) -> np.ndarray:
+        found = np.zeros((placement.columns, placement.rows))
+        for own, column in enumerate(placement.at_columns):
+            found[column, placement.at_rows] = state["weights"][:, plane, own]
+        return found
+
+    def put_means(self, state: State, mean: np.ndarray, drift: np.ndarray | None, cells: np.ndarray | None) -> None:
+        state["weights"][:, 0] = mean.T
+        if drift is not None:
+            state["weights"][:, -1] = drift.T
 
 
 def widened(old: np.ndarray, columns: int) -> np.ndarray:

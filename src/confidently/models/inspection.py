@@ -93,7 +93,9 @@ class ClassView:
     is_scaled: bool
 
 
-def class_views(model: Model, top: int = 20, sort: str = "effect", class_name: str | None = None) -> list[ClassView]:
+def class_views(
+    model: Model, top: int = 20, sort: str = "effect", class_name: str | None = None, most: int | None = None
+) -> list[ClassView]:
     """Return the weights of every class that matter most, and the most uncertain ones.
 
     Parameters
@@ -107,6 +109,9 @@ def class_views(model: Model, top: int = 20, sort: str = "effect", class_name: s
 
     class_name : str, optional
         One of three or more classes, by default all.
+    most : int, optional
+        Maximum number of classes of a model that stores few of their weights. Those with the most stored weights are
+        chosen, since a table of all weights may not fit the memory.
 
     Returns
     -------
@@ -127,23 +132,35 @@ def class_views(model: Model, top: int = 20, sort: str = "effect", class_name: s
     """
     learner: Posterior = model.learner
     learner.require("explain")
-    unit = model.learner.variance_unit(model.calibration is not None)[:, None]
     names, sign = _names_of_rows(model)
-    if class_name is not None and len(names) > 1:
-        chosen = np.array([k for k, name in enumerate(names) if str(name) == class_name])
-        if learner.covariance.finds_best:
-            learner, names = learner.of_classes(chosen), [names[k] for k in chosen.tolist()]
+    shown = [k for k in sorted_numbers(names) if class_name in (None, str(names[k])) or len(names) == 1]
+    if len(names) == 1 or not learner.covariance.finds_best or (class_name is None and most is None):
+        return _views(model, learner, names, sign, shown, top, sort)
+    if most is not None and most < len(shown):
+        largest = set(learner.covariance.largest_columns(learner.state, most).tolist())
+        shown = [k for k in shown if k in largest]
+    ordered = np.array(sorted(shown), np.int64)
+    few, found = learner.of_classes(ordered), list[ClassView]()
+    for k in shown:  # one at a time, whose weights are a table
+        one = few.of_classes(np.searchsorted(ordered, [k]))
+        found += _views(model, one, [names[k]], sign, [0], top, sort)
+    return found
+
+
+def _views(
+    model: Model, learner: Posterior, names: list[Any], sign: float, shown: list[int], top: int, sort: str
+) -> list[ClassView]:
+    """Return the views of some of the classes of a learner, which may be one of fewer classes than the model has."""
     mean, variance = learner.mean(), learner.variance()
     left = variance / learner.unseen_variances()[:, None]
-    variance = variance * unit
+    variance = variance * model.learner.variance_unit(model.calibration is not None)[:, None]
     mean, naming = sign * mean, Naming(model)
     typical, is_scaled = _typical_values(model)
     effect = mean * typical
     learns = learner.settings.rule.learns_precision
     return [
         _class_view(names[k], mean[k], variance[k], left[k], effect[k], naming, top, sort, learns, is_scaled)
-        for k in sorted_numbers(names)
-        if class_name in (None, str(names[k])) or len(names) == 1
+        for k in shown
     ]
 
 

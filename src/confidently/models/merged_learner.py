@@ -50,13 +50,14 @@ def merge_learners(parts: Sequence[Part], base: Part, how: str) -> Learner:
     covariance = make_covariance(settings)
     state = covariance.new_state(Size(space.width, space.n_classes))
     last, mean = _merged(parts, base, Part.last, how, power)
-    state["weights"][:, 0] = mean.T
-    covariance.put(state, last)
     state["counters"][:] = _added([part.counters for part in parts], base.counters)
     state["updates"][:] = _added([part.updates for part in parts], base.updates)
+    drift = None
     if settings.average:
         _, averaged = _merged(parts, base, Part.averaged, how, power)
-        state["weights"][:, -1] = (state["counters"][0] * (mean - averaged)).T
+        drift = state["counters"][0] * (mean - averaged)
+    covariance.put_means(state, mean, drift, space.cells)
+    covariance.put(state, last)
     log_scale = base.log_scale + power * sum(part.log_scale - base.log_scale for part in parts)
     limit = np.log(MAX_SCALE[settings.dtype])
     state["scale"][:] = np.exp(np.clip(log_scale, -limit, limit))
@@ -91,7 +92,7 @@ def _merged(
         raise MergeError("the models did not start from one prior: merging them would give negative variances")
     if in_round:
         return total, _mean_of_round(parts, base, mean, gained)
-    return total, total.mean.reshape(base.space.columns, base.space.rows)
+    return total, total.mean.reshape(base.space.shape)
 
 
 def _forgotten(gaussian: Gaussian, base: Part, rows: int) -> Gaussian:
@@ -99,8 +100,8 @@ def _forgotten(gaussian: Gaussian, base: Part, rows: int) -> Gaussian:
     settings = base.space.settings
     if not settings.forget:
         return gaussian
-    keep, shape = (1.0 - settings.forget) ** rows, (base.space.columns, base.space.rows)
-    prior = _on_diagonal(base.learner.covariance.grouped(np.broadcast_to(_prior_precision(base), shape)), gaussian)
+    keep, precision = (1.0 - settings.forget) ** rows, np.broadcast_to(_prior_precision(base), base.space.shape)
+    prior = _on_diagonal(base.learner.covariance.grouped(precision), gaussian)
     return Gaussian.with_precision(gaussian.mean, keep * gaussian.precision + (1.0 - keep) * prior)
 
 

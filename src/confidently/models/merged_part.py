@@ -19,12 +19,14 @@ from .gaussian import Gaussian
 class Space:
     """Sizes of the merged learner; row 0 of its weights is the intercept's, if there is one.
 
-    ``width`` is the number of features, or of the columns that the view makes of them.
+    ``width`` is the number of features, or of the columns that the view makes of them; ``cells`` are the weights that
+    any of the models stores, where these are few (:class:`~confidently.covariances.covariance.Placement`).
     """
 
     settings: Settings
     width: int
     n_classes: int
+    cells: np.ndarray | None = None
 
     @property
     def rows(self) -> int:
@@ -37,6 +39,11 @@ class Space:
     @property
     def learners(self) -> int:
         return self.settings.learners(self.n_classes)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of a mean: columns by rows, or 1 by cells."""
+        return (self.columns, self.rows) if self.cells is None else (1, len(self.cells))
 
 
 @dataclass(frozen=True)
@@ -141,37 +148,42 @@ class Part:
 
     # --- the Gaussian without scales ---------------------------------------------------------------------------------
 
+    @property
+    def placement(self) -> Placement:
+        space = self.space
+        return Placement(space.rows, space.columns, space.learners, self.rows, self.columns, self.learners, space.cells)
+
+    def cells(self) -> np.ndarray | None:
+        """Return the cells that this learner stores; None if it stores all weights."""
+        return self.learner.covariance.cells(self.learner.state, self.placement)
+
     def plane(self, plane: int) -> np.ndarray:
-        """Return a plane of the weights, shape (columns, rows)."""
-        found = np.zeros((self.space.columns, self.space.rows))
-        for own, column in enumerate(self.columns):
-            found[column, self.rows] = self.sign * self.learner.weights[:, plane, own]
-        return found
+        """Return a plane of the weights, in the shape of the space."""
+        found = self.learner.covariance.placed_plane(self.learner.state, plane, self.placement)
+        return self.sign * found + 0.0  # not -0
 
     def last(self) -> np.ndarray:
-        """Return the mean of the Gaussian, shape (columns, rows)."""
+        """Return the mean of the Gaussian."""
         return self.plane(0)
 
     def averaged(self) -> np.ndarray:
-        """Return the mean of the weights over all rows seen, shape (columns, rows)."""
+        """Return the mean of the weights over all rows seen."""
         return self.plane(0) - self.plane(-1) / max(self.learner.n_seen, 1)
 
     def sigma(self) -> np.ndarray:
         """Return the covariance, see :meth:`confidently.covariances.covariance.Covariance.placed`."""
-        space = self.space
-        placement = Placement(space.rows, space.columns, space.learners, self.rows, self.columns, self.learners)
-        return self.learner.covariance.placed(self.learner.state, placement)
+        return self.learner.covariance.placed(self.learner.state, self.placement)
 
     def gaussian(self, mean: np.ndarray) -> Gaussian:
-        """Return the Gaussian of a mean (columns, rows) and this covariance."""
+        """Return the Gaussian of a mean and this covariance."""
         return Gaussian.of(self.learner.covariance.grouped(mean), self.sigma())
 
     def split_prior(self, base: Part) -> np.ndarray:
-        """Return the precision that splitting this learner's prior between two classes added, shape (columns, rows).
+        """Return the precision that splitting this learner's prior between two classes added, in the space's shape.
 
         Splitting Sigma between two classes gives Sigma/2 to each, which doubles the prior precision of each.
         """
-        found = np.zeros((self.space.columns, self.space.rows))
+        found = np.zeros(self.space.shape)
         settings = self.space.settings
         if not self.split or settings.task.separate or not settings.rule.learns_precision:
             return found
@@ -179,7 +191,11 @@ class Part:
         halved[self.rows] = self.left_prior
         if base.left_prior is not None:
             halved[base.rows] &= ~base.left_prior
-        found[np.ix_(self.columns, np.flatnonzero(halved))] = 1.0 / settings.prior_variance
+        if self.space.cells is None:
+            found[np.ix_(self.columns, np.flatnonzero(halved))] = 1.0 / settings.prior_variance
+        else:
+            row, column = np.divmod(self.space.cells, self.space.columns)
+            found[0, halved[row] & np.isin(column, self.columns)] = 1.0 / settings.prior_variance
         return found
 
 

@@ -110,6 +110,12 @@ class _Union:
             for name, model, own, numbers in zip(names, models, columns, classes, strict=True)
         ]
         self.base, self.parts = parts[0] if n_bases else _prior(space), parts[n_bases:]
+        stored = [cells for part in (self.base, *self.parts) if (cells := part.cells()) is not None]
+        if stored:
+            cells = np.sort(np.concatenate(stored))  # np.unique, which hashes, takes ten times as long
+            space = replace(space, cells=cells[np.diff(cells, prepend=-1) != 0])
+            for part in (self.base, *self.parts):
+                part.space = space
         set_origins(self.parts, self.base, rows)
 
     def merged(self, how: str) -> Learner:

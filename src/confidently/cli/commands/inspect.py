@@ -18,7 +18,7 @@ from ..options.arguments import POSITIVE_INTEGER, json_option, model_argument
 from ..options.command import Command
 from ..options.entities import check_inspection, is_entities
 from ..options.plot import check_plot, plot_option
-from ..output.classes import check_class, of_class, print_classes
+from ..output.classes import MAX_CLASSES_SHOWN, check_class, of_class, print_classes
 from ..output.explanations import explained, explanation_facts, explanation_text
 from ..output.learner_summaries import weighted_members
 from ..output.model_summaries import model_facts, model_text
@@ -152,15 +152,17 @@ def _show_model(
 ) -> None:
     from ...models.inspection import class_views
 
-    views = class_views(model, top, sort, class_name)
+    views = class_views(model, top, sort, class_name, MAX_CLASSES_SHOWN)
+    left_out = 0 if class_name is not None or model.learner.task.binary else len(model.classes) - len(views)
     if plot:
         from ..output.plots import plot_model, save_plot
 
         save_plot(plot_model(model, views), plot)
     if as_json:
-        say(json.dumps({**facts, "weights": [view_facts(view) for view in views]}))
+        more = {"classes_left_out": left_out} if left_out else {}
+        say(json.dumps({**facts, "weights": [view_facts(view) for view in views], **more}))
         return
-    print_classes(model_text(facts), views, lambda view: view_text(model, view, sort), plot)
+    print_classes(model_text(facts), views, lambda view: view_text(model, view, sort), plot, left_out)
 
 
 # --- a kernel model --------------------------------------------------------------------------------------------------

@@ -42,9 +42,16 @@ def class_title(model: Model | TopicModel, name: Any) -> str:
     return f"{model.learner.task.noun} {shown(name)}"
 
 
-def print_classes(facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None) -> None:
-    """Print the facts about a model, then the paragraphs that ``text`` returns for each class."""
+def print_classes(
+    facts: str, views: Sequence[Any], text: Callable[[Any], list[str]], plot: str | None, left_out: int = 0
+) -> None:
+    """Print the facts about a model, then the paragraphs that ``text`` returns for each class.
+
+    ``left_out`` classes, of fewer weights, have no view.
+    """
     parts = [facts, *(part for view in views[:MAX_CLASSES_SHOWN] for part in text(view))]
     if len(views) > MAX_CLASSES_SHOWN:
         parts.append(f"({len(views) - MAX_CLASSES_SHOWN} more classes; use --class NAME to show one)")
+    if left_out:
+        parts.append(f"({counted(left_out, 'class', 'classes')} with fewer weights; use --class NAME to show one)")
     say("\n\n".join(parts + ([f"Plot: {plot}"] if plot else [])))
