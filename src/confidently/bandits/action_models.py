@@ -34,6 +34,11 @@ class ActionModel(ABC):
     n_contexts: int
     n_actions: int
 
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers of the model go into matrix products."""
+
     @abstractmethod
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
         """Return mean and variance of the expected reward of each action, shape (n,)."""
@@ -69,6 +74,10 @@ class FullModel(ActionModel):
         n_arms, width = (1, n_contexts * n_actions) if shared else (n_actions, n_contexts)
         model, prior = _model("full")
         self.arms = DenseArms(model, prior, n_arms, width)
+
+    @property
+    def size(self) -> int:
+        return self.arms.used * self.arms.n_weights**2
 
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
         row = _dense(x, self.n_contexts)
@@ -168,6 +177,10 @@ class DiagonalModel(ActionModel):
         self.shared, self.n_contexts, self.n_actions = shared, n_contexts, n_actions
         model, prior = _model("diag")
         self.arms = SparseArms(model, prior, n_actions, n_contexts)
+
+    @property
+    def size(self) -> int:
+        return 0
 
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
         mean, variance = self.arms.score(x.columns, x.values)

@@ -82,8 +82,9 @@ class DenseArms(ArmModels):
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
         rows, touched = self._rows(X), np.unique(arms)
         new = touched[self.place[touched] < 0]
-        before, place = self.used, self.place.copy()
-        self._begin(new)
+        before, place = self.used, self.place
+        if len(new):
+            self._begin(new)
         known = self.place[touched]
         saved = {name: array[known] for name, array in self.state.items()}
         rule, settings = self.model.rule.compiled, self.settings
@@ -105,6 +106,7 @@ class DenseArms(ArmModels):
             for name, array in self.state.items():
                 larger[name][: len(array)] = array
             self.state = larger
+        self.place = self.place.copy()  # so that an error can be undone
         self.place[arms] = places
         self.state["mean"][places] = 0.0
         self.state["covariance"][places] = self.settings.prior_variance * np.eye(self.n_weights)

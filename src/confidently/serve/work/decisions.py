@@ -58,6 +58,12 @@ def decide_slots(hosted: Hosted, situations: Sequence[Situation]) -> Request:
     return Request(work, len(situations))
 
 
+def decide_and_store(hosted: Hosted, situations: Sequence[Situation]) -> Request:
+    """Return a question as of :func:`decide_slots`, answered with a ``Decided`` for each once they are stored."""
+    question = decide_slots(hosted, situations)
+    return Request(lambda log, request: store(hosted, question.work(log, request)), len(situations))
+
+
 def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
     """Return a request to store decisions, answered with a ``Decided`` for each.
 
