@@ -37,7 +37,7 @@ class ActionModel(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many numbers of the model go into matrix products."""
+        """How many numbers of the model go into matrix products of a BLAS."""
 
     @abstractmethod
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
@@ -77,20 +77,16 @@ class FullModel(ActionModel):
 
     @property
     def size(self) -> int:
-        return self.arms.used * self.arms.n_weights**2
+        return self.arms.used * self.arms.n_weights**2 if self.shared else 0
 
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
-        row = _dense(x, self.n_contexts)
         if not self.shared:
             assert actions.arms is not None
             known = actions.arms >= 0
-            arms = actions.arms[known]
-            if len(arms) < self.arms.used:
-                mean, variance = self.arms.scores_of(row, arms)
-            else:  # without copies of their matrices
-                mean, variance = (part[0, arms] for part in self.arms.scores(row[None]))
+            mean, variance = self.arms.scores_of(x.columns, x.values, actions.arms[known])
             return _of_arms(mean, variance, x, known)
         assert actions.rows is not None
+        row = _dense(x, self.n_contexts)
         state, shape = self.arms.state, (self.n_contexts, self.n_actions)
         n_known = actions.rows.shape[1]
         if self.arms.used:
