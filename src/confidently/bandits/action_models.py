@@ -217,6 +217,8 @@ class DiagonalModel(ActionModel):
 
 def _of_arms(mean: Floats, variance: Floats, x: NamedRow, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the scores of all actions, given those of known ones, which leave out unknown features of the context."""
+    if known.all():
+        return mean, variance + PRIOR_VARIANCE * x.unknown
     found_mean, found_variance = np.zeros(len(known)), np.full(len(known), PRIOR_VARIANCE * x.square)
     found_mean[known] = mean
     found_variance[known] = variance + PRIOR_VARIANCE * x.unknown

@@ -75,7 +75,7 @@ class DenseArms(ArmModels):
         return found
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
-        rows, touched = self._rows(X), np.unique(arms)
+        rows, touched = self._rows(X), np.unique(arms) if len(arms) > 1 else arms
         new = touched[self.place[touched] < 0]
         before, place = self.used, self.place
         if len(new):
