@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def kill_servers(place: Path, kills: int, seed: int, say: Callable[[str], None]) -> None:
-    """Kill servers that learn or decide, in runs of 25 kills: by rows, by blocks, with an operator; and decisions."""
+    """Kill servers in runs of 25 kills: some learn by rows or by blocks, two have an operator, and one decides."""
     blocks = {"settings": {"covariance": "full", "view": "none"}, "options": ("--covariance", "full", "--view", "none")}
     decisions = {"settings": {"task": "decisions"}}
     kinds: list[dict[str, Any]] = [{"changing": True, "erasing": True}, {}, {"changing": True}, blocks, decisions]
