@@ -539,6 +539,15 @@ CALLS = {
     "arm_update": arms(
         lambda a, *row: _core.arm_update(state_in(a), 1.0, 1e-12, *row, 1, 0.5, 1.0, True), scores=False
     ),
+    "dense_arm_scores": Call(
+        lambda: {
+            "state.mean": np.zeros((2, 3)), "state.covariance": np.ones((2, 1, 1)) * np.eye(3), "columns": i32(0, 2),
+            "values": np.ones(2), "arms": i32(0, -1, 1), "out": np.zeros((2, 3)),
+        },
+        lambda a: _core.dense_arm_scores(
+            state_in(a), 1.0, a["columns"], a["values"], a["arms"], a["out"]
+        ),
+    ),
     "learn_dense_arms": Call(
         lambda: {
             "state.mean": np.zeros((2, 3)), "state.covariance": np.ones((2, 1, 1)) * np.eye(3), "rows": np.ones((2, 3)),

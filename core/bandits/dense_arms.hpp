@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "covariances/dense.hpp"
@@ -12,6 +15,20 @@
 #include "rules/table.hpp"
 
 namespace confidently {
+
+// Mean and variance of an arm's score for a row, given its entries: of the n weights, and of their covariances.
+inline std::pair<double, double> dense_score(const double* mean, const double* covariance, std::int64_t n,
+                                             std::span<const std::int32_t> columns, const double* values) {
+    double score = 0.0, variance = 0.0;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+        const double* const row = covariance + columns[i] * n;
+        double before = 0.0;
+        for (std::size_t j = 0; j < i; ++j) before += values[j] * row[columns[j]];
+        score += values[i] * mean[columns[i]];
+        variance += values[i] * (2.0 * before + values[i] * row[columns[i]]);
+    }
+    return {score, std::max(variance, 0.0)};
+}
 
 class DenseArms {
   public:

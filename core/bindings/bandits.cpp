@@ -2,6 +2,9 @@
 #include <nanobind/stl/pair.h>
 
 #include <cmath>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "bandits/best_arm.hpp"
 #include "bandits/dense_arms.hpp"
@@ -14,6 +17,8 @@ namespace confidently::python {
 
 namespace {
 
+constexpr std::size_t kNodesPerArm = 100;  // at least, of a quadrature
+
 void best_arm(Input<double, 2> mean, Input<double, 2> deviation, Array<double, 2> out) {
     const std::size_t rows = mean.shape(0), arms = mean.shape(1);
     require(arms >= 1, "there must be an arm");
@@ -22,7 +27,7 @@ void best_arm(Input<double, 2> mean, Input<double, 2> deviation, Array<double, 2
     for (std::size_t i = 0; i < rows * arms; ++i)
         require(std::isfinite(mean.data()[i]) && std::isfinite(deviation.data()[i]) && deviation.data()[i] >= 0.0,
                 "means and deviations must be finite, and deviations not negative");
-    nb::gil_scoped_release release;
+    const ReleasedLock released(rows * arms * kNodesPerArm > std::size_t(kManyEntries));
     BestArm best;
     for (std::size_t i = 0; i < rows; ++i)
         best.probabilities(mean.data() + i * arms, deviation.data() + i * arms, arms, out.data() + i * arms);
@@ -95,6 +100,33 @@ void arm_update(const Dict& state, double prior_variance, double least_variance,
     open.arms.update(arm, open.columns, open.values, alpha, zeta, moments);
 }
 
+// Writes mean and variance of the score of arms for one row; those of an arm below 0 are at the prior.
+void dense_arm_scores(const Dict& state, double prior_variance, Input<std::int32_t, 1> columns, Input<double, 1> values,
+                      Input<std::int32_t, 1> arms, Array<double, 2> out) {
+    const auto mean = entry<double, 2>(state, "mean");
+    const auto covariance = entry<double, 3>(state, "covariance");
+    const std::size_t n = mean.shape(1);
+    require(covariance.shape(0) == mean.shape(0) && covariance.shape(1) == n && covariance.shape(2) == n,
+            "there must be a covariance of the weights of each arm");
+    require(values.size() == columns.size(), "values do not match the columns");
+    require(out.shape(0) == 2 && out.shape(1) == arms.size(), "there must be two numbers for each arm");
+    require_below(columns.data(), std::int64_t(columns.size()), std::int64_t(n), "columns out of range");
+    for (std::size_t k = 0; k < arms.size(); ++k)
+        require(arms.data()[k] < std::int64_t(mean.shape(0)), "arms out of range");
+    const ReleasedLock released(std::int64_t(arms.size() * columns.size() * columns.size()) > kManyEntries);
+    const std::span<const std::int32_t> known{columns.data(), columns.size()};
+    double square = 0.0;
+    for (std::size_t j = 0; j < values.size(); ++j) square += values.data()[j] * values.data()[j];
+    double *const means = out.data(), *const variances = means + arms.size();
+    for (std::size_t k = 0; k < arms.size(); ++k) {
+        const std::int64_t arm = arms.data()[k];
+        std::tie(means[k], variances[k]) =
+            arm < 0 ? std::pair{0.0, prior_variance * square}
+                    : dense_score(mean.data() + arm * std::int64_t(n), covariance.data() + arm * std::int64_t(n * n),
+                                  std::int64_t(n), known, values.data());
+    }
+}
+
 // Trains arms on rows and their rewards, in this order. Returns whether all weights stayed in range.
 bool learn_dense_arms(const Rule& rule, const Dict& state, double prior_variance, double min_variance,
                       Input<double, 2> rows, Input<std::int32_t, 1> arms, Input<double, 1> rewards) {
@@ -127,6 +159,8 @@ void bind_bandits(nb::module_& m) {
           "values"_a.noconvert(), "arm"_a);
     m.def("arm_update", &arm_update, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),
           "values"_a.noconvert(), "arm"_a, "alpha"_a, "zeta"_a, "moments"_a);
+    m.def("dense_arm_scores", &dense_arm_scores, "state"_a, "prior_variance"_a, "columns"_a.noconvert(),
+          "values"_a.noconvert(), "arms"_a.noconvert(), "out"_a.noconvert());
     m.def("learn_dense_arms", &learn_dense_arms, "rule"_a, "state"_a, "prior_variance"_a, "min_variance"_a,
           "rows"_a.noconvert(), "arms"_a.noconvert(), "rewards"_a.noconvert());
 }

@@ -377,6 +377,14 @@ def arm_update(
     zeta: float,
     moments: bool,
 ) -> None: ...
+def dense_arm_scores(
+    state: dict[str, Any],
+    prior_variance: float,
+    columns: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    values: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    arms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+) -> None: ...
 def learn_dense_arms(
     rule: Rule,
     state: dict[str, Any],

@@ -16,6 +16,7 @@ from confidently.serve.model.deciding import Offered, Situation, decide, shares
 from confidently.serve.model.logged_decisions import decided_in
 from confidently.serve.model.settings import Deciding
 from confidently.serve.model.version import Version
+from confidently.serve.waiting import Limits
 
 SHOP = "/v1/models/shop"
 ACTIONS = ["news", "sport", "games"]
@@ -182,6 +183,15 @@ def test_an_id_has_one_decision(shop):
     assert decided(shop, "once", {"who": "fan"}) == first
     answer = shop("POST", f"{SHOP}/decide", {"id": "once", "actions": ACTIONS, "context": {"who": "reader"}})
     assert refused(answer) == (422, "other-content", "/id")
+
+
+def test_a_decision_that_the_log_cannot_take_is_refused(local):
+    one = local(limits=Limits(waiting_rows=2))
+    assert one("PUT", SHOP, {"task": "decisions"}).status_code == 201
+    one.engine.waiting.add(2, 0)
+    assert refused(one("POST", f"{SHOP}/decide", {"id": "a", "actions": ACTIONS}))[:2] == (503, "overloaded")
+    one.engine.waiting.add(-2, 0)
+    assert decided(one, "a")["id"] == "a"
 
 
 def test_decisions_and_rewards_survive_a_restart(local, shop):

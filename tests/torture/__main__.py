@@ -65,9 +65,10 @@ def main() -> None:
 
 
 def kill_servers(place: Path, kills: int, seed: int, say: Callable[[str], None]) -> None:
-    """Kill servers that learn, in runs of 25 kills: by rows, by blocks, and with an operator who changes the model."""
+    """Kill servers that learn or decide, in runs of 25 kills: by rows, by blocks, with an operator; and decisions."""
     blocks = {"settings": {"covariance": "full", "view": "none"}, "options": ("--covariance", "full", "--view", "none")}
-    kinds: list[dict[str, Any]] = [{"changing": True, "erasing": True}, {}, {"changing": True}, blocks]
+    decisions = {"settings": {"task": "decisions"}}
+    kinds: list[dict[str, Any]] = [{"changing": True, "erasing": True}, {}, {"changing": True}, blocks, decisions]
     total = Counter[str]()
     for part in range(0, kills, 25):
         folder = place / str(part)

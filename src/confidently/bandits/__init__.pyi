@@ -23,10 +23,10 @@ from .named_features import in_slot as in_slot
 from .off_policy import DirectMethod as DirectMethod
 from .off_policy import DoublyRobust as DoublyRobust
 from .off_policy import InverseProbabilityWeighting as InverseProbabilityWeighting
-from .off_policy import OffPolicyEstimator as OffPolicyEstimator
 from .off_policy import ReplayMethod as ReplayMethod
 from .off_policy import SelfNormalizedInverseProbabilityWeighting as SelfNormalizedInverseProbabilityWeighting
 from .off_policy import SwitchDoublyRobust as SwitchDoublyRobust
+from .off_policy_estimator import OffPolicyEstimator as OffPolicyEstimator
 from .overlap import Overlap as Overlap
 from .overlap import OverlapWarning as OverlapWarning
 from .policies import POLICIES as POLICIES

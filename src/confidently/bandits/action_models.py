@@ -34,6 +34,11 @@ class ActionModel(ABC):
     n_contexts: int
     n_actions: int
 
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """How many numbers of the model go into matrix products of a BLAS."""
+
     @abstractmethod
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
         """Return mean and variance of the expected reward of each action, shape (n,)."""
@@ -70,18 +75,18 @@ class FullModel(ActionModel):
         model, prior = _model("full")
         self.arms = DenseArms(model, prior, n_arms, width)
 
+    @property
+    def size(self) -> int:
+        return self.arms.used * self.arms.n_weights**2 if self.shared else 0
+
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
-        row = _dense(x, self.n_contexts)
         if not self.shared:
             assert actions.arms is not None
             known = actions.arms >= 0
-            arms = actions.arms[known]
-            if len(arms) < self.arms.used:
-                mean, variance = self.arms.scores_of(row, arms)
-            else:  # without copies of their matrices
-                mean, variance = (part[0, arms] for part in self.arms.scores(row[None]))
+            mean, variance = self.arms.scores_of(x.columns, x.values, actions.arms[known])
             return _of_arms(mean, variance, x, known)
         assert actions.rows is not None
+        row = _dense(x, self.n_contexts)
         state, shape = self.arms.state, (self.n_contexts, self.n_actions)
         n_known = actions.rows.shape[1]
         if self.arms.used:
@@ -169,6 +174,10 @@ class DiagonalModel(ActionModel):
         model, prior = _model("diag")
         self.arms = SparseArms(model, prior, n_actions, n_contexts)
 
+    @property
+    def size(self) -> int:
+        return 0
+
     def scores(self, x: NamedRow, actions: ActionRows) -> tuple[Floats, Floats]:
         mean, variance = self.arms.score(x.columns, x.values)
         if not self.shared:
@@ -208,6 +217,8 @@ class DiagonalModel(ActionModel):
 
 def _of_arms(mean: Floats, variance: Floats, x: NamedRow, known: NDArray[np.bool_]) -> tuple[Floats, Floats]:
     """Return the scores of all actions, given those of known ones, which leave out unknown features of the context."""
+    if known.all():
+        return mean, variance + PRIOR_VARIANCE * x.unknown
     found_mean, found_variance = np.zeros(len(known)), np.full(len(known), PRIOR_VARIANCE * x.square)
     found_mean[known] = mean
     found_variance[known] = variance + PRIOR_VARIANCE * x.unknown

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from copy import deepcopy
 from typing import Any, NamedTuple, Self
 
@@ -24,6 +25,7 @@ from .reward_drift import RewardDrift
 FIRST_NOISE = 20.0  # rewards that the assumed variance of their noise counts for
 MAX_REWARD = 1e6  # ranges
 MAX_WEIGHT = 1e9
+ONE_THREAD = 1 << 13  # numbers in a matrix product for which a BLAS uses one thread anyway
 KIND = "decisions"  # of the file
 
 
@@ -252,7 +254,7 @@ class DecisionModel:
 
     def _scores(self, context: Mapping[str, float], actions: Actions) -> tuple[Floats, Floats]:
         row, rows = self.names.row(context), actions.rows(self.actions)
-        with one_blas_thread():  # several would wait for each other longer than one needs
+        with _one_thread(self.model.size + (0 if rows.rows is None else rows.rows.size)):
             mean, variance = self.model.scores(row, rows)
         return self.low + self.width * mean, (self.width**2 * self.noise / NOISE) * variance
 
@@ -295,7 +297,7 @@ class DecisionModel:
             self.model.scale(column, factor, of_actions=True)
         self._widen()
         self.n_learned += 1
-        with one_blas_thread():
+        with _one_thread(self.model.size):
             expected = self._learn(*row)
             again = None if self.drift is None else self.drift.add(expected, target, row)
             if again is not None:
@@ -401,6 +403,14 @@ class DecisionModel:
 
 def _read(actions: Actions | Sequence[Action]) -> Actions:
     return actions if isinstance(actions, Actions) else Actions(actions)
+
+
+def _one_thread(size: int) -> AbstractContextManager[Any]:
+    """Return a context for matrix products of so many numbers in one thread.
+
+    Several would wait for each other longer than one needs. To limit them takes longer than a small product.
+    """
+    return one_blas_thread() if size > ONE_THREAD else nullcontext()
 
 
 def _choice(probabilities: Floats, u: float, baseline: int | None) -> Choice:

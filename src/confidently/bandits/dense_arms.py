@@ -68,22 +68,18 @@ class DenseArms(ArmModels):
         variance[:, tried] = np.maximum(forms, 0.0)[:, self.place[tried]]
         return mean, variance
 
-    def scores_of(self, row: Floats, arms: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        """Return mean and variance of the score of some arms for one row of all weights, shape (n,)."""
-        places = self.place[arms]
-        tried = places >= 0
-        mean, variance = np.zeros(len(arms)), np.full(len(arms), self.settings.prior_variance * float(row @ row))
-        mean[tried] = self.state["mean"][places[tried]] @ row
-        covariance = self.state["covariance"][places[tried]]
-        forms = (covariance.reshape(-1, self.n_weights) @ row).reshape(-1, self.n_weights) @ row
-        variance[tried] = np.maximum(forms, 0.0)
-        return mean, variance
+    def scores_of(self, columns: NDArray[np.int32], values: Floats, arms: NDArray[np.intp]) -> Floats:
+        """Return mean and variance of the score of some arms for one row, given its entries: shape (2, n)."""
+        found = np.empty((2, len(arms)))
+        _core.dense_arm_scores(self.state, self.settings.prior_variance, columns, values, self.place[arms], found)
+        return found
 
     def learn(self, arms: NDArray[np.intp], rewards: Floats, X: Any) -> None:
-        rows, touched = self._rows(X), np.unique(arms)
+        rows, touched = self._rows(X), np.unique(arms) if len(arms) > 1 else arms
         new = touched[self.place[touched] < 0]
-        before, place = self.used, self.place.copy()
-        self._begin(new)
+        before, place = self.used, self.place
+        if len(new):
+            self._begin(new)
         known = self.place[touched]
         saved = {name: array[known] for name, array in self.state.items()}
         rule, settings = self.model.rule.compiled, self.settings
@@ -105,6 +101,7 @@ class DenseArms(ArmModels):
             for name, array in self.state.items():
                 larger[name][: len(array)] = array
             self.state = larger
+        self.place = self.place.copy()  # so that an error can be undone
         self.place[arms] = places
         self.state["mean"][places] = 0.0
         self.state["covariance"][places] = self.settings.prior_variance * np.eye(self.n_weights)

@@ -12,13 +12,12 @@ from ..rules.ranges import check_number
 from .betting import lower_bound
 from .intervals import Interval
 from .off_policy import (
-    LEVEL,
     DoublyRobust,
     InverseProbabilityWeighting,
-    OffPolicyEstimator,
     SelfNormalizedInverseProbabilityWeighting,
     SwitchDoublyRobust,
 )
+from .off_policy_estimator import LEVEL, OffPolicyEstimator
 from .overlap import OverlapWarning
 
 ESTIMATORS: dict[str, type[OffPolicyEstimator]] = {

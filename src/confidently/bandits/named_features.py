@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..tasks.targets import MAX_TARGET
 
 Floats = NDArray[np.float64]
+NUMBERS, MAPPINGS = (int, float, np.number, np.bool_), (dict, Mapping)  # a dict is faster to see
 CONSTANT = 0  # the column of a feature that every row has, with the value 1
 
 
@@ -57,9 +58,9 @@ def _named(features: Any, name: str) -> Iterator[tuple[str, float]]:
     """Yield names and values of features below a name."""
     if isinstance(features, str):
         yield (f"{name}={features}" if name else features), 1.0
-    elif isinstance(features, int | float | np.number | np.bool_):
+    elif isinstance(features, NUMBERS):
         yield name, float(features)
-    elif isinstance(features, Mapping):
+    elif isinstance(features, MAPPINGS):
         for key, value in features.items():
             yield from _named(value, f"{name}.{key}" if name else str(key))
     elif isinstance(features, list | tuple | np.ndarray):
@@ -78,7 +79,8 @@ def in_slot(context: Any, slot: Any) -> dict[str, float]:
     >>> in_slot({"age": 30}, {"place": "top"})
     {'age': 30.0, 'slot.place=top': 1.0}
     """
-    return flat(context) | flat({"slot": slot})
+    found = flat(context)
+    return found if isinstance(slot, dict) and not slot else found | flat({"slot": slot})
 
 
 class FeatureNames:
@@ -98,21 +100,20 @@ class FeatureNames:
 
     def row(self, features: Mapping[str, float]) -> NamedRow:
         """Return the row of features, as :func:`flat` names them."""
-        columns, values, unknown = [CONSTANT], [1.0], 0.0
+        known, unknown = [(CONSTANT, 1.0)], 0.0
         for name, value in features.items():
             column = self.columns.get(name)
             if column is not None:
-                columns.append(column)
-                values.append(value / self.scales[column])
+                known.append((column, value / self.scales[column]))
             elif value:
                 unknown += (value / _scale(value)) ** 2
-        found = np.array(values)
+        known.sort()
+        found = np.array([value for _, value in known])
         square = float(found[1:] @ found[1:]) + unknown
         if square > 1.0:
             found[1:] /= math.sqrt(square)
             unknown /= square
-        order = np.argsort(columns)
-        return NamedRow(np.array(columns, dtype=np.int32)[order], found[order], unknown)
+        return NamedRow(np.array([column for column, _ in known], dtype=np.int32), found, unknown)
 
     def add(self, features: Mapping[str, float]) -> list[tuple[int, float]]:
         """Number new features; return the columns whose scale changes, and the factors of their weights."""

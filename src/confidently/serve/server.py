@@ -37,6 +37,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 STOP_SECONDS = 5  # that answers may take after a signal
 AUDIT_SECONDS = 1.0  # between two writes of the rows that were taught
 NEVER = 1e8  # seconds
+GARBAGE = 20_000  # objects after which garbage is looked for: rows that wait are none
 SWITCH_SECONDS = 5e-4  # between threads; a question must not wait long for a thread that learns
 
 
@@ -161,6 +162,7 @@ class Server:
         sys.setswitchinterval(SWITCH_SECONDS)
         give_back_large()
         gc.freeze()  # what was imported is never garbage; to search it takes a tenth of the time of requests
+        gc.set_threshold(GARBAGE)
         try:
             with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
                 runner.run(self._serve(begun))

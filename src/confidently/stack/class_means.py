@@ -129,16 +129,21 @@ class ClassMeans(Generative):
         found: np.ndarray = _trusted(rows[:1], known, self.state[SINCE])[0]
         return found
 
+    @property
+    def may_have_late(self) -> bool:
+        """Whether a class can be late: not if all of them came in the first half of the rows."""
+        n, since = float(self.state[ROWS][0]), self.state[SINCE]
+        return 2.0 * float(since.max()) > n or n < len(since)
+
     def trust_before(self, examples: Examples) -> np.ndarray | None:
         """Return :attr:`trust` before each of some rows, in the order of training, shape (n, n_classes).
 
         None: it is 1 for all classes, and so it stays.
         """
         before = self._rows_before(examples)
-        n, rows = self.state[ROWS][0], self.state[ROWS][1:]
-        is_early = (2.0 * before.since <= n) & (n >= np.count_nonzero(rows))
-        if not before.are_new and ((rows == 0.0) | (rows >= MOST_ROWS) | is_early).all():
+        if not (before.are_new or self.may_have_late):
             return None
+        n, rows = self.state[ROWS][0], self.state[ROWS][1:]
         labels, weights = before.labels, before.weights
         of_class = np.zeros((len(labels) + 1, self.n_classes))
         of_class[np.arange(1, len(labels) + 1), labels] = weights

@@ -182,7 +182,8 @@ class Stack(Members):
     @property
     def trust(self) -> Trust | None:
         """How far members are trusted about late classes; None if there are none."""
-        if self._outputs == 1 or (found := self._class_means) is None:
+        found = None if self._outputs == 1 else self._class_means
+        if found is None or not found[1].may_have_late:
             return None
         trust = _of_late(found[1].trust)
         return Trust(found[0], trust) if (trust < 1.0).any() else None

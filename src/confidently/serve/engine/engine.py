@@ -80,7 +80,7 @@ class Engine:
         self.hosted: dict[str, Hosted] = {}
         self.waiting, self.failure = Waiting(self.limits), Failure()
         self.learner = LearnerThread(
-            self.log, self.hosted, self.waiting, self.limits, self.failure, say, self._submit_aside
+            self.log, self.hosted, self.waiting, self.limits, self.failure, say, self._submit_aside, self.submit
         )
         self.writer = LogThread(self.log, self.hosted, self.waiting, self.failure, self.learner.take)
         self.trainer = Trainer(self.writer, self.learner, self.hosted, self.limits, say)

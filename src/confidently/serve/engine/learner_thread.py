@@ -39,15 +39,18 @@ class LearnerThread(QueueThread):
         Called with a line about notable events.
     record : callable
         Given a model with rows that it has set aside, of which the log is to be told.
+    pass_on : callable
+        Given a request that the log thread is to answer, after the first part of it was done here; may raise a
+        ``Problem``.
     """
 
     def __init__(
         self, log: EventLog, hosted: dict[str, Hosted], waiting: Waiting, limits: Limits, failure: Failure,
-        say: Callable[[str], None], record: Callable[[Hosted], None],
+        say: Callable[[str], None], record: Callable[[Hosted], None], pass_on: Callable[[Request], object],
     ) -> None:  # fmt: skip
         super().__init__("learner", RequestQueue(Waiting(limits), "questions"))
         self.log, self.hosted, self.waiting, self.limits, self.failure = log, hosted, waiting, limits, failure
-        self.say, self.record = say, record
+        self.say, self.record, self.pass_on = say, record, pass_on
         self.deleted: deque[Hosted] = deque()  # models whose rows and files are still to be forgotten
         self._held: list[LearnedQuestion] = []  # questions whose rows are not learned yet
 
@@ -142,18 +145,29 @@ class LearnerThread(QueueThread):
     def _answer(self, questions: list[Request]) -> None:
         about_rows: dict[Hosted, list[RowsQuestion]] = {}
         self._held = [one for one in questions if isinstance(one, LearnedQuestion) and one.is_early()]
-        questions = [one for one in questions if one not in self._held]
+        answered = list[Request]()
         for question in questions:
+            if question in self._held:
+                continue
             if isinstance(question, RowsQuestion):
                 about_rows.setdefault(question.hosted, []).append(question)
+            elif self._is_passed_on(question):
                 continue
-            try:
-                question.result = question.work(self.log, question)
-            except Exception as error:
-                question.result = problem_of(error) if isinstance(error, OSError) else error
+            answered.append(question)
         for hosted, same in about_rows.items():
             _answer_together(hosted, same)
-        deliver(questions)
+        deliver(answered)
+
+    def _is_passed_on(self, question: Request) -> bool:
+        """Do the work of a question; return whether the log thread answers it."""
+        try:
+            question.result = question.work(self.log, question)
+            if isinstance(question.result, Request):
+                self.pass_on(question.result.answering(question))
+                return True
+        except Exception as error:
+            question.result = problem_of(error) if isinstance(error, OSError) else error
+        return False
 
     # --- learning ----------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,8 @@ class Request:
     ----------
     work : callable
         Called by that thread; its result is the answer, or the exception that it raises. In the log thread it gets the
-        log and the request; an exception must leave the log as it was.
+        log and the request; an exception must leave the log as it was. In the learner thread, a request as the result
+        is one that the log thread is to answer.
     rows, size : int
         Rows and bytes that it keeps waiting.
     wait : bool
@@ -71,6 +72,11 @@ class Request:
     def blocking(self) -> Request:
         """Prepare :meth:`answer`; called before the request is queued."""
         self._answered = threading.Event()
+        return self
+
+    def answering(self, question: Request) -> Request:
+        """Answer those who wait for a question with the answer to this request."""
+        self._loop, self._future, self._answered = question._loop, question._future, question._answered
         return self
 
     def answer(self) -> Any:

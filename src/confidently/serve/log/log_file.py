@@ -86,6 +86,7 @@ def _prepare(db: apsw.Connection, path: Path) -> None:
     db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # statements are planned once, not again for every value
     db.execute("PRAGMA cell_size_check = ON")
     db.set_busy_timeout(1000 * STOP_SECONDS)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")

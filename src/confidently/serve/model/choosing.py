@@ -180,7 +180,8 @@ class DecidingModel(HostedModel):
         action, reward = row.chosen, float(row.label or 0.0)
         if self.settings.arms == "auto" and action.features and not self.has_begun:
             self.rewards = self._untrained(shared=True)
-        return reward - self.rewards.learn(row.features, action, reward, example.weight)
+        context = row.features if row.slot else row.context
+        return reward - self.rewards.learn(context, action, reward, example.weight)
 
     @property
     def least_rows(self) -> int:

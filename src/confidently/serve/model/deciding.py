@@ -44,6 +44,10 @@ class Offered:
     ----------
     digest : bytes
         Of the content.
+    numbers : dict
+        Of the actions, by their ids as strings.
+    all : int array
+        All numbers, ascending.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Offered:
         self.ids, self.lines, self.actions = list(ids), list(lines), Actions(actions)
         self.content, self.digest = content, hashlib.sha256(content).digest()
         self.numbers = {id: k for k, id in enumerate(self.actions.ids)}
+        self.all = np.arange(len(self.ids))
 
     def __len__(self) -> int:
         return len(self.ids)

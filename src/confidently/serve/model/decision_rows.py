@@ -19,7 +19,7 @@ from ..problems import Problem
 from .rows import RowCheck
 from .settings import DECISIONS, ModelSettings, Setup
 
-NO_FEATURES = b"{}"
+NO_FEATURES, BARE_ROW = b"{}", b'{"arm":0}'
 MAX_REWARD = 1e6  # ranges of rewards
 WRONG = (ValueError, TypeError, OverflowError, RecursionError)  # features
 
@@ -130,6 +130,9 @@ class DecisionCheck(RowCheck):
                     f"line {number}: the reward must be within {MAX_REWARD:g} ranges of rewards, got {reward!r}; set "
                     "reward_range"
                 )
+
+    def label(self, features: bytes, label: bytes) -> None:
+        self.labelled(BARE_ROW, label)  # the reward does not depend on the features
 
     def _check(self, number: int, line: bytes) -> DecisionRow:
         try:

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bandits.evaluation import ESTIMATORS, estimate_gain
-from ...bandits.off_policy import DoublyRobust, InverseProbabilityWeighting, OffPolicyEstimator
+from ...bandits.off_policy import DoublyRobust, InverseProbabilityWeighting
+from ...bandits.off_policy_estimator import OffPolicyEstimator
 from ...bandits.policies import POLICIES, make_policy
 from ..problems import Problem
 from .logged_decisions import Decided

@@ -128,8 +128,10 @@ def choice_of(decided: Decided, left: np.ndarray, actions: bytes, n_actions: int
     n_actions : int
         Its length.
     """
-    numbers = np.full((3, n_actions), np.nan, dtype="<f8")  # NaN: the action could not be chosen
-    numbers[:, left] = decided.probabilities, decided.mean, decided.variance
+    numbers = given = np.array([decided.probabilities, decided.mean, decided.variance], dtype="<f8")
+    if len(left) < n_actions:
+        numbers = np.full((3, n_actions), np.nan, dtype="<f8")  # NaN: the action could not be chosen
+        numbers[:, left] = given
     return Choice(actions, numbers.tobytes())
 
 

@@ -365,6 +365,10 @@ class RowCheck:
             return self._refuse(features, label, error, len(line) - len(features))
         return line
 
+    def label(self, features: bytes, label: bytes) -> None:
+        """Check the label of a row whose features were accepted before; errors as of :meth:`labelled`."""
+        self.labelled(features, label)
+
     def _refuse(self, features: bytes, label: bytes, error: ValueError, before: int) -> bytes:
         """Raise the problem of a row whose line was refused."""
         self.features(features)  # raises, unless the label is to blame

@@ -96,7 +96,7 @@ def _checked(hosted: Hosted, log: EventLog, id: str, label: Any) -> tuple[Stored
     if stored.features is None:
         raise Problem("expired", f"the row {id!r} is no longer stored", "/id")
     encoded = msgspec.json.encode(label)
-    hosted.check.labelled(stored.features, encoded)
+    hosted.check.label(stored.features, encoded)
     hosted.model.check_class(encoded)
     return stored, encoded
 

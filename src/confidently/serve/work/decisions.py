@@ -16,7 +16,7 @@ from ..model.hosted import Hosted
 from ..model.logged_decisions import Decided, choice_of, decided_in, deferred_in, note_of, with_actions
 from ..model.rows import same_label
 from ..problems import Problem, tried
-from .teaching import LabelOf, Receipt, label_stored
+from .teaching import LabelOf, Receipt, given_label, label_stored
 
 if TYPE_CHECKING:
     from ..model.choosing import DecidingModel
@@ -56,6 +56,12 @@ def decide_slots(hosted: Hosted, situations: Sequence[Situation]) -> Request:
         return found
 
     return Request(work, len(situations))
+
+
+def decide_and_store(hosted: Hosted, situations: Sequence[Situation]) -> Request:
+    """Return a question as of :func:`decide_slots`, answered with a ``Decided`` for each once they are stored."""
+    question = decide_slots(hosted, situations)
+    return Request(lambda log, request: store(hosted, question.work(log, request)), len(situations))
 
 
 def store(hosted: Hosted, made: Sequence[tuple[Situation, Decided]]) -> Request:
@@ -173,7 +179,7 @@ def reward_all(
 
 def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: Reward) -> Receipt:
     stored, deferred = _decision(hosted, log, given.id)
-    before, deadline = log.label_of(stored.seq), hosted.settings.policy.deadline
+    before, deadline = given_label(log, stored.seq), hosted.settings.policy.deadline
     if before is None:
         begun = _begun(log, stored, deferred)
         late = deadline is not None and begun is not None and now() > begun + int(deadline * 1000)
@@ -183,10 +189,10 @@ def _reward(engine: Engine, hosted: Hosted, log: EventLog, request: Request, giv
         raise Problem(
             "late-reward", f"the reward of {given.id!r} came after the deadline; the default one counts", "/id"
         )
-    if before is not None and not same_label(before[1], msgspec.json.encode(given.reward)):
-        told = before[1].decode()
+    if before is not None and not same_label(before.label, msgspec.json.encode(given.reward)):
+        told = before.label.decode()
         raise Problem("other-label", f"the decision {given.id!r} has the reward {told}, which counts once", "/reward")
-    return label_stored(engine, hosted, log, request, LabelOf(given.id, given.reward), stored, correct=False)
+    return label_stored(engine, hosted, log, request, LabelOf(given.id, given.reward), stored, before, correct=False)
 
 
 def _begun(log: EventLog, stored: Stored, deferred: bool) -> int | None:

@@ -32,6 +32,14 @@ class LabelOf(NamedTuple):
     by: str | None = None
 
 
+class Given(NamedTuple):
+    """A label of the log: its event, and whether models learn it already."""
+
+    seq: int
+    label: bytes
+    is_learned: bool
+
+
 class Receipt(NamedTuple):
     """The answer to a row or a label: its event, and what is certain."""
 
@@ -77,14 +85,14 @@ def teach(engine: Engine, hosted: Hosted, log: EventLog, request: Request, row: 
         return _learn_parked(hosted, log, request, row, stored)
     if stored.features is None or not same_json(stored.features, row.features):
         raise refuse_other_content(id)
-    before = _given(log, stored.seq)
+    before = given_label(log, stored.seq)
     if before is not None:
         if stored.kind == Event.LEARN and stored.weight != row.weight:
             raise refuse_other_content(id)
-        if not same_label(before[1], label):
-            raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before[1])
-        if before[2]:
-            return _receipt(hosted, log, request, id, before[0])
+        if not same_label(before.label, label):
+            raise refuse_other_content(id) if stored.kind == Event.LEARN else _other_label(id, before.label)
+        if before.is_learned:
+            return _receipt(hosted, log, request, id, before.seq)
     seq = _add_label(hosted, log, request, stored, label, by=row.by)
     return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
@@ -105,13 +113,13 @@ def _add(hosted: Hosted, log: EventLog, request: Request, row: Taught, id: str) 
     return Receipt(id, seq, LEARNED if request.wait else DURABLE)
 
 
-def _given(log: EventLog, example: int) -> tuple[int, bytes, bool] | None:
-    """Return event and label of the last label of an example, and whether it is one that models learn already."""
+def given_label(log: EventLog, example: int) -> Given | None:
+    """Return the last label of an example, if it has one."""
     answer = log.answers.waiting_of(example)
     if answer is not None:
-        return answer[0], answer[1], False
+        return Given(answer[0], answer[1], False)
     found = log.label_of(example)
-    return None if found is None else (*found, True)
+    return None if found is None else Given(*found, True)
 
 
 def _receipt(hosted: Hosted, log: EventLog, request: Request, id: str, seq: int) -> Receipt:
@@ -127,7 +135,7 @@ def is_expired(engine: Engine, log: EventLog, stored: Stored) -> bool:
     """Return whether a prediction has waited too long for its label."""
     if stored.kind != Event.PREDICTION or stored.time >= now() - int(engine.limits.keep_predictions * 1000):
         return False
-    return _given(log, stored.seq) is None and log.erasure_of(stored.seq) is None
+    return given_label(log, stored.seq) is None and log.erasure_of(stored.seq) is None
 
 
 def _learn_parked(hosted: Hosted, log: EventLog, request: Request, row: Taught, stored: Stored) -> Receipt:
@@ -193,26 +201,26 @@ def label_row(
         if stored.label is None or not same_label(stored.label, label):
             raise _other_label(given.id, stored.label or b"null")
         return Receipt(given.id, stored.seq, PARKED)
-    return label_stored(engine, hosted, log, request, given, stored, correct)
+    return label_stored(engine, hosted, log, request, given, stored, given_label(log, stored.seq), correct)
 
 
 def label_stored(
-    engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: LabelOf, stored: Stored, correct: bool
-) -> Receipt:
-    """Write the label of a row that the log has, as :func:`label_row` does."""
+    engine: Engine, hosted: Hosted, log: EventLog, request: Request, given: LabelOf, stored: Stored,
+    before: Given | None, correct: bool,
+) -> Receipt:  # fmt: skip
+    """Write the label of a row that the log has, with the label before, as :func:`label_row` does."""
     status, label = LEARNED if request.wait else DURABLE, msgspec.json.encode(given.label)
     if stored.features is None or is_expired(engine, log, stored):
         told = "is no longer stored; learn it with its features" if log.erasure_of(stored.seq) is None else "was erased"
         raise Problem("expired", f"the row {given.id!r} {told}", "/id")
-    hosted.check.labelled(stored.features, label)
+    hosted.check.label(stored.features, label)
     hosted.model.check_class(label)
-    before = _given(log, stored.seq)
-    same = before is not None and same_label(before[1], label)
-    if before is not None and same and before[2]:
-        return _receipt(hosted, log, request, given.id, before[0])
+    same = before is not None and same_label(before.label, label)
+    if before is not None and same and before.is_learned:
+        return _receipt(hosted, log, request, given.id, before.seq)
     if before is not None and not same and not correct:
-        raise _other_label(given.id, before[1])
-    kind = Event.CORRECTION if before is not None and before[2] else Event.LABEL
+        raise _other_label(given.id, before.label)
+    kind = Event.CORRECTION if before is not None and before.is_learned else Event.LABEL
     return Receipt(given.id, _add_label(hosted, log, request, stored, label, kind, given.by), status)
 
 

@@ -28,7 +28,8 @@ from .rows import counted_receipts, filled, good, receipt
 
 Name = Annotated[int, Meta(ge=-(2**53), le=2**53)] | m.Text
 Excluded = Annotated[list[Name], Meta(max_length=100_000)]
-MANY, KEPT = 1024, 8  # bytes of a list of actions that is kept, and how many are
+MANY = 1024  # bytes of a list of actions that the log stores once
+KEPT, KEPT_SHORT = 8, 256  # lists that are read once while they are sent again and again; those that are shorter
 LEFT_OUT = msgspec.Raw(b"null")
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
@@ -131,8 +132,7 @@ async def decide(call: Call) -> Sendable:
     body = await call.message(DecideBody)
     id = body.id or call.key or call.engine.new_id()
     situations = situations_of(id, body)
-    made = await call.ask(decisions.decide_slots(hosted, situations))
-    stored = await call.log(decisions.store(hosted, made))
+    stored: list[Decided] = await call.ask(decisions.decide_and_store(hosted, situations))
     shown = [_shown(situation.id, one) for situation, one in zip(situations, stored, strict=True)]
     return answered(shown[0] if isinstance(body.slots, UnsetType) else SlotDecisions(id, shown))
 
@@ -169,7 +169,7 @@ def situations_of(id: str, body: DecideBody) -> list[Situation]:
             raise Problem("invalid-body", "all actions are excluded; leave one to choose", f"{pointer}/excluded")
         baseline = body.baseline if slot.baseline is None else slot.baseline
         taken = int(left[0]) if baseline is None else _number(offered, baseline, f"{pointer}/baseline")
-        if taken not in left:
+        if baseline is not None and taken not in left:
             told = f"the baseline {offered.actions.ids[taken]!r} is excluded"
             raise Problem("invalid-body", told, f"{pointer}/baseline")
         line, own = _line(slot.features), f"{id}/{slot.id}" if has_slots else id
@@ -179,14 +179,14 @@ def situations_of(id: str, body: DecideBody) -> list[Situation]:
 
 
 def offered_in(actions: bytes) -> Offered:
-    """Return the actions in a list, as JSON; a long one is read once while the same is sent again and again.
+    """Return the actions in a list, as JSON, which is read once while the same is sent again and again.
 
     Raises
     ------
     Problem
         If it is no list of actions, an action is there twice, or its features cannot be read.
     """
-    return (_read_again if len(actions) > MANY else _read)(actions)
+    return (_read_long if len(actions) > MANY else _read_short)(actions)
 
 
 def _read(actions: bytes) -> Offered:
@@ -207,11 +207,13 @@ def _read(actions: bytes) -> Offered:
     return Offered([body.id for body in several], lines, read, actions if len(actions) > MANY else b"")
 
 
-_read_again = lru_cache(KEPT)(_read)
+_read_long, _read_short = lru_cache(KEPT)(_read), lru_cache(KEPT_SHORT)(_read)
 
 
 def _left(offered: Offered, excluded: Sequence[tuple[Sequence[int | str], str]]) -> NDArray[np.intp]:
     """Return the numbers of the actions that are not excluded."""
+    if not any(ids for ids, _ in excluded):
+        return offered.all
     left = np.ones(len(offered), np.bool_)
     for ids, pointer in excluded:
         left[[_number(offered, id, pointer) for id in ids]] = False

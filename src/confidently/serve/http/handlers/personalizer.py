@@ -105,8 +105,7 @@ def _features(objects: pz.Objects) -> Any:
 
 
 async def _decided(call: Call, id: str, asked: DecideBody) -> list[Decided]:
-    made = await call.ask(decisions.decide_slots(call.hosted, situations_of(id, asked)))
-    stored: list[Decided] = await call.log(decisions.store(call.hosted, made))
+    stored: list[Decided] = await call.ask(decisions.decide_and_store(call.hosted, situations_of(id, asked)))
     return stored
 
 
