@@ -344,8 +344,6 @@ def test_inspection_of_one_class_equals_that_of_all(monkeypatch):
     largest = class_views(model, most=3)
     assert largest == [view for view in of_all.values() if view in largest]  # in the same order
     assert {view.name for view in largest} == {f"class {k}" for k in np.argsort(-stored, kind="stable")[:3]}
-    with pytest.raises(NotImplementedError, match=r"Covariance\.largest_columns is not defined"):
-        Covariance(Settings()).largest_columns({}, 3)
 
 
 def said(*arguments):

@@ -67,7 +67,7 @@ def expected_failures(estimator):
 
 # "full" of three or more classes is "shared" unless their task is chosen; "softmax" would not do for multilabel rows
 CHOSEN = {("full", "joint"): "joint"}
-# Its variances fall by orders of magnitude with every row, beyond what a diagonal and factors of a precision can hold.
+# Its precision grows without bound on these rows, until variances, which are differences there, have no digit left.
 BOUNDED = {("cw_stdev", "low_rank"): {"passes": 2, "min_variance": 1e-6}}
 WITHOUT_CALIBRATION = [  # of raw rows, as the exceptions above
     OnlineClassifier(
