@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 FILE = Path(__file__).parent / "tables" / "slow_tests.txt"
-SECONDS = 0.3  # that a case of a slow test takes on average, fixtures included
+SECONDS = 0.1  # that a case of a slow test takes on average, fixtures included
 # What every commit is to keep right: that pages and help are true, and the house in order.
 KEPT = ("tests/test_docs.py", "tests/cli/test_snapshots.py", "tests/test_house.py", "tests/test_import_law.py")
 TIMED = re.compile(r"\s*([0-9.]+)s (?:call|setup|teardown) +(\S+?::.*)")

@@ -22,6 +22,7 @@ def test_the_table_names_tests_that_exist():
 
 def test_slow_functions_are_those_whose_cases_are_slow_on_average(tmp_path, monkeypatch):
     monkeypatch.setattr(slow, "FILE", tmp_path / "slow.txt")
+    monkeypatch.setattr(slow, "SECONDS", 0.3)
     printed = """
         0.50s call     tests/a/test_a.py::test_one[x-1]
         0.05s setup    tests/a/test_a.py::test_one[x-2]
