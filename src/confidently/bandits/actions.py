@@ -133,3 +133,8 @@ class ActionNames:
             self.numbers.setdefault(id, len(self.numbers))
         self.version += len(self) > before or bool(factors)
         return factors
+
+
+def as_actions(actions: Actions | Sequence[Action]) -> Actions:
+    """Return actions that are perhaps read already."""
+    return actions if isinstance(actions, Actions) else Actions(actions)

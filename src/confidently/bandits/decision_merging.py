@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ..models.merged_learner import MergeError
 from .action_models import NOISE, PRIOR_VARIANCE, DiagonalModel, FullModel
-from .decision_model import FIRST_NOISE, DecisionModel
+from .action_rewards import FIRST_NOISE
+from .decision_model import DecisionModel
 from .named_features import FeatureNames, Floats
 
 

@@ -245,7 +245,10 @@ def _divided(
 
 
 def _with_late(parts: Parts, means: Parts, trust: float, whole: float) -> Parts:
-    """Return what features add to a margin with a late class, of which a member and the means of classes are asked."""
+    """Return what features add to a margin with a late class, of which a member and the means of classes are asked.
+
+    Of two late classes, ``trust`` is the smaller one; the intercept has the rest.
+    """
     added = dict.fromkeys((feature for feature, _ in [*parts[:-1], *means[:-1]]), 0.0)
     for factor, own in ((trust, parts), (1.0 - trust, means)):
         for feature, part in own[:-1]:
