@@ -47,7 +47,7 @@ def test_every_state_of_the_table_has_an_address(server, filled, visit):
     page.wait_for_function("() => document.querySelectorAll('.chip').length === 2")
     page.keyboard.press("/")
     page.keyboard.type("winner ROW-7")
-    page.wait_for_url("**text=winner*")
+    page.wait_for_url("**text=winner*ROW-7*")  # not one in the middle of typing
     found = shown(page)
     assert 0 < len(found) < 10 and all("winner" in text for text in found)
     address = page.url
@@ -58,6 +58,7 @@ def test_every_state_of_the_table_has_an_address(server, filled, visit):
     page.wait_for_url(lambda url: "state" not in url)
     page.go_back()
     page.wait_for_url(lambda url: "state=unlabelled" in url and "predicted" not in url)
+    page.wait_for_function("() => document.querySelectorAll('.chip').length === 1")  # the address changes first
     assert page.locator(".chip").all_inner_texts() == ["State unlabelled ×"]
 
 
