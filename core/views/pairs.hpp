@@ -100,7 +100,7 @@ struct Pairs {
         for (std::int32_t i = 0; i < row.size; ++i) {
             const std::int32_t a = group_of(row, i);
             if (a < 0) continue;
-            // The table is larger than caches, so that the products of the next feature are asked for early.
+            // The table is larger than the caches, so the slots of the next feature's products are fetched early.
             for (std::int32_t k = i + 1; k < row.size; ++k) table.fetch(row.column[i + 1], row.column[k]);
             for (std::int32_t k = i; k < row.size; ++k)
                 if (const std::int32_t b = group_of(row, k); b >= 0 && crossed[a * n_groups + b]) f(i, k);

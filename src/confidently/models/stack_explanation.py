@@ -245,9 +245,9 @@ def _divided(
 
 
 def _with_late(parts: Parts, means: Parts, trust: float, whole: float) -> Parts:
-    """Return what features add to a margin with a late class, of which a member and the means of classes are asked.
+    """Return what features add to a member's margin with a late class, by the trust in the member.
 
-    Of two late classes, ``trust`` is the smaller one; the intercept has the rest.
+    ``trust`` is the smaller one of the two classes; the intercept has the rest.
     """
     added = dict.fromkeys((feature for feature, _ in [*parts[:-1], *means[:-1]]), 0.0)
     for factor, own in ((trust, parts), (1.0 - trust, means)):

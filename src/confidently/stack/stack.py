@@ -35,7 +35,7 @@ class Trust(NamedTuple):
     Attributes
     ----------
     means : int
-        The number of the member that has the means of classes, which is asked about the others' late ones.
+        The number of the member that has the means of classes.
     by_class : array, shape (n_classes,) or (n, n_classes)
         From 0 to 1; below 1 for late classes.
     """
@@ -60,8 +60,8 @@ class Stack(Members):
     in the weights, that of their mean is at most the mean of the windows' losses. Then every member learns the row and
     calibrates itself.
 
-    If a member m has the means of classes, others are asked less about a class k that came late, by the trust t_k of
-    :attr:`confidently.stack.class_means.ClassMeans.trust`: with p_gk the probability by member g alone, l_gk becomes
+    If a member m has the means of classes, the other members count less for a class k that came late. With p_gk the
+    probability by member g alone and the trust t_k of :attr:`confidently.stack.class_means.ClassMeans.trust`, l_gk is
     t_k log p_gk + (1 - t_k) log p_mk.
 
     The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
