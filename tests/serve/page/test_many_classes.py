@@ -219,11 +219,13 @@ def test_texts_have_their_direction(server, visit):
     offer(server, "arabic", {f"q-{k}": {"text": f"لقد ربحت جائزة {k}", "city": "Cairo"} for k in range(9)})
     page = visit(viewport={"width": 390, "height": 780}).open("/#/m/arabic/label")
     shown_id(page)
-    direction = "(one) => getComputedStyle(one).direction"
-    assert page.locator(".prose p").evaluate(direction) == "rtl"
-    assert page.locator(".facts dd").evaluate(direction) == "ltr"
-    names = {one.inner_text(): one.evaluate(direction) for one in page.locator(".choice-name").all()}
-    assert names == {"بريد مزعج": "rtl", "ok": "ltr"}
+    # In one call, as the page may be drawn again between two.
+    directions = (
+        "(which) => [...document.querySelectorAll(which)].map((e) => [e.innerText, getComputedStyle(e).direction])"
+    )
+    assert [found for _, found in page.evaluate(directions, ".prose p")] == ["rtl"]
+    assert [found for _, found in page.evaluate(directions, ".facts dd")] == ["ltr"]
+    assert dict(page.evaluate(directions, ".choice-name")) == {"بريد مزعج": "rtl", "ok": "ltr"}
     while not page.locator("mark").count():
         page.keyboard.press(" ")
         page.wait_for_timeout(100)
