@@ -409,20 +409,22 @@ class Members(Racing):
     def novelty(self, X: _core.Matrix) -> np.ndarray:
         """Return the p-value of every row as one of those before, shape (n,).
 
-        Where a member has the means of classes, the distances from these count instead of the variances of margins.
+        A member that has the means of classes decides alone, if there is one: what it counts depends on probabilities.
         """
+        means = next((member for member in self.members if isinstance(member, ClassMeans)), None)
+        if means is not None:
+            if not is_checked(X, self.dtype):
+                check_rows(X, self.dtype)
+            return means.rarity_of(X)
         found = np.ones((len(self.members), X.shape[0]))
-        means = [k for k, member in enumerate(self.members) if isinstance(member, ClassMeans)]
         gaussian = [k for k, member in enumerate(self.members) if isinstance(member, Learner)]
 
         def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
             member = self.members[k]
-            if isinstance(member, ClassMeans if means else Learner):
+            if isinstance(member, Learner):
                 found[k, rows] = member.rarity_of(seen)
 
         self._ask(X, fill)
-        if means:
-            return novelty.combined(self._conformity(X), list(found[means]), 0.0)
         rows = max(novelty.rows(self.members[k].state[VARIANCES]) for k in gaussian)
         return novelty.combined(self._conformity(X), list(found[gaussian]), rows)
 
