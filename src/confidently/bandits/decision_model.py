@@ -81,8 +81,8 @@ class DecisionModel(ActionRewards):
     possible. Variances of scores are then multiplied by the mean squared error of predictions, made before their
     rewards were learned, over this noise. Once covariances have more than 2^20 numbers, only variances are kept.
 
-    The probabilities of ``rand_ucb`` and ``lin_ts`` for more than 1,000 actions are those of actions nearly like them, and what is drawn
-    from.
+    The probabilities of ``rand_ucb`` and ``lin_ts`` for more than 1,000 actions are those of actions nearly like them,
+    and what is drawn from.
 
     Examples
     --------

@@ -196,7 +196,7 @@ class LinTS(Policy):
 
 
 class RandUCB(LinTS):
-    """Upper confidence bounds by random numbers of standard deviations: the arm with the largest mean + z sqrt(variance).
+    """Bounds by random numbers of standard deviations: the arm with the largest mean + z sqrt(variance).
 
     Every arm has its own z from N(optimism, alpha^2), so these are draws as those of :class:`LinTS` from Gaussians
     whose means are moved up by ``optimism`` standard deviations. Without ``optimism`` it is that policy, and with
@@ -257,7 +257,9 @@ class SquareCB(Policy):
         return chosen
 
 
-POLICIES: dict[str, type[Policy]] = {policy.name: policy for policy in (RandUCB, LinTS, LinUCB, EpsilonGreedy, SquareCB, Greedy)}
+POLICIES: dict[str, type[Policy]] = {
+    policy.name: policy for policy in (RandUCB, LinTS, LinUCB, EpsilonGreedy, SquareCB, Greedy)
+}
 DEFAULT_POLICY = RandUCB()  # in the benchmark it earns more than LinTS, and its draws are of use to other policies
 
 
