@@ -13,6 +13,7 @@ from confidently.covariances.examples import Examples, Progressive
 from confidently.data.batch import Batch
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.stack_explanation import explain_stack
+from confidently.rounds.tasks import Job, learn_rows
 from confidently.stack.class_means import PRECISION, RARITIES, ROWS, ClassMeans
 from tests.tasks.test_novelty import counted, place
 
@@ -152,6 +153,17 @@ def test_a_stack_of_embeddings_is_saved_resumed_and_merged(tmp_path):
     means, expected = (model.learner_.members[0].state for model in (merge([one, other], first), whole))
     for name in (ROWS, "means", "directions", PRECISION):
         np.testing.assert_allclose(means[name], expected[name], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_rows_are_counted_in_the_first_pass_of_rounds_only(calibrate):
+    X, y = embeddings(600)
+    model, job = AutoClassifier().fit(X, y), Job()
+    base = model.as_model()
+    learned = learn_rows(base, [(X, y, None)], AutoClassifier(), job, calibrate, (0,))
+    before, after = (one.learner.members[0].state for one in (base, job.advanced(base, learned.change)))
+    assert after[ROWS][0] == before[ROWS][0] + 600.0
+    assert (after[RARITIES] == before[RARITIES]).all() != calibrate
 
 
 def test_a_stack_of_embeddings_is_exported():
