@@ -187,6 +187,15 @@ def test_rows_of_no_class_are_novel():
     assert np.mean(p[:300] <= 0.1) <= 0.15 and np.mean(p[300:] <= 0.1) > 0.9
 
 
+@pytest.mark.parametrize("n", [300, 600])
+def test_known_rows_are_seldom_novel_after_few_rows_in_several_passes(n):
+    below = []
+    for seed in range(5):
+        X, y = embeddings(n, seed=seed)
+        below.append(np.mean(AutoClassifier(passes=2).fit(X, y).novelty(embeddings(400, seed=seed + 50)[0]) < 0.05))
+    assert np.mean(below) < 0.06
+
+
 def test_rows_far_from_their_class_are_novel_however_probable_it_is():
     X, y = embeddings(1500, 5)
     model = AutoClassifier().fit(X, y)

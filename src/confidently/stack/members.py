@@ -22,7 +22,7 @@ from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
-from .class_means import ClassMeans
+from .class_means import RARITIES, ClassMeans
 from .moves import Moves
 from .plan import Choose, Member, Plan
 from .racing import Racing, next_race
@@ -310,7 +310,8 @@ class Members(Racing):
         self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
-        kept = [] if calibrate else [member.state["calibration"] for member in self.members]
+        states = [] if calibrate else [member.state for member in self.members]
+        kept = [state[name] for state in states for name in ("calibration", VARIANCES, RARITIES) if name in state]
         before = [array.copy() for array in kept]
         self._train_members(part, begun, outputs, calibrate, threads)
         self._mix(outputs, part, calibrate, progressive)
