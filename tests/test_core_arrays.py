@@ -534,6 +534,10 @@ CALLS = {
         lambda: {"mean": np.zeros((2, 3)), "deviation": np.ones((2, 3)), "out": np.zeros((2, 3))},
         lambda a: _core.best_arm(a["mean"], a["deviation"], a["out"]),
     ),
+    "json_probabilities": Call(
+        lambda: {"ends": np.array([4, 8]), "probabilities": np.array([0.25, 0.75])},
+        lambda a: _core.json_probabilities(b'"a":"b":', a["ends"], a["probabilities"]),
+    ),
     "arm_scores": arms(lambda a, *row: _core.arm_scores(state_in(a), 1.0, 1e-12, *row, a["out"])),
     "arm_score": arms(lambda a, *row: _core.arm_score(state_in(a), 1.0, 1e-12, *row, 1), scores=False),
     "arm_update": arms(

@@ -12,6 +12,7 @@
 #include "bindings/arrays.hpp"
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner.hpp"
+#include "data/json_object.hpp"
 
 namespace confidently::python {
 
@@ -31,6 +32,23 @@ void best_arm(Input<double, 2> mean, Input<double, 2> deviation, Array<double, 2
     BestArm best;
     for (std::size_t i = 0; i < rows; ++i)
         best.probabilities(mean.data() + i * arms, deviation.data() + i * arms, arms, out.data() + i * arms);
+}
+
+// The probabilities of arms as a JSON object. ends: where each key of the arms ends, which has its quotes and a colon.
+nb::bytes json_probabilities(const nb::bytes& keys, Input<std::int64_t, 1> ends, Input<double, 1> probabilities) {
+    const std::size_t n = ends.size();
+    require(probabilities.size() == n, "there must be a probability for each key");
+    for (std::size_t k = 0; k < n; ++k) {
+        require(ends.data()[k] >= (k ? ends.data()[k - 1] : 0) && ends.data()[k] <= std::int64_t(keys.size()),
+                "keys must end one after the other");
+        require(std::isfinite(probabilities.data()[k]), "probabilities must be finite");
+    }
+    std::string text;
+    {
+        const ReleasedLock released(n > std::size_t(kManyEntries));
+        text = json_object(keys.c_str(), ends.data(), probabilities.data(), n);
+    }
+    return nb::bytes(text.data(), text.size());
 }
 
 // The weights of the arms over the arrays of a state, and one row.
@@ -153,6 +171,7 @@ bool learn_dense_arms(const Rule& rule, const Dict& state, double prior_variance
 
 void bind_bandits(nb::module_& m) {
     m.def("best_arm", &best_arm, "mean"_a.noconvert(), "deviation"_a.noconvert(), "out"_a.noconvert());
+    m.def("json_probabilities", &json_probabilities, "keys"_a, "ends"_a.noconvert(), "probabilities"_a.noconvert());
     m.def("arm_scores", &arm_scores, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),
           "values"_a.noconvert(), "out"_a.noconvert());
     m.def("arm_score", &arm_score, "state"_a, "prior_variance"_a, "least_variance"_a, "columns"_a.noconvert(),

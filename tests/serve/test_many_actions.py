@@ -4,8 +4,11 @@ import json
 import shutil
 
 import apsw
+import numpy as np
 import pytest
 
+from confidently import _core
+from confidently.serve.model.deciding import Keys
 from confidently.serve.model.logged_decisions import decided_in
 from confidently.serve.waiting import Limits
 from tests.serve.test_decisions import SHOP, decided, refused, rewarded
@@ -166,3 +169,17 @@ def test_numbers_that_do_not_fit_their_list_are_not_taken_for_a_decision(shop):
     with pytest.raises(ValueError, match="a number is not finite"):
         decided_in(note, choice._replace(numbers=b"\0" * 8 * 599 + b"\0\0\0\0\0\0\xf0\x7f"))
     assert shop("GET", f"{SHOP}/evaluate?policy=uniform").json()["left_out"] == {"unreadable": 1}
+
+
+def test_probabilities_as_text_are_those_of_the_numbers():
+    random = np.random.default_rng(0)
+    numbers = [0.0, 1.0, 1.0, 0.1, 1 / 3, 5e-324, 1e-300, 1e22, 123456789.0, -2.5, *random.random(500) ** 20]
+    ids = [k if k % 3 else f'"\\é\n\u2028{k}' for k in range(len(numbers))]
+    text = _core.json_probabilities(*Keys.of(ids), np.array(numbers))
+    found = json.loads(text)
+    assert list(found) == [str(id) for id in ids]
+    assert list(found.values()) == numbers
+    assert {type(number) for number in found.values()} == {float}
+    assert _core.json_probabilities(*Keys.of([]), np.array([])) == b"{}"
+    with pytest.raises(ValueError, match="probabilities must be finite"):
+        _core.json_probabilities(*Keys.of(["a"]), np.array([np.nan]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -25,6 +26,27 @@ if TYPE_CHECKING:
     from .choosing import DecidingModel
 
 SEED = 0  # of draws, as of a DecisionModel unless it is given another
+
+
+class Keys(NamedTuple):
+    """Ids of actions as keys of a JSON object.
+
+    Attributes
+    ----------
+    text : bytes
+        Of all keys, each with its colon, one after the other.
+    ends : int array
+        Where each key ends.
+    """
+
+    text: bytes
+    ends: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, ids: Sequence[int | str]) -> Keys:
+        """Return the keys of ids."""
+        parts = [msgspec.json.encode(str(id)) + b":" for id in ids]
+        return cls(b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.int64))
 
 
 class Offered:
@@ -60,6 +82,11 @@ class Offered:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The ids as keys, of all actions."""
+        return Keys.of(self.ids)
 
     def of(self, left: NDArray[np.intp]) -> list[int | str]:
         """Return the ids of some actions, by their ascending numbers."""

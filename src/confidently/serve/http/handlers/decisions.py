@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache, partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 from numpy.typing import NDArray
 
+from .... import _core
 from ....bandits.actions import Action
 from ....bandits.named_features import in_slot
-from ...model.deciding import Offered, Situation
+from ...model.deciding import Keys, Offered, Situation
 from ...model.decision_rows import NO_FEATURES, features_of
 from ...model.hosted import Hosted
 from ...model.logged_decisions import Decided
@@ -31,6 +32,7 @@ Excluded = Annotated[list[Name], Meta(max_length=100_000)]
 MANY = 1024  # bytes of a list of actions that the log stores once
 KEPT, KEPT_SHORT = 8, 256  # lists that are read once while they are sent again and again; those that are shorter
 LEFT_OUT = msgspec.Raw(b"null")
+PROBABILITIES = {"type": "object", "additionalProperties": {"type": "number"}}
 SlotName = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
@@ -94,7 +96,7 @@ class Decision(Struct):
     chosen: int | str
     probability: float
     reward: float
-    probabilities: dict[str, float]
+    probabilities: Annotated[msgspec.Raw, Meta(extra_json_schema=PROBABILITIES)]
     would: int | str | UnsetType = UNSET
 
 
@@ -133,16 +135,17 @@ async def decide(call: Call) -> Sendable:
     id = body.id or call.key or call.engine.new_id()
     situations = situations_of(id, body)
     stored: list[Decided] = await call.ask(decisions.decide_and_store(hosted, situations))
-    shown = [_shown(situation.id, one) for situation, one in zip(situations, stored, strict=True)]
+    shown = [_shown(situation, one) for situation, one in zip(situations, stored, strict=True)]
     return answered(shown[0] if isinstance(body.slots, UnsetType) else SlotDecisions(id, shown))
 
 
-def _shown(id: str, one: Decided) -> Decision:
-    probabilities = one.probabilities.tolist()
-    by_id = cast(dict[str, float], dict(zip(one.actions, probabilities, strict=True)))  # JSON has strings as keys
-    would = UNSET if one.would is None else one.actions[one.would]
-    chosen = one.chosen
-    return Decision(id, one.actions[chosen], probabilities[chosen], float(one.mean[chosen]), by_id, would)
+def _shown(situation: Situation, one: Decided) -> Decision:
+    chosen, actions, offered = one.chosen, one.actions, situation.offered
+    keys = offered.keys if actions is offered.ids else Keys.of(actions)
+    probability, reward = float(one.probabilities[chosen]), float(one.mean[chosen])
+    probabilities = msgspec.Raw(_core.json_probabilities(*keys, one.probabilities))
+    would = UNSET if one.would is None else actions[one.would]
+    return Decision(situation.id, actions[chosen], probability, reward, probabilities, would)
 
 
 def situations_of(id: str, body: DecideBody) -> list[Situation]:
