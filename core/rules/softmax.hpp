@@ -19,7 +19,8 @@ class SoftmaxStep {
     // mean, variance: of the scores of n classes. Returns false if nothing finite was found.
     bool operator()(const double* mean, const double* variance, int n, int truth, double w) {
         mean_ = mean, variance_ = variance, n_ = n, truth_ = truth, w_ = w;
-        for (auto* v : {&alpha, &zeta, &tried_, &direction_, &p_}) v->assign(static_cast<std::size_t>(n), 0.0);
+        for (auto* v : {&alpha, &zeta, &tried_, &direction_, &inverse_, &p_})
+            v->assign(static_cast<std::size_t>(n), 0.0);
         double value = evaluate(alpha);
         for (int i = 0; i < kMaxIterations && std::isfinite(value); ++i) {
             const Newton newton = solve();
@@ -61,8 +62,9 @@ class SoftmaxStep {
             total += p_[k];
             if (k != truth_) rest += p_[k];
         }
-        for (int k = 0; k < n_; ++k) p_[k] /= total;
-        others_ = rest / total;
+        const double by = 1.0 / total;  // a division of each takes as long as the exponentials
+        for (int k = 0; k < n_; ++k) p_[k] *= by;
+        others_ = rest * by;
         return 0.5 * quadratic + w_ * (top - own + std::log(total));
     }
 
@@ -72,15 +74,15 @@ class SoftmaxStep {
     Newton solve() {
         double product = 0.0, share = 0.0;
         for (int k = 0; k < n_; ++k) {
-            const double a = 1.0 + w_ * p_[k] * variance_[k];
-            direction_[k] = residual(k) / a;
+            inverse_[k] = 1.0 / (1.0 + w_ * p_[k] * variance_[k]);  // of A
+            direction_[k] = residual(k) * inverse_[k];
             product += p_[k] * variance_[k] * direction_[k];
-            share += p_[k] / a;
+            share += p_[k] * inverse_[k];
         }
         const double common = product / share;
         double low = HUGE_VAL, high = -HUGE_VAL, decrement = 0.0;
         for (int k = 0; k < n_; ++k) {
-            direction_[k] += w_ * p_[k] * common / (1.0 + w_ * p_[k] * variance_[k]);
+            direction_[k] += w_ * p_[k] * common * inverse_[k];
             const double change = variance_[k] * direction_[k];
             decrement += change * residual(k);
             low = std::min(low, change);
@@ -107,7 +109,7 @@ class SoftmaxStep {
         }
     }
 
-    std::vector<double> tried_, direction_, p_;
+    std::vector<double> tried_, direction_, inverse_, p_;
     const double *mean_, *variance_;
     double w_, others_;  // others_: 1 - p of the true class, without cancellation
     int n_, truth_;
