@@ -36,7 +36,6 @@ from .state import State
 from .threads import TILE, Crew, crew
 
 ROWS_PER_CALL = 4096  # of the core, where it makes all products; an interrupt waits for a call
-ROWS_PER_CHECK = 16  # of the weights, in parts that stay in the cache
 
 
 def learn(
@@ -313,9 +312,8 @@ class ProductLearner:
     def _put_weights(self, columns: slice | np.ndarray, changed: np.ndarray) -> None:
         """Check and write what :meth:`_weights_of` has returned, after a change."""
         largest = _core.largest_weight(self.settings.dtype == "float32")
-        for first in range(0, len(changed), ROWS_PER_CHECK):
-            if not (np.abs(changed[first : first + ROWS_PER_CHECK]) <= largest).all():
-                raise OverflowError("a weight is too large")
+        if not (-largest <= changed.min(initial=0.0) and changed.max(initial=0.0) <= largest):  # nor NaN
+            raise OverflowError("a weight is too large")
         weights = self.state["weights"]
         if self.parts > 1:
             weights.transpose(2, 0, 1)[:] = changed.reshape(self.parts, self.rows, -1)
