@@ -26,9 +26,9 @@ ON_PAGES = $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:c
 pages: $(VENV)/installed
 	$(ON_PAGES) -m "browser and not long" tests/serve/page
 
-# Tests on Spark, which needs Java, their page and their notebook. They share a session.
+# Tests on Spark, which needs Java, their page and their notebook. They share a session; make test-all has the long ones.
 spark: $(VENV)/spark
-	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m spark tests/spark tests/test_docs.py tests/test_examples.py
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m "spark and not long" tests/spark tests/test_docs.py tests/test_examples.py
 
 # What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
 test-all: $(VENV)/installed

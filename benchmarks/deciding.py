@@ -4,7 +4,9 @@ Classification sets become bandits as in benchmarks/bandits.py: an action per cl
 server gets one request after the other over one connection, and the reward of each decision is learned before the next
 one; so its decisions are those of the DecisionModel, and so is the reward. --speed measures decisions as one client
 sees them: of three actions while another client sends rewards at a constant rate, and of thousands of actions, sent
-with each request, some of which were rewarded before; 3,000 rewards are known.
+with each request, some of which were rewarded before; 3,000 rewards are known. Beside them stand the times of the same
+web server with an application that does nothing but store as many bytes, wait until the disk has them, and answer as
+many: no server that keeps its decisions is faster on the machine.
 """
 
 from __future__ import annotations
@@ -12,15 +14,17 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from bandits import rows_of
@@ -32,6 +36,17 @@ SETS = ("letter", "digits", "shuttle")
 MODEL = "/v1/models/m"
 N_TIMED, N_KNOWN, TOGETHER = 300, 3000, 50  # decisions, rewards, and decisions whose rewards are sent at once
 RATE, SECONDS = 1000, 10  # rewards per second
+PAUSE = 0.02  # seconds between decisions
+PAGE, PER_ACTION = 4096, 24  # bytes that the log stores of a decision
+STORED, ANSWERED = b"stored", b"answered"  # headers with numbers of bytes
+
+
+class Spent(NamedTuple):
+    """Milliseconds of decisions, those of the processors for each, and of requests to a server that does nothing."""
+
+    decisions: list[float]
+    processor: float | None = None
+    nothing: list[float] | None = None
 
 
 class Client:
@@ -40,9 +55,11 @@ class Client:
     def __init__(self, port: int) -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port)
 
-    def send(self, method: str, path: str, body: Any, kind: str = "application/json") -> bytes:
+    def send(
+        self, method: str, path: str, body: Any, kind: str = "application/json", headers: dict[str, str] | None = None
+    ) -> bytes:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.connection.request(method, path, content, {"Content-Type": kind})
+        self.connection.request(method, path, content, {"Content-Type": kind} | (headers or {}))
         answer = self.connection.getresponse()
         told = answer.read()
         if answer.status >= 300:
@@ -111,21 +128,71 @@ def taught(client: Client, random: np.random.Generator, actions: list[Any]) -> N
         client.reward(rewards)
 
 
-def times(client: Client, random: np.random.Generator, actions: list[Any], pause: float = 0.0) -> list[float]:
-    """Return the milliseconds of decisions."""
+def times(
+    client: Client, random: np.random.Generator, actions: list[Any], pause: float, headers: dict[str, str] | None = None
+) -> list[float]:
+    """Return the milliseconds of decisions, or of requests like them."""
     found, parts = [], json.dumps(actions).encode()
     for k in range(N_TIMED):
         context = json.dumps(context_of(random)).encode()
         body = b'{"id":"timed%d","context":%b,"actions":%b}' % (k, context, parts)
         begun = time.perf_counter()
-        client.send("POST", f"{MODEL}/decide", body)
+        client.send("POST", f"{MODEL}/decide", body, headers=headers)
         found.append(1e3 * (time.perf_counter() - begun))
         time.sleep(pause)
     return found[10:]
 
 
-def many_actions(n: int, with_features: bool) -> tuple[list[float], float]:
-    """Return the milliseconds of decisions, and those of the server's processors for each."""
+async def nothing(
+    scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
+) -> None:
+    """Store as many bytes as a request says, and answer as many: an application of the web server."""
+    while (await receive()).get("more_body"):
+        pass
+    sizes = dict(scope["headers"])
+    os.pwrite(store().fileno(), bytes(int(sizes[STORED])), 0)
+    os.fdatasync(store().fileno())
+    answer = bytes(int(sizes[ANSWERED]))
+    headers = [(b"content-length", str(len(answer)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": answer})
+
+
+@cache
+def store() -> IO[bytes]:
+    return tempfile.TemporaryFile()
+
+
+def doing_nothing(actions: list[Any], stored: int, answered: int) -> list[float]:
+    """Return the milliseconds of requests to a server that does nothing but keep and answer so many bytes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    here = Path(__file__).resolve()
+    command = [
+        sys.executable,
+        "-m",
+        "uvicorn",
+        f"{here.stem}:nothing",
+        "--app-dir",
+        str(here.parent),
+        "--port",
+        str(port),
+    ]
+    options = ["--lifespan", "off", "--no-access-log", "--log-level", "error"]
+    with subprocess.Popen([*command, *options]) as server:
+        for _ in range(100):
+            with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        headers = {STORED.decode(): str(stored), ANSWERED.decode(): str(answered)}
+        found = times(Client(port), np.random.default_rng(0), actions, PAUSE, headers)
+        server.terminate()
+    return found
+
+
+def many_actions(n: int, with_features: bool) -> Spent:
+    """Time decisions among some actions, and requests like them to a server that does nothing."""
     random = np.random.default_rng(0)
     actions: list[Any] = [f"item{k}" for k in range(n)]
     if with_features:
@@ -137,12 +204,14 @@ def many_actions(n: int, with_features: bool) -> tuple[list[float], float]:
         client = Client(port)
         taught(client, random, actions)
         before = processor(process)
-        found = times(client, random, actions, 0.02)
-        return found, (processor(process) - before) / N_TIMED
+        found = times(client, random, actions, PAUSE)
+        used = (processor(process) - before) / N_TIMED
+        answered = len(json.dumps(client.decide("last", context_of(random), actions)))
+    return Spent(found, used, doing_nothing(actions, max(PAGE, PER_ACTION * n), answered))
 
 
-def beside_rewards() -> tuple[list[float], float]:
-    """Return the milliseconds of decisions beside rewards, and how many rewards came per second."""
+def beside_rewards() -> tuple[Spent, float]:
+    """Time decisions beside rewards; return how many rewards came per second, too."""
     random, actions = np.random.default_rng(0), ["news", "sport", "games"]
     with served() as (port, _):
         client = Client(port)
@@ -168,7 +237,11 @@ def beside_rewards() -> tuple[list[float], float]:
         ends.set()
         seconds = time.perf_counter() - begun
         thread.join()
-        return found, sent / seconds
+        return Spent(found), sent / seconds
+
+
+def percentiles(found: list[float]) -> list[str]:
+    return [f"{np.percentile(found, q):.1f}" for q in (50, 99)]
 
 
 def main() -> None:
@@ -182,17 +255,18 @@ def main() -> None:
     print(machine())
     if args.speed:
         beside, rate = beside_rewards()
-        spent: dict[str, tuple[list[float], float | None]] = {
+        spent = {
             "3 actions": many_actions(3, False),
-            f"3 actions, beside {rate:,.0f} rewards per second": (beside, None),
+            f"3 actions, beside {rate:,.0f} rewards per second": beside,
             f"{args.actions:,} actions": many_actions(args.actions, False),
             f"{args.actions:,} actions with features": many_actions(args.actions, True),
         }
-        print(markdown(["ms per decision", "median", "99 %", "processor"], [
-            [name, *(f"{np.percentile(found, q):.1f}" for q in (50, 99)), "" if used is None else f"{used:.1f}"]
-            for name, (found, used) in spent.items()
-        ]))  # fmt: skip
-        write_json(args.json, spent)
+        print(markdown(
+            ["ms per decision", "median", "99 %", "processor", "nothing: median", "99 %"],
+            [[name, *percentiles(one.decisions), "" if one.processor is None else f"{one.processor:.1f}",
+              *(["", ""] if one.nothing is None else percentiles(one.nothing))] for name, one in spent.items()],
+        ))  # fmt: skip
+        write_json(args.json, {name: one._asdict() for name, one in spent.items()})
         return
     if not have_data():
         return

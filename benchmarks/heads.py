@@ -6,9 +6,12 @@ Error and log-loss on at most 4000 test rows. LogisticRegression tries every C o
 the best log-loss on the test rows, perhaps with different C. Streaming LDA has the means of the classes and a shared
 covariance, shrunk by 1e-4 of the identity (Hayes & Kanan, CVPR workshops 2020). Late: a class of which the model has
 had no row appears after the others were learned: its accuracy and that of the others before, after 5 and 10 rows, and
-where all of its rows come among the others'. Curve: errors of AutoClassifier and of LogisticRegression with the best C
-of three, by the number of rows per class; two draws. Scope: a quarter of the classes is held out; area under the ROC
-curve of finding their rows, by ``novelty`` and by 1 minus the largest probability. Sparse: made rows of 50 words, of
+where all of its rows come among the others'; means over all classes. Bound: the most of the new class that any number
+added to its score finds at a loss of .2 points of the others, after 10 rows, also of LogisticRegression with the best C
+and class weights, and of LDA. Curve: errors of AutoClassifier and of LogisticRegression with the best C of three, by
+the number of rows per class; two draws. Scope: a quarter of the classes is held out; area under the ROC curve of
+finding their rows, by ``novelty``, by 1 minus the largest probability, and by the probability of a model that has
+learned 100 rows of each of them too, which bounds what can be found; sixteen draws. Sparse: made rows of 50 words, of
 10,000 and 100,000 classes by Zipf's law, under ``covariance="sparse"``: rows per second of processor time, bytes of the
 model file per weight that was moved, and the error on the rows that follow. laplace-torch is left out: it needs
 PyTorch, and its linear heads are those of LogisticRegression.
@@ -25,6 +28,8 @@ from typing import Any
 import numpy as np
 from harness import arguments, have_data, load, machine, table, write_json
 from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import normalize
@@ -35,9 +40,11 @@ from tests.data_sets import DATA_SETS
 
 SETS = ("stackoverflow", "newsgroups", "goemotions", "tweet_emoji")
 GRID = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-DRAWS, FEW, TEST_ROWS, LATE_CLASSES, ROWS_OF_OTHERS = 3, 10, 4000, 5, 200
+DRAWS, FEW, TEST_ROWS, ROWS_OF_OTHERS = 3, 10, 4000, 200
+SCOPE_DRAWS, LEVEL = 16, 0.05
+BOUND_GRID, MAX_LOSS, ADDED = (1.0, 10.0), 0.002, np.linspace(-3.0, 7.0, 101)
 CURVE, CURVE_GRID = (1, 2, 5, 10, 20, 50, 100), (1.0, 10.0, 100.0)
-PARTS = ("few", "all", "late", "scope", "curve", "sparse")
+PARTS = ("few", "all", "late", "bound", "scope", "curve", "sparse")
 SPARSE_CLASSES, SPARSE_ROWS, SPARSE_TEST = (10_000, 100_000), 200_000, 10_000
 WORDS, WORDS_PER_ROW, OWN_WORDS, OF_CLASS, LEFT_OUT = 2**18, 50, 100, 0.7, 100
 
@@ -140,7 +147,7 @@ def late(rows: Rows) -> dict[str, list[float]]:
     kept = np.sort(first_of_each(y, ROWS_OF_OTHERS, 0))  # the rows of a set are shuffled
     X, y, found = X[kept], y[kept], dict[str, list[list[float]]]()
     whole = AutoClassifier(shuffle=False).fit(X, y).predict(X_test) == y_test
-    for new in np.unique(y)[:LATE_CLASSES]:
+    for new in np.unique(y):
         own, is_new = X[y == new], y_test == new
         model = AutoClassifier().partial_fit(X[y != new], y[y != new], classes=np.unique(y))
         for first, n in ((0, 0), (0, 5), (5, 10)):
@@ -152,20 +159,74 @@ def late(rows: Rows) -> dict[str, list[float]]:
     return {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
 
 
-def scope(rows: Rows) -> dict[str, list[float]]:
-    """Return the areas under the ROC curves of finding rows of classes that were held out."""
+def batch_learners() -> dict[str, list[Any]]:
+    """Return learners that see all rows at once, with all settings that are tried in hindsight."""
+    return {
+        "LogisticRegression": [
+            LogisticRegression(C=C, max_iter=200, class_weight=weight)
+            for C in BOUND_GRID
+            for weight in (None, "balanced")
+        ],
+        "LDA": [LinearDiscriminantAnalysis("lsqr", shrinkage="auto")],
+    }
+
+
+def bound(rows: Rows) -> dict[str, list[float]]:
+    """Return what is found of a new class after 10 rows, what the others lose, and the most at a loss of .2 points.
+
+    The most is what is found with the number added to the score of the class, and the settings, that are best in
+    hindsight; the first two are those of these settings without the number. Means over the classes.
+    """
     X, y, X_test, y_test = rows
-    found: dict[str, list[float]] = {"by novelty": [], "by the largest probability": []}
-    for seed in range(DRAWS):
+    kept = np.sort(first_of_each(y, ROWS_OF_OTHERS, 0))
+    X, y = X[kept], y[kept]
+    classes, found = np.unique(y), dict[tuple[str, int], list[list[list[float]]]]()
+    whole = AutoClassifier(shuffle=False).fit(X, y).decision_function(X_test)
+    for new in classes:
+        is_new, old, own = y_test == new, y != new, np.flatnonzero(y == new)[:FEW]
+        some = np.concatenate([np.flatnonzero(old), own])
+        model = AutoClassifier().partial_fit(X[old], y[old], classes=classes)
+        before = model.predict(X_test)
+        few_rows = model.partial_fit(X[own], y[own]).decision_function(X_test)
+        scores = [("AutoClassifier", 0, before, few_rows), ("AutoClassifier, all rows", 0, before, whole)]
+        for name, settings in batch_learners().items():
+            for i, one in enumerate(settings):
+                before = clone(one).fit(X[old], y[old]).predict(X_test)
+                scores.append((name, i, before, clone(one).fit(X[some], y[some]).decision_function(X_test)))
+        for name, i, before, after in scores:
+            right = [classes[(after + more * (classes == new)).argmax(axis=1)] == y_test for more in (0.0, *ADDED)]
+            kept_right = np.mean(before[~is_new] == y_test[~is_new])
+            of_class = [[float(r[is_new].mean()), float(r[~is_new].mean() - kept_right)] for r in right]
+            found.setdefault((name, i), []).append(of_class)
+    best: dict[str, list[float]] = {}
+    for (name, _), values in found.items():
+        means = np.mean(values, axis=0)
+        most = float(means[means[:, 1] >= -MAX_LOSS, 0].max(initial=0.0))
+        if name not in best or most > best[name][2]:
+            best[name] = [*means[0].tolist(), most]
+    return best
+
+
+def scope(rows: Rows) -> dict[str, list[float]]:
+    """Return areas under the ROC curves of finding rows of held-out classes, and rows of these and others below .05."""
+    X, y, X_test, y_test = rows
+    found: dict[str, list[list[float]]] = {}
+    for seed in range(SCOPE_DRAWS):
         classes = np.unique(y)
         held = np.random.default_rng(seed).permutation(classes)[: max(len(classes) // 4, 1)]
         i = first_of_each(y, 100, seed)
+        whole, outside = AutoClassifier().fit(X[i], y[i]), np.isin(y_test, held)
+        of_held = whole.predict_proba(X_test)[:, np.isin(whole.classes_, held)].sum(axis=1)
         i = i[~np.isin(y[i], held)]
         model = AutoClassifier().fit(X[i], y[i])
-        outside = np.isin(y_test, held)
-        found["by novelty"].append(roc_auc_score(outside, -model.novelty(X_test)))
-        found["by the largest probability"].append(roc_auc_score(outside, -model.predict_proba(X_test).max(axis=1)))
-    return {name: [float(np.mean(values))] for name, values in found.items()}
+        novelty = model.novelty(X_test)
+        largest, new, known = model.predict_proba(X_test).max(axis=1), novelty[outside], novelty[~outside]
+        found.setdefault("by novelty", []).append([roc_auc_score(outside, -novelty)])
+        found.setdefault("by the largest probability", []).append([roc_auc_score(outside, -largest)])
+        found.setdefault("by a model that has learned these classes", []).append([roc_auc_score(outside, of_held)])
+        found.setdefault("new rows below .05", []).append([np.mean(new <= LEVEL)])
+        found.setdefault("known rows below .05", []).append([np.mean(known <= LEVEL)])
+    return {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
 
 
 def curve(rows: Rows) -> dict[str, list[float]]:
@@ -247,7 +308,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(machine())
     parts = options.part or PARTS[: 2 if options.ngrams else None]
-    run = {"few": few, "all": every, "late": late, "scope": scope, "curve": curve}
+    run = {"few": few, "all": every, "late": late, "bound": bound, "scope": scope, "curve": curve}
     results: dict[str, dict[str, dict[str, list[float]]]] = {}
     for part in parts:
         for name in map(str, SPARSE_CLASSES) if part == "sparse" else options.sets:

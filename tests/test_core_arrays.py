@@ -260,8 +260,8 @@ def class_means(n_classes: int) -> Arrays:
     groups = n_classes + 1
     state = {"means": np.zeros((3, groups)), "directions": np.zeros((3, groups)), "precision": np.eye(3)}
     by_group = {name: np.ones(groups) for name in ("squares", "rows")}
-    variances = {"variances": np.concatenate([[1.0], np.zeros(_core.margin_variances_size - 1)])}
-    return CSR | {f"state.{name}": array for name, array in (state | by_group | variances).items()}
+    rarities = {"rarities": novelty.untrained()}
+    return CSR | {f"state.{name}": array for name, array in (state | by_group | rarities).items()}
 
 
 def class_means_learn(n_classes: int) -> Call:
@@ -785,7 +785,7 @@ CALLS = {
         ("start: longer",),
     ),
     "class_means_p_values": Call(
-        lambda: class_means(2) | {"out": np.zeros(2)},
+        lambda: class_means(2) | {"state.calibration": np.ones(5), "out": np.zeros(2)},
         lambda a: _core.class_means_p_values(state_in(a), matrix(a), a["out"]),
         ("start: longer",),
     ),

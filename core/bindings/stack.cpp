@@ -36,27 +36,34 @@ struct NaiveBayesMember {
 
     void begin() {}
     void score(const Row& row, double* f) const { learner.score(row, f); }
+    void look(const Row&, int) const {}
     void learn(const Row& row, int label, double w) const { learner.learn(row, label, w); }
-    void count(const double*) const {}
+    void count(double) const {}
 };
 
-// The means of classes, the products that their scores need, and how near rows came to a class.
+// The means of classes, the products that their scores need, and how unlike all classes rows were.
 struct ClassMeansMember {
     ClassMeans learner;
-    MarginVariances distances;
+    MarginVariances rarities;
     int classes = learner.classes();
-    std::vector<double> at_center = std::vector<double>(std::size_t(learner.groups)), scratch{};
+    std::vector<double> at_center = std::vector<double>(std::size_t(learner.groups)), products{}, scratch{};
+    ClassMeans::Difference row{};
 
     void begin() { learner.center_products(at_center.data()); }
     void score(const Row& row, double* f) {
-        scratch.resize(std::size_t(learner.groups));
-        learner.score(row, at_center.data(), scratch.data(), f);
+        products.resize(std::size_t(learner.groups));
+        learner.score(row, at_center.data(), products.data(), f);
     }
-    void learn(const Row& row, int label, double w) {
-        learner.learn(row, label, w, scratch);
+    void look(const Row& seen, int label) { learner.difference(seen, label + 1, row); }
+    void learn(const Row&, int, double w) {
+        learner.learn(row, w, scratch);
         begin();
     }
-    void count(const double* f) const { distances.learn(class_distance(f, classes)); }
+    // Of the row that was looked at and scored
+    double rarity(double slope) const {
+        return unlikeness(learner.novelty(row, at_center.data(), products.data(), slope));
+    }
+    void count(double slope) const { rarities.learn(rarity(slope)); }
 };
 
 // Class means over the arrays of a state.
@@ -73,7 +80,7 @@ ClassMeansMember open_class_means(const StateArrays& arrays, const Matrix& matri
                              arrays.array<double>("precision", features, features),
                              int(features),
                              int(groups)};
-    return {learner, {arrays.array<double>("variances", MarginVariances::size)}};
+    return {learner, {arrays.array<double>("rarities", MarginVariances::size)}};
 }
 
 template <class Member>
@@ -118,9 +125,10 @@ void member_learn(Member& member, const Dict& state, const Matrix& matrix, const
         if (!(w > 0.0)) continue;
         const Row row = matrix.rows->at(i, false, buffer);
         const int label = *batch.labels.begin(i);
+        member.look(row, label);
         if (examples.calibrate) {
             member.score(row, f.data());
-            member.count(f.data());
+            member.count(calibration[0]);
             relative(f.data(), member.classes);
             double* out = progressive.logits ? progressive.logits + (at - batch.from) * columns : nullptr;
             if (columns == 1) {
@@ -161,17 +169,22 @@ void class_means_learn(const Dict& state, const Matrix& matrix, const TrainingRo
     member_learn(member, state, matrix, examples);
 }
 
-// The part of the rows before that were as far from every class, of each row.
+// The part of the rows before that were as unlike all classes, of each row.
 void class_means_p_values(const Dict& state, const Matrix& matrix, Array<double, 1> out) {
     ClassMeansMember member = open_class_means(StateArrays{state}, matrix);
     require(std::int64_t(out.shape(0)) == matrix.rows->n_rows, "p-values do not match the rows");
+    const int size = columns_of(member) == 1 ? Line::size : Slope::size;
+    require(int(entry<double, 1>(state, "calibration").size()) == size, "the calibration does not match the classes");
+    const double slope = data<double>(state, "calibration")[0];
     nb::gil_scoped_release release;
     RowBuffer buffer;
     std::vector<double> f(static_cast<std::size_t>(member.classes));
     member.begin();
     for (std::int64_t i = 0; i < matrix.rows->n_rows; ++i) {
-        member.score(matrix.rows->at(i, false, buffer), f.data());
-        out.data()[i] = member.distances.p_value(class_distance(f.data(), member.classes));
+        const Row row = matrix.rows->at(i, false, buffer);
+        member.score(row, f.data());
+        member.look(row, -1);  // the group of all rows
+        out.data()[i] = member.rarities.p_value(member.rarity(slope));
     }
 }
 

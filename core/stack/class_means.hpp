@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "rows.hpp"
@@ -27,7 +28,18 @@ inline constexpr double kFrequency = 0.1;
 // logarithm of its density under the covariance S/(n + c d) over that at g, and .1 that of its frequency. A class
 // without rows has the least score of those that have some. a is d over the mean squared distance of the means from g:
 // by how much the observed one exceeds d/n_k, which the noise of n_k rows is expected to add.
+//
+// A row is unlike all classes if no class is probable, or if a class yet to come would explain it better. The means of
+// classes have the covariance 1/a of that within classes around g, and 1/(n_k + a) around the drawn mean of class k. So
+// the density of class k has 1 + 1/(n_k + a) times the covariance within classes, that of a new one 1 + 1/a times.
 struct ClassMeans {
+    // A row of unit norm, its difference to the mean of a group, S^-1 times that, and their product
+    struct Difference {
+        std::vector<double> x, delta, u;
+        double square;
+        int group;
+    };
+
     double* mean;       // features x groups
     double* weights;    // features x groups: precision * mean
     double* square_of;  // groups: m_k' w_k
@@ -44,15 +56,22 @@ struct ClassMeans {
         const double drawn = rows_at_center(at_center);
         double least = 0.0;
         for (int k = 0; k < classes(); ++k) {
-            const double n = rows[k + 1], r = n / (n + drawn), g = at_center[k + 1];
-            const double linear = scratch[k + 1] - scratch[0] - g + square_of[0];
-            const double square = square_of[k + 1] - 2.0 * g + square_of[0];
+            const double n = rows[k + 1], r = n / (n + drawn);
             if (!(n > 0.0)) continue;
-            f[k] = rows_in_all * (r * linear - 0.5 * r * r * square) + kFrequency * std::log((n + 1.0) / all);
+            const double along = r * linear(k + 1, scratch, at_center), square_of_r = r * r * square(k + 1, at_center);
+            f[k] = rows_in_all * (along - 0.5 * square_of_r) + kFrequency * std::log((n + 1.0) / all);
             least = std::min(least, f[k]);
         }
         for (int k = 0; k < classes(); ++k)
             if (!(rows[k + 1] > 0.0)) f[k] = least;
+    }
+
+    // (x - g)' S^-1 (m - g) and (m - g)' S^-1 (m - g) of a group with the mean m
+    double linear(int group, const double* products, const double* at_center) const {
+        return products[group] - products[0] - at_center[group] + square_of[0];
+    }
+    double square(int group, const double* at_center) const {
+        return square_of[group] - 2.0 * at_center[group] + square_of[0];
     }
 
     // The rows at the mean of all that the mean of a class is drawn by.
@@ -60,9 +79,30 @@ struct ClassMeans {
         const double factor = rows[0] + kPriorRows * features;
         double sum = kRowsOfDistance * kFirstDistance * features;
         for (int k = 1; k < groups; ++k)
-            if (rows[k] > 0.0) sum += rows[k] * factor * (square_of[k] - 2.0 * at_center[k] + square_of[0]) - features;
+            if (rows[k] > 0.0) sum += rows[k] * factor * square(k, at_center) - features;
         const double distance = sum / (rows[0] + kRowsOfDistance);
         return features / std::max(distance, features / kMostAtCenter);
+    }
+
+    // Minus the logarithm of p max_k e_k, the largest of the e_k = (n_k + 1)/(n + K) B_k^slope and its part p in their
+    // sum, over the classes with rows; 0 without any. B_k is the density of class k over that of a new class. products:
+    // x' w_k of all groups, as score() leaves them.
+    double novelty(const Difference& row, const double* at_center, const double* products, double slope) const {
+        const double all = rows[0] + classes(), rows_in_all = rows[0] + kPriorRows * features;
+        const double drawn = rows_at_center(at_center), wide = 1.0 + 1.0 / drawn;
+        const double to_center =
+            row.square + 2.0 * linear(row.group, products, at_center) - square(row.group, at_center);
+        double most = -std::numeric_limits<double>::infinity(), sum = 0.0;
+        for (int k = 1; k < groups; ++k) {
+            const double n = rows[k], r = n / (n + drawn), own = 1.0 + 1.0 / (n + drawn);
+            if (!(n > 0.0)) continue;
+            const double to_class = to_center - 2.0 * r * linear(k, products, at_center) + r * r * square(k, at_center);
+            const double excess = rows_in_all * (to_center / wide - to_class / own) + features * std::log(wide / own);
+            const double e = std::log((n + 1.0) / all) + 0.5 * slope * excess;
+            sum = e > most ? sum * std::exp(most - e) + 1.0 : sum + std::exp(e - most);
+            most = std::max(most, e);
+        }
+        return sum > 0.0 ? std::log(sum) - most : 0.0;
     }
 
     // g' w_k of all groups
@@ -71,22 +111,32 @@ struct ClassMeans {
         for (int j = 0; j < features; ++j) add(mean[std::size_t(j) * groups], weights + std::size_t(j) * groups, out);
     }
 
-    void learn(const Row& row, int label, double w, std::vector<double>& scratch) const {
-        const int group = label + 1;
-        scratch.assign(3 * std::size_t(features) + std::size_t(groups), 0.0);
-        double *x = scratch.data(), *delta = x + features, *u = delta + features, *a = u + features;
+    // What learning a row of a group, and its novelty, need
+    void difference(const Row& row, int group, Difference& found) const {
+        found.x.assign(std::size_t(features), 0.0);
+        found.delta.resize(std::size_t(features));
+        found.u.assign(std::size_t(features), 0.0);
+        found.square = 0.0;
+        found.group = group;
         const double length = norm(row.value, std::size_t(row.size));
-        for (std::int32_t i = 0; length > 0.0 && i < row.size; ++i) x[row.column[i]] = row.value[i] / length;
-        double within = 0.0;
+        for (std::int32_t i = 0; length > 0.0 && i < row.size; ++i) found.x[row.column[i]] = row.value[i] / length;
+        double *delta = found.delta.data(), *u = found.u.data();
         for (int j = 0; j < features; ++j) {
-            delta[j] = x[j] - mean[std::size_t(j) * groups + group];
+            delta[j] = found.x[j] - mean[std::size_t(j) * groups + group];
             const double* of_j = precision + std::size_t(j) * features;
             if (delta[j] == 0.0) continue;
             for (int i = 0; i < features; ++i) u[i] += delta[j] * of_j[i];
         }
-        for (int j = 0; j < features; ++j) within += delta[j] * u[j];
+        for (int j = 0; j < features; ++j) found.square += delta[j] * u[j];
+    }
+
+    // row: the difference to the mean of its class; its parts are overwritten
+    void learn(Difference& row, double w, std::vector<double>& scratch) const {
+        const int group = row.group;
+        scratch.assign(std::size_t(groups), 0.0);
+        double *x = row.x.data(), *delta = row.delta.data(), *u = row.u.data(), *a = scratch.data();
         // S grows by f delta delta'; S^-1 delta shrinks by the factor `left`
-        const double f = w * rows[group] / (rows[group] + w), left = 1.0 / (1.0 + f * within);
+        const double f = w * rows[group] / (rows[group] + w), left = 1.0 / (1.0 + f * row.square);
         if (f > 0.0) {
             for (int j = 0; j < features; ++j) add(delta[j], weights + std::size_t(j) * groups, a);
             for (int k = 0; k < groups; ++k) square_of[k] -= f * left * a[k] * a[k];
@@ -130,10 +180,7 @@ struct ClassMeans {
     }
 };
 
-// How far a row is from the nearest class, for MarginVariances, which tell 2^-24 to 2^24 apart: halved by every 8 by
-// which the largest score grows, and 2^12 at 0, where the class is as likely as any row.
-inline double class_distance(const double* f, int classes) {
-    return std::exp2(std::clamp(12.0 - *std::max_element(f, f + classes) / 8.0, -1000.0, 1000.0));
-}
+// How unlike all classes a row is, for MarginVariances, which tell 2^-24 to 2^24 apart.
+inline double unlikeness(double novelty) { return std::exp2(std::clamp(novelty, -1000.0, 1000.0)); }
 
 }  // namespace confidently

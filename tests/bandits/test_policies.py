@@ -18,6 +18,7 @@ from confidently.bandits import (
     Greedy,
     LinTS,
     LinUCB,
+    RandUCB,
     SquareCB,
     make_policy,
     policies,
@@ -68,6 +69,23 @@ def test_propensities_of_thompson_sampling_are_those_of_quadrature(n_arms):
         mean, deviation = random.normal(size=n_arms), 10.0 ** random.uniform(-spread, 0.0, size=n_arms)
         expected = [best_of_gaussians(mean, deviation, arm) for arm in range(n_arms)]
         np.testing.assert_allclose(LinTS().propensities(mean, deviation**2), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(("alpha", "optimism"), [(0.25, 1.0), (0.6, 2.0), (1.0, 0.0)])
+def test_propensities_of_random_bounds_are_those_of_quadrature(alpha, optimism):
+    random = np.random.default_rng(5)
+    mean, deviation = random.normal(size=8), 10.0 ** random.uniform(-1.0, 0.0, size=8)
+    expected = [best_of_gaussians(mean + optimism * deviation, alpha * deviation, arm) for arm in range(8)]
+    found = RandUCB(alpha=alpha, optimism=optimism).propensities(mean, deviation**2)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_bounds_without_randomness_are_those_of_lin_ucb():
+    random = np.random.default_rng(6)
+    mean, variance = random.normal(size=(30, 5)), random.exponential(size=(30, 5))
+    bounds, fixed = RandUCB(alpha=0.0, optimism=1.7), LinUCB(alpha=1.7)
+    np.testing.assert_array_equal(bounds.propensities(mean, variance), fixed.propensities(mean, variance))
+    np.testing.assert_array_equal(bounds.choose(mean, variance, random), fixed.choose(mean, variance, random))
 
 
 def test_two_arms_have_a_closed_form():
@@ -146,16 +164,28 @@ def test_square_cb_weighs_by_inverse_gaps():
     np.testing.assert_array_equal(SquareCB().propensities([0.2, 0.9], [0.0, 0.0]), [0.0, 1.0])
 
 
-def test_quick_propensities_are_nearly_those_of_the_policy():
+@pytest.mark.parametrize("policy", [LinTS(0.7), RandUCB(0.7)], ids=repr)
+def test_quick_propensities_are_nearly_those_of_the_policy(policy):
     random = np.random.default_rng(0)
     mean, variance = random.normal(size=3000) / 5, random.exponential(size=3000) / 20
-    exact, quick = LinTS(0.7).propensities(mean, variance), LinTS(0.7).quick_propensities(mean, variance)
+    exact, quick = policy.propensities(mean, variance), policy.quick_propensities(mean, variance)
     assert quick.sum() == pytest.approx(1.0)
     assert 0 < 0.5 * np.abs(quick - exact).sum() < 0.1  # the total variation
-    for policy in (LinTS(), SquareCB()):
-        few = mean[:1000], variance[:1000]
-        np.testing.assert_array_equal(policy.quick_propensities(*few), policy.propensities(*few))
-    assert LinTS(0.0).quick_propensities(mean, variance).max() == 1.0
+
+
+@EVERY_POLICY
+def test_quick_propensities_of_a_thousand_arms_are_those_of_the_policy(policy):
+    random = np.random.default_rng(0)
+    mean, variance = random.normal(size=1000), random.exponential(size=1000)
+    np.testing.assert_array_equal(policy.quick_propensities(mean, variance), policy.propensities(mean, variance))
+
+
+def test_many_arms_without_randomness():
+    random = np.random.default_rng(0)
+    mean, variance = random.normal(size=3000), random.exponential(size=3000)
+    for policy, bound in ((LinTS(0.0), mean), (RandUCB(0.0), mean + np.sqrt(variance))):
+        found = policy.quick_propensities(mean, variance)
+        assert (found.max(), found.argmax()) == (1.0, bound.argmax())
 
 
 def test_policies_are_made_by_name():

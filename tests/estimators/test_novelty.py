@@ -6,6 +6,7 @@ from sklearn.datasets import load_digits, load_wine, make_regression
 from sklearn.metrics import roc_auc_score
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor, load, merge
+from confidently.stack.members import parts_of
 from confidently.tasks import novelty
 from confidently.tasks.novelty import VARIANCES
 from tests.covariance_cases import serves
@@ -44,6 +45,17 @@ def test_variances_are_those_of_margins_before_labels_are_used(covariance, multi
     near = [place(v) % 1.0 for v in seen]
     assert all(1e-6 < part < 1.0 - 1e-6 for part in near)  # none is where rounding would decide on its bin
     np.testing.assert_allclose(model.learner_.state[VARIANCES], counted(seen)[1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
+def test_later_passes_count_nothing(estimator):
+    X, y = wine()
+    order = np.random.default_rng(2).permutation(len(y))
+    once, twice = (parts_of(estimator(passes=n).fit(X[order], y[order]).learner_) for n in (1, 2))
+    counts = [[part.state[VARIANCES] for part in parts if VARIANCES in part.state] for parts in (once, twice)]
+    assert len(counts[0]) > 0
+    for one, other in zip(*counts, strict=True):
+        assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confidently.bandits import Action, Actions, DecisionModel, flat
-from confidently.bandits.policies import make_policy
+from confidently.bandits.policies import DEFAULT_POLICY, make_policy
 from confidently.serve.log.edits import NO_EDITS, Basis
 from confidently.serve.log.events import Event
 from confidently.serve.model.deciding import Offered, Situation, decide, shares
@@ -135,7 +135,7 @@ def saved(model):
         return Path(f"{folder}/model").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
+@pytest.mark.parametrize("name", ["rand_ucb", "lin_ts", "lin_ucb", "epsilon_greedy", "greedy"])
 def test_probabilities_are_those_of_the_policy(name):
     mean, variance = np.array([0.1, 0.5, 0.4]), np.array([0.3, 0.1, 0.2])
     actions = Actions([Action("a"), Action("b", cost=0.3), Action("c")])
@@ -209,6 +209,15 @@ def test_the_policy_changes_without_training_again(shop):
     answer = shop("PUT", SHOP, {"task": "decisions", "policy": {"name": "greedy"}})
     assert (answer.status_code, answer.json()["rows"]) == (200, 30)
     assert max(decided(shop, "greedy", {"who": "fan"})["probabilities"].values()) == 1.0
+
+
+def test_a_decision_names_its_policy_also_by_default(shop):
+    decided(shop, "default")
+    shop("PUT", SHOP, {"task": "decisions", "policy": {"name": "lin_ucb", "parameters": {"alpha": 2.0}}})
+    decided(shop, "bound")
+    kept = [shop("GET", f"{SHOP}/rows/{id}").json()["prediction"]["decision"]["policy"] for id in ("default", "bound")]
+    assert [one["name"] for one in kept] == [DEFAULT_POLICY.name, "lin_ucb"]
+    assert [one["parameters"] for one in kept] == [DEFAULT_POLICY.get_params(), {"alpha": 2.0}]
 
 
 # --- rewards ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
+from scipy.stats import multivariate_normal
 from sklearn.metrics import roc_auc_score
 
 from confidently import AutoClassifier, load, merge
@@ -12,7 +13,9 @@ from confidently.covariances.examples import Examples, Progressive
 from confidently.data.batch import Batch
 from confidently.data.memory.matrix import as_matrix
 from confidently.models.stack_explanation import explain_stack
-from confidently.stack.class_means import PRECISION, ROWS, ClassMeans
+from confidently.rounds.tasks import Job, learn_rows
+from confidently.stack.class_means import PRECISION, RARITIES, ROWS, ClassMeans
+from tests.tasks.test_novelty import counted, place
 
 D = 40
 
@@ -47,6 +50,43 @@ def twin(X, y, X_new, n_classes):
     f += 0.1 * np.log((n + 1) / (len(y) + n_classes))
     f[:, n == 0] = np.minimum(f[:, n > 0].min(axis=1, keepdims=True), 0.0)
     return f
+
+
+def novelty_by_densities(X, y, X_new, n_classes, slope):
+    """The novelty of rows by the Gaussians of the classes and of a class yet to come, from all rows at once."""
+    n, d = np.bincount(y, minlength=n_classes), X.shape[1]
+    known = np.flatnonzero(n)
+    if not len(known):
+        return np.zeros(len(X_new))
+    means, g = {k: X[y == k].mean(axis=0) for k in known}, X.mean(axis=0)
+    scatter = 2.5 * np.eye(d) + sum((X[y == k] - means[k]).T @ (X[y == k] - means[k]) for k in known)
+    within = scatter / (len(y) + 5 * d)
+    squares = {k: (means[k] - g) @ np.linalg.solve(within, means[k] - g) for k in known}
+    a = d / max((2 * d + sum(n[k] * squares[k] - d for k in known)) / (len(y) + 10), d / 100)
+
+    def log_density(mean, spread):
+        return np.atleast_1d(multivariate_normal(mean, (1 + spread) * within).logpdf(X_new))
+
+    new = log_density(g, 1 / a)
+    of_class = {k: log_density(g + n[k] / (n[k] + a) * (means[k] - g), 1 / (n[k] + a)) for k in known}
+    log_e = np.array([np.log((n[k] + 1) / (len(y) + n_classes)) + slope * (of_class[k] - new) for k in known])
+    return -(log_e.max(axis=0) + (log_e - logsumexp(log_e, axis=0)).max(axis=0))
+
+
+@pytest.mark.parametrize("classes", [2, 5, 6])
+def test_novelty_is_that_of_the_densities(classes):
+    """Rows are counted before they are learned; the last class of six has no rows."""
+    X, y = embeddings(60, min(classes, 5), spread=0.9)
+    X_new, _ = embeddings(20, seed=1, spread=0.9)
+    member, found = ClassMeans(classes, D), []
+    for i in range(len(y)):
+        found.extend(novelty_by_densities(X[:i], y[:i], X[i : i + 1], classes, member.slope))
+        trained(X[i : i + 1], y[i : i + 1], classes, member)
+    counts, state = counted(np.exp2(found))
+    np.testing.assert_allclose(member.state[RARITIES], state, rtol=1e-9)
+    asked = np.exp2(novelty_by_densities(X, y, X_new, classes, member.slope))
+    expected = [(counts.rows() - counts.below(place(one)) + 1.0) / (counts.rows() + 1.0) for one in asked]
+    np.testing.assert_allclose(member.rarity_of(as_matrix(X_new)), expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("classes", [2, 5, 6])
@@ -115,6 +155,17 @@ def test_a_stack_of_embeddings_is_saved_resumed_and_merged(tmp_path):
         np.testing.assert_allclose(means[name], expected[name], rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("calibrate", [True, False])
+def test_rows_are_counted_in_the_first_pass_of_rounds_only(calibrate):
+    X, y = embeddings(600)
+    model, job = AutoClassifier().fit(X, y), Job()
+    base = model.as_model()
+    learned = learn_rows(base, [(X, y, None)], AutoClassifier(), job, calibrate, (0,))
+    before, after = (one.learner.members[0].state for one in (base, job.advanced(base, learned.change)))
+    assert after[ROWS][0] == before[ROWS][0] + 600.0
+    assert (after[RARITIES] == before[RARITIES]).all() != calibrate
+
+
 def test_a_stack_of_embeddings_is_exported():
     onnxruntime = pytest.importorskip("onnxruntime")
     X, y = embeddings(400)
@@ -132,8 +183,26 @@ def test_rows_of_no_class_are_novel():
     outside = 0.5 / np.sqrt(D) + random.standard_normal((300, D)) / np.sqrt(D)
     outside /= np.linalg.norm(outside, axis=1, keepdims=True)
     p = model.novelty(np.vstack([inside, outside]))
-    assert roc_auc_score(np.arange(600) >= 300, -p) > 0.9
-    assert np.mean(p[:300] <= 0.1) <= 0.15
+    assert roc_auc_score(np.arange(600) >= 300, -p) > 0.98
+    assert np.mean(p[:300] <= 0.1) <= 0.15 and np.mean(p[300:] <= 0.1) > 0.9
+
+
+@pytest.mark.parametrize("n", [300, 600])
+def test_known_rows_are_seldom_novel_after_few_rows_in_several_passes(n):
+    below = []
+    for seed in range(5):
+        X, y = embeddings(n, seed=seed)
+        below.append(np.mean(AutoClassifier(passes=2).fit(X, y).novelty(embeddings(400, seed=seed + 50)[0]) < 0.05))
+    assert np.mean(below) < 0.06
+
+
+def test_rows_far_from_their_class_are_novel_however_probable_it_is():
+    X, y = embeddings(1500, 5)
+    model = AutoClassifier().fit(X, y)
+    far = 0.2 * X[y == 0].mean(axis=0) + 0.5 * np.random.default_rng(7).standard_normal((200, D)) / np.sqrt(D)
+    far /= np.linalg.norm(far, axis=1, keepdims=True)
+    assert np.median(model.predict_proba(far).max(axis=1)) > 0.95
+    assert np.mean(model.novelty(far) < 0.05) > 0.95
 
 
 def test_a_new_class_costs_the_others_little():
@@ -248,6 +317,15 @@ def test_files_without_the_first_rows_of_classes_have_no_late_ones(with_late):
     state = {name: array for name, array in with_late.learner_.members[0].state.items() if name != "since"}
     member = ClassMeans(6, D, ClassMeans.unpacked(state, D, 6))
     assert (member.trust == 1.0).all()
+
+
+def test_files_that_counted_distances_count_from_the_first_row_on():
+    X, y = embeddings(300)
+    state = dict(trained(X, y).state)
+    state["variances"] = state.pop(RARITIES)
+    member = ClassMeans(5, D, ClassMeans.unpacked(state, D, 5))
+    assert (member.rarity_of(as_matrix(X)) == 1.0).all()
+    assert trained(X, y, member=member).rarity_of(as_matrix(X)).min() < 0.1
 
 
 def test_a_class_stays_late_when_parts_are_merged(with_late):

@@ -35,6 +35,7 @@ from .policies import Greedy as Greedy
 from .policies import LinTS as LinTS
 from .policies import LinUCB as LinUCB
 from .policies import Policy as Policy
+from .policies import RandUCB as RandUCB
 from .policies import SquareCB as SquareCB
 from .policies import make_policy as make_policy
 from .replaying import Replayed as Replayed

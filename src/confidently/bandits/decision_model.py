@@ -53,7 +53,7 @@ class DecisionModel(ActionRewards):
     ----------
     policy : str or Policy, optional
         A name in ``confidently.bandits.POLICIES`` or a policy; by default
-        ``LinTS(alpha=0.5)``. The logs of those that are certain of one action say little about other policies.
+        ``RandUCB()``. The logs of those that are certain of one action say little about other policies.
     shared : bool, default=False
         Whether one model learns from products of the features of contexts and actions, and so knows actions at
         once; otherwise each action has a model of its own.
@@ -81,8 +81,8 @@ class DecisionModel(ActionRewards):
     possible. Variances of scores are then multiplied by the mean squared error of predictions, made before their
     rewards were learned, over this noise. Once covariances have more than 2^20 numbers, only variances are kept.
 
-    The probabilities of ``lin_ts`` for more than 1,000 actions are those of actions nearly like them, and what is drawn
-    from.
+    The probabilities of ``rand_ucb`` and ``lin_ts`` for more than 1,000 actions are those of actions nearly like them,
+    and what is drawn from.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from ..covariances.state import State
 from ..data.warning import DataWarning
 from ..learner.streams import prune_names
 from ..stack import logs
-from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, SINCE, SQUARES, ClassMeans
+from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, RARITIES, SINCE, SQUARES, ClassMeans
 from ..stack.class_means import ROWS as ROWS_OF_GROUPS
 from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
@@ -29,7 +29,6 @@ from ..stack.stack import HESSIAN, OWN, SHARE
 from ..tasks import conformal, intervals, novelty
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.conformal import CONFORMAL
-from ..tasks.novelty import VARIANCES
 from ..tasks.targets import INITIAL_TARGET
 from ..tasks.targets import merged as merged_targets
 from .alignment import all_classes, all_features, class_numbers
@@ -183,8 +182,8 @@ def _merged_generative(
     counted = list(zip(states, columns, classes, factors, strict=True))
     if isinstance(merged, ClassMeans):
         _sum_moments(merged, counted)
-        base = states[-1][VARIANCES] if has_base else novelty.untrained()
-        merged.state[VARIANCES] = novelty.merged([state[VARIANCES] for state in states[:parts]], base)
+        base = states[-1][RARITIES] if has_base else novelty.untrained()
+        merged.state[RARITIES] = novelty.merged([state[RARITIES] for state in states[:parts]], base)
     else:
         _sum_counts(merged, counted)
     merged.state[CALIBRATION] = merged_lines(np.array(calibrations), merged.n_classes > 2)

@@ -25,6 +25,7 @@ from ..data.stream import MAX_SKIPPED_SHOWN
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
+from ..stack.class_means import RARITIES
 from ..stack.label_stack import LABEL_COUNTS
 from ..stack.members import ROWS, WEIGHTS, Members, parts_of
 from ..stack.number_stack import PRODUCTS
@@ -38,7 +39,9 @@ from .first_values import keep_first_values, rows_to_begin
 Seed = tuple[int, ...]
 Rows = tuple[Any, Any, Any]  # rows, their labels, their weights or None
 # arrays of states that only a first pass changes
-CALIBRATED = ("calibration", CONFORMAL, VARIANCES, WEIGHTS, SHARE, OWN, HESSIAN, PRODUCTS, ROWS, LABEL_COUNTS)
+CALIBRATED = (
+    "calibration", CONFORMAL, VARIANCES, RARITIES, WEIGHTS, SHARE, OWN, HESSIAN, PRODUCTS, ROWS, LABEL_COUNTS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

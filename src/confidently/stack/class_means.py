@@ -18,7 +18,7 @@ from ..views.view import COUNTED
 from .generative import CALIBRATION, Generative, Restoring
 
 MEANS, DIRECTIONS, SQUARES, ROWS, PRECISION = "means", "directions", "squares", "rows", "precision"
-SINCE = "since"
+SINCE, RARITIES = "since", "rarities"
 MOST_ROWS = 100.0  # of a class, after which it is no late one
 MAX_MEAN, MAX_PRECISION = 1.0 + 1e-9, 1e12
 
@@ -55,15 +55,24 @@ class ClassMeans(Generative):
     f_k is the logarithm of a density relative to that around g, and .1 that of the frequency of the class. A class
     without rows has the least score of the others. The mean of a class is drawn towards g, by the evidence: v estimates
     the mean squared distance of the means from g, to which the noise in the mean of n_k rows adds d/n_k. A row costs
-    d^2 + 4 d K steps. How large the largest score of each row was before the row was learned is counted, since rows of
-    no class have small ones.
+    d^2 + 4 d K steps.
+
+    How unlike all classes each row was before it was learned is counted. With a = d/max(v, d/100) and the covariance
+    W = S/(n + 5 d) within classes, the means of classes are drawn from a Gaussian around g with the covariance W/a. So
+    the rows of class k have the density N_k = N(g + r_k (m_k - g), (1 + 1/(n_k + a)) W), those of a class yet to come
+    N_0 = N(g, (1 + 1/a) W). With the slope s of the calibration, since N_k are too sure::
+
+        e_k = (n_k + 1)/(n + K) (N_k/N_0)^s,    p_k = e_k/sum_j e_j,    novelty = -log(max_k p_k e_k)
+
+    A row is novel where no class is probable, or where its class explains it no better than a new one.
 
     The parameters are the numbers of classes and features, and what was learned before.
 
     References
     ----------
-    Fisher (Annals of Eugenics 7, 1936). Hayes & Kanan (CVPR workshop on continual learning, 2020). Ren, Fort, Liu,
-    Roy, Padhy & Lakshminarayanan (ICML workshop on uncertainty, 2021): distances relative to that of all rows.
+    Fisher (Annals of Eugenics 7, 1936). Hayes & Kanan (CVPR workshop on continual learning, 2020). Ioffe (ECCV 2006):
+    the Gaussian of the means of classes. Ren, Fort, Liu, Roy, Padhy & Lakshminarayanan (ICML workshop on uncertainty,
+    2021): distances relative to that of all rows.
     """
 
     kind = "class_means"
@@ -74,7 +83,7 @@ class ClassMeans(Generative):
         return {
             MEANS: np.zeros((d, groups)), DIRECTIONS: np.zeros((d, groups)), SQUARES: np.zeros(groups),
             ROWS: np.zeros(groups), SINCE: np.zeros(groups - 1), PRECISION: np.eye(d) * (2.0 / _core.prior_rows),
-            VARIANCES: novelty.untrained(), CALIBRATION: self._new_calibration(),
+            RARITIES: novelty.untrained(), CALIBRATION: self._new_calibration(),
         }  # fmt: skip
 
     @property
@@ -97,7 +106,7 @@ class ClassMeans(Generative):
             state[name][groups] = old[name]
         state[SINCE][: len(old[SINCE])] = old[SINCE]
         state[PRECISION][features, features] = old[PRECISION]
-        self.state = state | {VARIANCES: old[VARIANCES], CALIBRATION: calibration}
+        self.state = state | {RARITIES: old[RARITIES], CALIBRATION: calibration}
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Restoring:
         return Restoring(self, Statistics(self.state))
@@ -163,7 +172,7 @@ class ClassMeans(Generative):
         return RowsBefore(labels, weights, since, bool(is_new.any()))
 
     def rarity_of(self, X: _core.Matrix) -> np.ndarray:
-        """Return the part of the rows before that were as far from every class, of checked rows, shape (n,)."""
+        """Return the part of the rows before that were as unlike all classes, of checked rows, shape (n,)."""
         found = np.empty(X.shape[0])
         _core.class_means_p_values(self.state, X, found)
         return found
@@ -204,7 +213,9 @@ class ClassMeans(Generative):
 
     @classmethod
     def unpacked(cls, arrays: State, n_features: int, n_classes: int) -> State:
-        return {SINCE: np.zeros(max(n_classes, 2))} | arrays  # older files do not have it
+        # older files have no first rows of classes, and have counted distances, to which novelty does not compare
+        added = {SINCE: np.zeros(max(n_classes, 2)), RARITIES: novelty.untrained()}
+        return added | {name: array for name, array in arrays.items() if name != VARIANCES}
 
     @classmethod
     def shapes(cls, n_features: int, n_classes: int) -> Shapes:
@@ -212,7 +223,7 @@ class ClassMeans(Generative):
         return {
             MEANS: ((n_features, k + 1), REAL), DIRECTIONS: ((n_features, k + 1), REAL), SQUARES: ((k + 1,), REAL),
             ROWS: ((k + 1,), REAL), SINCE: ((k,), REAL), PRECISION: ((n_features, n_features), REAL),
-            VARIANCES: ((novelty.SIZE,), REAL), CALIBRATION: ((cls.calibration_size(k),), REAL),
+            RARITIES: ((novelty.SIZE,), REAL), CALIBRATION: ((cls.calibration_size(k),), REAL),
         }  # fmt: skip
 
     def check_values(self) -> None:
@@ -222,7 +233,7 @@ class ClassMeans(Generative):
         check_within(MEANS, self.state[MEANS], within(MAX_MEAN))
         for name in (DIRECTIONS, SQUARES, PRECISION):
             check_within(name, self.state[name], within(MAX_PRECISION))
-        for name, numbers, allowed in novelty.values(self.state[VARIANCES]):
+        for name, numbers, allowed in novelty.values(self.state[RARITIES]):
             check_within(name, numbers, allowed)
 
 

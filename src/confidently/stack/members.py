@@ -22,7 +22,7 @@ from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
-from .class_means import ClassMeans
+from .class_means import RARITIES, ClassMeans
 from .moves import Moves
 from .plan import Choose, Member, Plan
 from .racing import Racing, next_race
@@ -310,7 +310,8 @@ class Members(Racing):
         self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
     ) -> None:
         outputs = np.zeros((len(self.members), len(part), self._outputs))
-        kept = [] if calibrate else [member.state["calibration"] for member in self.members]
+        states = [] if calibrate else [member.state for member in self.members]
+        kept = [state[name] for state in states for name in ("calibration", VARIANCES, RARITIES) if name in state]
         before = [array.copy() for array in kept]
         self._train_members(part, begun, outputs, calibrate, threads)
         self._mix(outputs, part, calibrate, progressive)
@@ -409,20 +410,22 @@ class Members(Racing):
     def novelty(self, X: _core.Matrix) -> np.ndarray:
         """Return the p-value of every row as one of those before, shape (n,).
 
-        Where a member has the means of classes, the distances from these count instead of the variances of margins.
+        A member that has the means of classes decides alone, if there is one: what it counts depends on probabilities.
         """
+        means = next((member for member in self.members if isinstance(member, ClassMeans)), None)
+        if means is not None:
+            if not is_checked(X, self.dtype):
+                check_rows(X, self.dtype)
+            return means.rarity_of(X)
         found = np.ones((len(self.members), X.shape[0]))
-        means = [k for k, member in enumerate(self.members) if isinstance(member, ClassMeans)]
         gaussian = [k for k, member in enumerate(self.members) if isinstance(member, Learner)]
 
         def fill(k: int, seen: _core.Matrix, rows: slice) -> None:
             member = self.members[k]
-            if isinstance(member, ClassMeans if means else Learner):
+            if isinstance(member, Learner):
                 found[k, rows] = member.rarity_of(seen)
 
         self._ask(X, fill)
-        if means:
-            return novelty.combined(self._conformity(X), list(found[means]), 0.0)
         rows = max(novelty.rows(self.members[k].state[VARIANCES]) for k in gaussian)
         return novelty.combined(self._conformity(X), list(found[gaussian]), rows)
 

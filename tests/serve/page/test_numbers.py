@@ -117,4 +117,4 @@ def test_a_model_of_decisions_says_so(server, visit):
         client.post("/v1/models/choice/rewards", json={"id": "d", "reward": 1}).raise_for_status()
     page = visit().open("/#/m/choice")
     page.get_by_text("the reward of each action").wait_for()
-    page.get_by_text("decides by lin_ts").wait_for()
+    page.get_by_text("decides by rand_ucb").wait_for()

@@ -13,8 +13,8 @@ from .sections import BANDIT, adding
 POLICY = click.option(
     "--policy",
     metavar="NAME",
-    help="The policy: lin_ts, lin_ucb, square_cb, epsilon_greedy or greedy.  [default: lin_ts with alpha=0.5, or "
-    "that of the model]",
+    help="The policy: rand_ucb, lin_ts, lin_ucb, square_cb, epsilon_greedy or greedy.  [default: rand_ucb, or that of "
+    "the model]",
 )
 MIN_PROPENSITY = click.option(
     "--min-propensity",

@@ -133,7 +133,7 @@ def decide(model: DecidingModel, version: int, seq: int, situation: Situation) -
         probabilities = (np.arange(len(left)) == chosen).astype(np.float64)
     return Decided(
         chosen, offered.of(left), probabilities, mean, variance,
-        policy, version, seq, baseline, msgspec.Raw(situation.asked), situation.deferred, would,
+        policy.named(), version, seq, baseline, msgspec.Raw(situation.asked), situation.deferred, would,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ class Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 class Deciding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """How a model of decisions chooses, which does not change what it learns.
 
-    ``name`` and ``parameters`` are those of the policy, by default "lin_ts" with ``alpha`` 0.5. ``least_share`` is the
+    ``name`` and ``parameters`` are those of the policy, by default "rand_ucb". ``least_share`` is the
     fraction of decisions that is spread evenly over all actions. An ``apprentice`` takes the baseline, and keeps what
     it would have chosen. A decision without a reward ``deadline`` seconds after it counts gets the ``default_reward``.
     """
@@ -81,6 +81,11 @@ class Deciding(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     def made(self) -> Policy:
         """Return the policy."""
         return make_policy(DEFAULT_POLICY if self.name is None else self.name, **self.parameters)
+
+    def named(self) -> Deciding:
+        """Return the same with the name and all parameters of the policy, whatever the default will be."""
+        policy = self.made()
+        return msgspec.structs.replace(self, name=policy.name, parameters=policy.get_params())
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):

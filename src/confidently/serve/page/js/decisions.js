@@ -122,6 +122,7 @@ export function decisionExplained(decision, heading = h("h2", {}, "The decision"
     inner.style.width = `${100 * share}%`;
     return h("span", { class: "bar-track", "aria-hidden": "true" }, inner);
   };
+  // Decisions of earlier versions do not name the policy that was the default then.
   const { name, ...policy } = decision.policy.name ? decision.policy : { name: "lin_ts", parameters: { alpha: 0.5 }, ...decision.policy };
   return h("section", { "aria-label": "Decision" }, heading,
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Actions" },

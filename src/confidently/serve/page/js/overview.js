@@ -109,7 +109,7 @@ function signsOf(model) {
 
 /** Return a line that says what a model is. */
 export function kindOf(model) {
-  if (decides(model)) return `decides by ${model.settings.policy?.name ?? "lin_ts"}`;
+  if (decides(model)) return `decides by ${model.settings.policy?.name ?? "rand_ucb"}`;
   const learner = model.settings.file ? "from a model file" : model.settings.auto ? "automatic"
     : [model.settings.rule ?? (isNumeric(model) ? "ridge" : "arow"), model.settings.covariance].filter(Boolean).join(", ");
   if (isNumeric(model)) return `${learner} · predicts numbers`;
