@@ -446,13 +446,13 @@ def rows_out(run: Callable[[Arrays], Any], **more: np.ndarray) -> Call:
 def block_update() -> Arrays:
     return {
         "G": np.ones((2, 3)), "order": i64(1, 0), "columns": i64(0, 1), "lower": np.zeros((2, 2)),
-        "mean": np.ones((1, 2)), "size": np.ones(2), "out": np.zeros((2, 3)), "weights_of_update": np.zeros((1, 3)),
+        "mean": np.ones((1, 2)), "size": np.ones(2), "weights_of_update": np.zeros((3, 1)), "out": np.zeros((2, 3)),
     }  # fmt: skip
 
 
 def update_block(a: Arrays) -> None:
     rows = (a["order"], a["columns"], a["lower"], a["mean"], a["size"])
-    _core.update_block(BLAS, a["G"], *rows, a["out"], a["weights_of_update"], 0, 3)
+    _core.update_block(BLAS, a["G"], *rows, a["weights_of_update"], a["out"], 0, 3)
 
 
 def view_arrays(name: str) -> Arrays:

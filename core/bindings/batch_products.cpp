@@ -109,14 +109,14 @@ void add_product(const PythonBlas& blas, Array<Real, 2> s, Input<Real, 2> left, 
 
 template <class Real>
 void update_block(const PythonBlas& blas, Input<Real, 2> g, Input<std::int64_t, 1> plus, Optional<std::int64_t> minus,
-                  Input<Real, 2> lower, Input<Real, 2> mean, Input<Real, 1> size, Array<Real, 2> q,
-                  Array<Real, 2> change, std::int64_t first, std::int64_t last) {
+                  Input<Real, 2> lower, Input<Real, 2> mean, Input<Real, 1> size, Array<Real, 2> weights,
+                  Array<Real, 2> q, std::int64_t first, std::int64_t last) {
     const std::size_t n = plus.shape(0), d = g.shape(1), m = mean.shape(0);
     require(n < kMaxVectors && m < kMaxVectors, "there are too many rows");
     require((!minus || minus->shape(0) == n) && lower.shape(0) == n && lower.shape(1) == n && mean.shape(1) == n &&
                 size.shape(0) == n && q.shape(0) == n,
             "one number per update is needed");
-    require(q.shape(1) == d && change.shape(0) == m && change.shape(1) == d, "the results do not fit the rows");
+    require(q.shape(1) == d && weights.shape(0) == d && weights.shape(1) == m, "the results do not fit the rows");
     require_below(plus.data(), std::int64_t(n), std::int64_t(g.shape(0)), "rows out of range");
     if (minus) require_below(minus->data(), std::int64_t(n), std::int64_t(g.shape(0)), "rows out of range");
     require_strip(first, last, d);
@@ -125,7 +125,7 @@ void update_block(const PythonBlas& blas, Input<Real, 2> g, Input<std::int64_t, 
                                    int(m)};
     std::vector<Real> scratch;
     nb::gil_scoped_release release;
-    update.compute(blas.of<Real>(), g.data(), int(d), q.data(), change.data(), int(first), int(last), scratch);
+    update.compute(blas.of<Real>(), g.data(), int(d), q.data(), weights.data(), int(first), int(last), scratch);
 }
 
 template <class Real, class Module, class Class>
@@ -146,7 +146,7 @@ void bind_type(Module& m, Class& learner) {
           "first"_a, "last"_a);
     m.def("update_block", &update_block<Real>, "blas"_a, "G"_a.noconvert(), "plus"_a.noconvert(),
           "minus"_a.noconvert().none(), "lower"_a.noconvert(), "mean"_a.noconvert(), "size"_a.noconvert(),
-          "Q"_a.noconvert(), "change"_a.noconvert(), "first"_a, "last"_a);
+          "weights"_a.noconvert(), "Q"_a.noconvert(), "first"_a, "last"_a);
 }
 
 }  // namespace

@@ -335,6 +335,7 @@ struct ProductLearner {
             for (int u = 0; u < n; ++u) std::copy_n(c.shares(u), u, share.data() + std::size_t(u) * n);
             const std::size_t first = sharing == Sharing::independent ? l : 0;
             const std::size_t last = sharing == Sharing::independent ? l + 1 : pass.means.size();
+            mean.reserve((last - first) * n);
             for (std::size_t k = first; k < last; ++k)
                 mean.insert(mean.end(), pass.means[k].begin(), pass.means[k].end());
             nb::dict learner;

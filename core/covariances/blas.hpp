@@ -29,6 +29,14 @@ struct Blas {
         gemm(transposed, as_it_is, &n, &m, &k, &one, const_cast<Real*>(b), &k, const_cast<Real*>(a), &k, &zero, c, &n);
     }
 
+    // c += a' b', where a is k x m, b is n x k, and rows of a begin every so many numbers
+    void add_transposed(const Real* a, int a_row, const Real* b, Real* c, int m, int n, int k) const {
+        char transposed[] = "T";
+        Real one = Real(1);
+        gemm(transposed, transposed, &n, &m, &k, &one, const_cast<Real*>(b), &k, const_cast<Real*>(a), &a_row, &one, c,
+             &n);
+    }
+
     // The columns from .. to - 1 of S += left' right, where S is n x n, and the two k x n.
     void add_product(Real* s, int n, const Real* left, const Real* right, int k, int from, int to) const {
         char as_it_is[] = "N", transposed[] = "T";
@@ -77,17 +85,17 @@ struct Blas {
     }
 };
 
-// The updates of one covariance after a block: with Q = (I + L)^-1 (G[plus] - G[minus]), the mean changes by mean Q,
-// and the covariance loses the Gram matrix of the rows size Q.
+// The updates of one covariance after a block: with Q = (I + L)^-1 (G[plus] - G[minus]), the weights change by Q'
+// mean', and the covariance loses the Gram matrix of the rows size Q.
 template <class Real>
 struct BlockUpdate {
     const std::int64_t *plus, *minus;  // rows of G; minus: nullptr for none
     const Real *lower, *mean, *size;   // L: n x n, strictly lower; m x n; n
     int n, m;
 
-    // Computes columns from .. to - 1 of size Q (n x d) and of mean Q (m x d). Triangles are solved by the inverses of
-    // the squares on their diagonal: a product is faster than a substitution.
-    void compute(const Blas<Real>& blas, const Real* g, int d, Real* q, Real* change, int from, int to,
+    // Computes columns from .. to - 1 of size Q (n x d), and adds Q' mean' to the same rows of weights (d x m).
+    // Triangles are solved by the inverses of the squares on their diagonal: a product is faster than a substitution.
+    void compute(const Blas<Real>& blas, const Real* g, int d, Real* q, Real* weights, int from, int to,
                  std::vector<Real>& scratch) const {
         constexpr int square = 64;
         const int width = to - from;
@@ -101,7 +109,7 @@ struct BlockUpdate {
             invert(left + first, k, inverse);
             blas.multiply(1, inverse, k, right, width, 0, q + std::int64_t(first) * d + from, d, k, width, k);
         }
-        blas.multiply(1, mean, n, q + from, d, 0, change + from, d, m, width, n);
+        if (m) blas.add_transposed(q + from, d, mean, weights + std::int64_t(from) * m, width, m, n);
         for (int u = 0; u < n; ++u)
             for (Real* at = q + std::int64_t(u) * d + from; at < q + std::int64_t(u) * d + to; ++at) *at *= size[u];
     }

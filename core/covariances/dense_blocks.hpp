@@ -214,7 +214,7 @@ class DenseBlocks {
         }
         std::vector<Real>& q = lost_[l];
         q.resize(std::size_t(n) * d);
-        change_.resize(std::size_t(columns) * planes * d);
+        change_.assign(std::size_t(columns) * planes * d, Real(0));
         const BlockUpdate<Real> update{plus_.data(), nullptr, lower_.data(),   mean_.data(),
                                        size_.data(), n,       columns * planes};
         update.compute(blas_, products_of(l), d, q.data(), change_.data(), 0, d, scratch_);
@@ -223,11 +223,11 @@ class DenseBlocks {
             for (std::int64_t i = 0; i < std::int64_t(d) * d; ++i) s_.sigma(l)[i] *= Real(c.factor);
             for (std::int64_t i = 0; i < std::int64_t(s_.room) * d; ++i) s_.rows(l)[i] *= Real(std::sqrt(c.factor));
         }
-        for (int p = 0; p < planes; ++p)
-            for (int k = 0; k < columns; ++k) {
-                const Real* by = change_.data() + std::size_t(p * columns + k) * d;
-                Real* to = s_.weights + (p ? s_.planes - 1 : 0) * s_.columns + moved_[k];
-                for (int j = 0; j < d; ++j) to[std::size_t(j) * s_.planes * s_.columns] += by[j];
+        for (int j = 0; j < d; ++j)
+            for (int p = 0; p < planes; ++p) {
+                const Real* by = change_.data() + (std::size_t(j) * planes + p) * columns;
+                Real* to = s_.weights + (std::size_t(j) * s_.planes + (p ? s_.planes - 1 : 0)) * s_.columns;
+                for (int k = 0; k < columns; ++k) to[moved_[k]] += by[k];
             }
         int kept = 0;
         for (int u = 0; u < n; ++u) {

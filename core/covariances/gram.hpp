@@ -346,6 +346,7 @@ struct ProductCovariance {
     }
 
     void score_columns(const Row& row, Columns& columns) const {
+        columns.mean.reserve(std::size_t(pass->columns)), columns.variance.reserve(std::size_t(pass->columns));
         for (int c = 0; c < pass->columns; ++c) {
             if (c == 0 || !pass->shared) columns.margins.push_back(score(row, {c, kNone}));
             columns.mean.push_back(c == 0 ? columns.margins[0].mean : pass->column_score(*row.column, c));

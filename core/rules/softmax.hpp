@@ -19,7 +19,10 @@ class SoftmaxStep {
     // mean, variance: of the scores of n classes. Returns false if nothing finite was found.
     bool operator()(const double* mean, const double* variance, int n, int truth, double w) {
         mean_ = mean, variance_ = variance, n_ = n, truth_ = truth, w_ = w;
-        for (auto* v : {&alpha, &zeta, &tried_, &direction_, &p_}) v->assign(static_cast<std::size_t>(n), 0.0);
+        for (auto* v : {&alpha, &zeta, &tried_, &direction_, &residual_, &inverse_, &before_, &p_})
+            v->assign(static_cast<std::size_t>(n), 0.0);
+        top_before_ = *std::max_element(mean, mean + n);
+        for (int k = 0; k < n; ++k) before_[k] = std::exp(mean[k] - top_before_);
         double value = evaluate(alpha);
         for (int i = 0; i < kMaxIterations && std::isfinite(value); ++i) {
             const Newton newton = solve();
@@ -40,6 +43,8 @@ class SoftmaxStep {
     static constexpr int kMaxIterations = 100;
     static constexpr double kConverged = 1e-6;   // the error of Newton's method is about the square of its last step
     static constexpr double kSufficient = 0.25;  // fraction of the decrease that a linear F would have
+    static constexpr double kMaxFactor = 1e100;  // of what multiplies exponentials
+    static constexpr double kSmall = 0x1p-10;    // where exp(x) is five terms of its series to the last bit
 
     struct Newton {
         double decrement;  // the squared length of the direction in the metric of the curvature
@@ -51,18 +56,23 @@ class SoftmaxStep {
         double top = -HUGE_VAL, total = 0.0, rest = 0.0, quadratic = 0.0;
         for (int k = 0; k < n_; ++k) {
             const double moved = variance_[k] * step[k];
-            p_[k] = mean_[k] + moved;
+            p_[k] = moved;
             quadratic += moved * step[k];
-            top = std::max(top, p_[k]);
+            top = std::max(top, mean_[k] + moved);
         }
-        const double own = p_[truth_];
-        for (int k = 0; k < n_; ++k) {
-            p_[k] = std::exp(p_[k] - top);
+        const double own = mean_[truth_] + p_[truth_], fallen = std::exp(top_before_ - top);
+        const double small = fallen < kMaxFactor ? kSmall : 0.0;  // 0 times infinity is no probability
+        for (int k = 0; k < n_; ++k) {                            // of thousands of classes most hardly move
+            const double x = p_[k];
+            p_[k] = std::fabs(x) < small
+                        ? before_[k] * fallen * (1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x * (1.0 / 24.0)))))
+                        : std::exp(mean_[k] + x - top);
             total += p_[k];
             if (k != truth_) rest += p_[k];
         }
-        for (int k = 0; k < n_; ++k) p_[k] /= total;
-        others_ = rest / total;
+        const double by = 1.0 / total;
+        for (int k = 0; k < n_; ++k) p_[k] *= by;
+        others_ = rest * by;
         return 0.5 * quadratic + w_ * (top - own + std::log(total));
     }
 
@@ -70,26 +80,28 @@ class SoftmaxStep {
     // matrix is a diagonal A minus one of rank 1; by the formula of Sherman and Morrison, with 1 - sum_k w p_k^2
     // v_k/A_k written as sum_k p_k/A_k, in which nothing cancels.
     Newton solve() {
+        const int n = n_;
+        const double w = w_, *p = p_.data(), *variance = variance_;
+        double *direction = direction_.data(), *residual = residual_.data(), *inverse = inverse_.data();
+        for (int k = 0; k < n; ++k) residual[k] = -w * p[k] - alpha[k];
+        residual[truth_] = w * others_ - alpha[truth_];
+        for (int k = 0; k < n; ++k) inverse[k] = 1.0 / (1.0 + w * p[k] * variance[k]);  // of A
         double product = 0.0, share = 0.0;
-        for (int k = 0; k < n_; ++k) {
-            const double a = 1.0 + w_ * p_[k] * variance_[k];
-            direction_[k] = residual(k) / a;
-            product += p_[k] * variance_[k] * direction_[k];
-            share += p_[k] / a;
+        for (int k = 0; k < n; ++k) {
+            product += p[k] * variance[k] * residual[k] * inverse[k];
+            share += p[k] * inverse[k];
         }
-        const double common = product / share;
+        const double common = w * product / share;
+        for (int k = 0; k < n; ++k) direction[k] = (residual[k] + common * p[k]) * inverse[k];
         double low = HUGE_VAL, high = -HUGE_VAL, decrement = 0.0;
-        for (int k = 0; k < n_; ++k) {
-            direction_[k] += w_ * p_[k] * common / (1.0 + w_ * p_[k] * variance_[k]);
-            const double change = variance_[k] * direction_[k];
-            decrement += change * residual(k);
+        for (int k = 0; k < n; ++k) {
+            const double change = variance[k] * direction[k];
+            decrement += change * residual[k];
             low = std::min(low, change);
             high = std::max(high, change);
         }
         return {decrement, high - low};
     }
-
-    double residual(int k) const { return w_ * (k == truth_ ? others_ : -p_[k]) - alpha[k]; }
 
     // Moves along the direction, by a whole step or as large a fraction of it as lowers F enough; returns F. Along a
     // direction that changes the scores by values of range r, the curvature of F grows at most by exp(r t), because the
@@ -107,9 +119,10 @@ class SoftmaxStep {
         }
     }
 
-    std::vector<double> tried_, direction_, p_;
+    std::vector<double> tried_, direction_, residual_, inverse_, p_;
+    std::vector<double> before_;  // exponentials of the scores before the step, less the largest of them
     const double *mean_, *variance_;
-    double w_, others_;  // others_: 1 - p of the true class, without cancellation
+    double w_, top_before_, others_;  // others_: 1 - p of the true class, without cancellation
     int n_, truth_;
 };
 

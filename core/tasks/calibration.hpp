@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <vector>
 
 namespace confidently {
 
@@ -37,23 +39,30 @@ inline double sigmoid(double t) {
 // The probability that is answered where the logarithm of the odds is t.
 inline double answered(double t) { return std::clamp(sigmoid(t), kMinAnswered, 1.0 - kMinAnswered); }
 
+// Sums over classes that are not listed, since each of them scores below all knots of the correction. t: the score less
+// the largest one, times the slope. Those whose probability is negligible are only counted.
+struct Below {
+    double n = 0.0, t = 0.0;                                           // how many, and the sum of t
+    double mass = 0.0, mass_squared = 0.0, first = 0.0, second = 0.0;  // of e = exp(t), e^2, e t and e t^2
+};
+
 // How many classes each of n scores is of: one, ...
 struct OneEach {
-    static constexpr double left_out = 0.0, distance_left_out = 0.0;
+    static constexpr Below below{};
     int n;
 
     static double of(int) { return 1.0; }
     double total() const { return n; }
 };
 
-// ... or the last one of several, which score alike. Classes whose probability is negligible may be left out.
+// ... or the last one of several, which score alike.
 struct LastOfSeveral {
     int n;
     double last;
-    double left_out, distance_left_out;  // how many, and the sum of the distances of their scores to the largest
+    Below below;
 
     double of(int k) const { return k == n - 1 ? last : 1.0; }
-    double total() const { return n - 1 + last + left_out; }
+    double total() const { return n - 1 + last + below.n; }
 };
 
 // The scores of classes times a slope, moved so that the largest is 0.
@@ -64,11 +73,13 @@ inline void scaled(double slope, const double* f, int n, double* out) {
 }
 
 // Logarithms, the largest of which is about 0, become the probabilities that are proportional to their exponentials.
+// more: the sum of the exponentials of others; returns what multiplies exponentials.
 template <class Classes>
-void normalize_exponentials(double* t, Classes classes) {
-    double total = 0.0;
+double normalize_exponentials(double* t, Classes classes, double more = 0.0) {
+    double total = more;
     for (int k = 0; k < classes.n; ++k) total += classes.of(k) * (t[k] = std::exp(t[k]));
     for (int k = 0; k < classes.n; ++k) t[k] /= total;
+    return 1.0 / total;
 }
 
 inline void normalize_exponentials(double* t, int n) { normalize_exponentials(t, OneEach{n}); }
@@ -122,12 +133,15 @@ struct Slope {
 
     void at(const double* f, int n, double* out) const { scaled(state[0], f, n, out); }
 
-    // t: what at() says of an example's scores; p: the probabilities
+    // t: what at() says of an example's scores; p: the probabilities; by: what makes probabilities of those below
     template <class Classes>
-    void learn(const double* t, Classes classes, int truth, double w, const double* p) const {
+    void learn(const double* t, Classes classes, int truth, double w, const double* p, double by = 0.0) const {
         double &a = state[0], &haa = state[1];
-        double mean = 0.0, variance = 0.0;  // of t_k - t_truth, over the classes
+        const Below& below = classes.below;
+        double mean = by * (below.first - t[truth] * below.mass);  // of t_k - t_truth, over the classes
         for (int k = 0; k < classes.n; ++k) mean += classes.of(k) * p[k] * (t[k] - t[truth]);
+        const double center = t[truth] + mean;
+        double variance = by * std::max(below.second - center * (2.0 * below.first - center * below.mass), 0.0);
         for (int k = 0; k < classes.n; ++k) {
             const double c = t[k] - t[truth] - mean;
             variance += classes.of(k) * p[k] * c * c;
@@ -278,16 +292,38 @@ struct TemperatureCalibration {
         return std::max(negligible + std::log(n) + map[0] - top, -first_knot) / state[0];
     }
 
-    // t: set to the scores times the slope, of which the largest is 0; p: set to the probabilities, may be t
+    // Keeps those of some scores that are not below all knots, times `shrink`, and the one at a place, which is
+    // updated; returns the sums over the others. top: the largest score times `shrink`
+    Below take_below(std::vector<double>& scores, double shrink, double top, std::int32_t& place) const {
+        Below below;
+        std::size_t kept = 0;
+        for (std::size_t k = 0, own = static_cast<std::size_t>(place); k < scores.size(); ++k) {
+            const double score = shrink * scores[k], t = state[0] * (score - top);
+            if (t < first_knot && k != own) {
+                const double e = std::exp(t);
+                below.n += 1.0, below.t += t;
+                below.mass += e, below.mass_squared += e * e, below.first += e * t, below.second += e * t * t;
+                continue;
+            }
+            if (k == own) place = static_cast<std::int32_t>(kept);
+            scores[kept++] = score;
+        }
+        scores.resize(kept);
+        return below;
+    }
+
+    // t: set to the scores times the slope, of which the largest is 0; p: set to the probabilities, may be t. Returns
+    // what makes probabilities of the exponentials of those below all knots.
     template <class Classes>
-    static void probabilities(const double* state, const double* f, Classes classes, double* t, double* p) {
+    static double probabilities(const double* state, const double* f, Classes classes, double* t, double* p) {
         const int n = classes.n;
         scaled(state[0], f, n, t);
         const double* map = state + at_map;
         const double top = Correction::added(map, Correction::place(0.0, first_knot, knots));
         for (int k = 0; k < n; ++k)
             p[k] = t[k] + (Correction::added(map, Correction::place(t[k], first_knot, knots)) - top);
-        normalize_exponentials(p, classes);
+        const double lowest = classes.below.n > 0.0 ? std::exp(map[0] - top) : 0.0;
+        return lowest * normalize_exponentials(p, classes, lowest * classes.below.mass);
     }
 
     static void probabilities(const double* state, const double* f, int n, double* t, double* p) {
@@ -300,9 +336,10 @@ struct TemperatureCalibration {
     double learn(const double* f, Classes classes, int truth, double w, double* t, double* p) const {
         const int n = classes.n;
         const Correction map{state + at_map, knots};
-        probabilities(state, f, classes, t, p);
-        const double keep = decay(w);
-        double gradient[knots] = {}, curvature[knots] = {};
+        const double by = probabilities(state, f, classes, t, p), keep = decay(w);
+        const Below& below = classes.below;
+        double gradient[knots] = {w * by * below.mass}, curvature[knots] = {};
+        curvature[0] = gradient[0] - w * by * by * below.mass_squared;
         for (int k = 0; k < n; ++k) {
             const double each = classes.of(k) * w;
             const double g = each * (p[k] - kTarget[k == truth]), h = each * p[k] * (1.0 - p[k]);
@@ -312,10 +349,9 @@ struct TemperatureCalibration {
             curvature[knot] += h * before * before, curvature[knot + 1] += h * after * after;
         }
         for (int j = 0; j < knots; ++j)
-            if (curvature[j] > 0.0 || (j == 0 && classes.left_out > 0.0))  // those left out are below all knots
-                map.step(j, gradient[j], curvature[j], keep);
+            if (curvature[j] > 0.0 || (j == 0 && below.n > 0.0)) map.step(j, gradient[j], curvature[j], keep);
         map.increase();
-        return learn_slope(t, classes, truth, w, p);
+        return learn_slope(t, classes, truth, w, p, by);
     }
 
     // The same without a correction. t: set to the scores times the slope
@@ -323,17 +359,17 @@ struct TemperatureCalibration {
         scaled(state[0], f, n, t);
         std::copy_n(t, n, p);
         normalize_exponentials(p, n);
-        return learn_slope(t, OneEach{n}, truth, w, p);
+        return learn_slope(t, OneEach{n}, truth, w, p, 0.0);
     }
 
   private:
     template <class Classes>
-    double learn_slope(const double* t, Classes classes, int truth, double w, const double* p) const {
+    double learn_slope(const double* t, Classes classes, int truth, double w, const double* p, double by) const {
         const Slope slope{state};
-        double sum = 0.0;
+        double sum = classes.below.t;
         for (int k = 0; k < classes.n; ++k) sum += classes.of(k) * t[k];
-        const double distance = classes.distance_left_out - sum / state[0];  // of the scores to the largest
-        slope.learn(t, classes, truth, w, p);
+        const double distance = -sum / state[0];  // of the scores to the largest
+        slope.learn(t, classes, truth, w, p, by);
         if (ScoreSize{state + Slope::size}.halved(distance / classes.total(), w)) slope.steepen();
         return p[truth];
     }

@@ -95,17 +95,20 @@ struct Joint : Multiclass {
         return mistake;
     }
 
-    // Leaves out the classes that were met and do not change the sum of the exponentials, except the row's own.
+    // Leaves out the classes that were met and do not change the sum of the exponentials, and adds up those below all
+    // knots, except the row's own: most of some thousand.
     void calibrate_gathered(const Example& e, double top, double variance, double prior_variance) {
         const int others = gathered_.others(), met = gathered_.all() - others;
         const double shrink = moderation(variance, prior_variance);
-        const double least = top - TemperatureCalibration{e.calibration}.reach(met) / shrink;
-        const Gathered::Within within = gathered_.within(least, *e.label, scores);
-        if (others > 0) scores.push_back(0.0);
-        for (double& s : scores) s *= shrink;
+        const TemperatureCalibration calibration{e.calibration};
+        const double least = top - calibration.reach(met) / shrink;
+        Gathered::Within within = gathered_.within(least, *e.label, scores);
         const int left_out = met - within.n;
-        const LastOfSeveral classes{static_cast<int>(scores.size()), others > 0 ? double(others) : 1.0,
-                                    double(left_out), shrink * (left_out * top - within.left_out)};
+        Below below = calibration.take_below(scores, shrink, shrink * top, within.place);
+        below.n += left_out;
+        below.t += *e.calibration * shrink * (within.left_out - left_out * top);
+        if (others > 0) scores.push_back(0.0);
+        const LastOfSeveral classes{static_cast<int>(scores.size()), others > 0 ? double(others) : 1.0, below};
         calibrate(e, within.place, classes, variance);
     }
 

@@ -604,8 +604,8 @@ def update_block(
     lower: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     mean: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     size: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     Q: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
-    change: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order="C", device="cpu")],
     first: int,
     last: int,
 ) -> None: ...
@@ -618,8 +618,8 @@ def update_block(
     lower: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     mean: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     size: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weights: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     Q: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
-    change: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
     first: int,
     last: int,
 ) -> None: ...

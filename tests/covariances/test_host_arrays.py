@@ -61,13 +61,15 @@ def test_updates_solve_the_triangle(arrays, n, two_sides, dtype):
     plus, minus = (RANDOM.permutation(300)[:n] for _ in range(2))
     lower = np.tril(RANDOM.normal(size=(n, n)) * 0.05, -1).astype(dtype)
     mean, size = RANDOM.normal(size=(2, n)).astype(dtype), RANDOM.uniform(size=n).astype(dtype)
-    update = BlockUpdate(G, plus, minus if two_sides else None, lower, mean, size)
+    weights = RANDOM.normal(size=(150, 2)).astype(dtype)
+    update = BlockUpdate(G, plus, minus if two_sides else None, lower, mean, size, weights.copy())
     z = G[plus] - G[minus] if two_sides else G[plus]
     expected = solve_triangular(np.eye(n) + lower, z, lower=True, unit_diagonal=True)
-    Q, change = arrays.update([update])[0]
+    Q = arrays.update([update])[0]
     scale = np.abs(expected).max() * n
     np.testing.assert_allclose(Q, size[:, None] * expected, rtol=0, atol=TOLERANCE[dtype] * scale)
-    np.testing.assert_allclose(change, mean @ expected, rtol=0, atol=TOLERANCE[dtype] * scale)
+    change = update.weights - weights
+    np.testing.assert_allclose(change, (mean @ expected).T, rtol=0, atol=TOLERANCE[dtype] * scale)
 
 
 def test_kept_arrays_are_used_again():

@@ -19,16 +19,19 @@ def rows(n=900, seed=0):
     return np.random.default_rng(1).normal(size=(CLASSES, COLUMNS))[y] + rng.normal(size=(n, COLUMNS)), y
 
 
+@pytest.mark.few
+@pytest.mark.parametrize("rows_per_product", [None, 150])  # by the core, and by NumPy
 @pytest.mark.parametrize("average", [False, True])
-@pytest.mark.parametrize("rule", ["arow", "cw_stdev"])
-def test_a_pair_of_classes_moves_the_same_columns(rule, average, monkeypatch):
+@pytest.mark.parametrize(("rule", "task"), [("arow", "joint"), ("cw_stdev", "joint"), ("logistic", "softmax")])
+def test_a_block_moves_the_same_columns(rule, task, average, rows_per_product, monkeypatch):
     """What the others' columns would get is 0."""
     X, y = rows()
+    settings = Settings(rule, "shared", task, average=average, rows_per_product=rows_per_product)
     found = []
     for many in (256, 10**9):
         monkeypatch.setattr(batch_products, "MANY_COLUMNS", many)
         monkeypatch.setattr(dense, "MANY_COLUMNS", many)
-        learner = Learner(Settings(rule, "shared", "joint", average=average), CLASSES, COLUMNS)
+        learner = Learner(settings, CLASSES, COLUMNS)
         for first in range(0, len(X), 250):
             learner.learn(as_matrix(X[first : first + 250]), y[first : first + 250])
         found.append((learner.mistakes, learner.mean(), learner.decision(as_matrix(X))))

@@ -69,8 +69,9 @@ def test_it_learns_what_diag_learns_to_the_bit(rule):
         assert_same(dense, sparse, np.vstack([X[:50].toarray(), np.zeros((1, F))]))
 
 
-def test_classes_far_below_the_best_one_do_not_change_the_calibration():
-    """Two classes have the same features each, so that one of them is a rival, and all others are left out."""
+@pytest.mark.parametrize(("slope", "low", "high"), [(300.0, -np.inf, -60.0), (60.0, -37.0, -9.5)])
+def test_classes_far_below_the_best_one_do_not_change_the_calibration(slope, low, high):
+    """Two classes have the same features each, so that one of them is a rival; all others are left out, or summed."""
     n_pairs, n = 40, 400
     random = np.random.default_rng(0)
     pairs = random.integers(0, n_pairs, n)
@@ -79,19 +80,20 @@ def test_classes_far_below_the_best_one_do_not_change_the_calibration():
     common = csr_matrix((np.full(n, 0.2), (np.arange(n), n_pairs + pairs % 3)), shape=(n, F))
     learners = [Learner(Settings("arow", name, "joint", fit_intercept=False), 2 * n_pairs, F)
                 for name in ("diag", "sparse")]  # fmt: skip
-    beyond = 0
+    far = 0
     for first in range(0, n, 2):
         block = as_matrix((own + common)[first : first + 2])
         scores = learners[0].decision(block)
         met = learners[1].decision(block) != 0
         for learner in learners:
-            learner.state["calibration"][0] = 300.0  # the slope, which falls since the pairs cannot be told apart
+            learner.state["calibration"][0] = slope  # which falls since the pairs cannot be told apart
             learner.learn(block, y[first : first + 2])
-        beyond += np.count_nonzero(met & (100.0 * (scores - scores.max(axis=1, keepdims=True)) < -60.0))
+        distance = scores.max(axis=1, keepdims=True) - scores
+        far += np.count_nonzero(met & (-slope * distance > low) & (-slope / 3 * distance < high))
         dense, sparse = (learner.state["calibration"] for learner in learners)
-        assert dense[0] > 100.0
+        assert dense[0] > slope / 3
         np.testing.assert_allclose(dense, sparse, rtol=1e-9, atol=1e-11)
-    assert beyond > 10 * n
+    assert far > n
 
 
 def test_only_moved_weights_are_stored():

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.utils import get_tags
 
 from confidently import OnlineClassifier, load, merge
+from confidently.covariances.table import COVARIANCES
 from confidently.models.merged_learner import MergeError
 from confidently.river import OnlineMultiLabelClassifier
 
@@ -55,6 +57,23 @@ def test_the_softmax_is_not_for_labels():
         OnlineClassifier("logistic", multiclass="softmax").fit(X, Y)
     with pytest.raises(ValueError, match="couples the classes"):
         OnlineClassifier(covariance="shared", multiclass="one-vs-rest").fit(X, Y)
+
+
+@pytest.mark.parametrize("multiclass", [None, "joint", "one-vs-rest", "softmax"])
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_tags_say_whether_labels_can_be_learned(covariance, multiclass):
+    model, learns = OnlineClassifier("logistic", covariance, multiclass=multiclass), True
+    try:
+        model.fit(X[:20], Y[:20])
+    except ValueError:
+        learns = False
+    assert get_tags(model).classifier_tags.multi_label == learns
+
+
+@pytest.mark.parametrize("multiclass", [None, "joint"])
+def test_sparse_weights_are_not_for_labels(multiclass):
+    with pytest.raises(ValueError, match=r"which the task multilabel.* does not; use another covariance"):
+        OnlineClassifier(covariance="sparse", multiclass=multiclass).fit(X, Y)
 
 
 def test_a_ranking_is_not_merged_with_separate_learners():

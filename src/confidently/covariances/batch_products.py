@@ -156,12 +156,12 @@ class ProductLearner:
             parts = gram.reshape(len(gram), self.parts, -1, gram.shape[2])[:, :, :precise]
             gram = np.ascontiguousarray(parts).reshape(len(gram), self.parts * precise, -1)
         taken = slice(at, at + rows.n)
-        scores = A @ np.ascontiguousarray(self.block.weights[:, 0])
+        scores = self._scores(A)[taken].astype(np.float64, order="C")
         own = rows.compiled(calibrate, progressive.block(first, first + rows.n))
         done: int
         done, found = self.core.learn(
-            self.state, gram, scores[taken].astype(np.float64, order="C"), _core.row_squares(A)[taken].copy(), own,
-            self.block.updates or None, start, self.room,
+            self.state, gram, scores, _core.row_squares(A)[taken].copy(), own, self.block.updates or None, start,
+            self.room,
         )  # fmt: skip
         folded = any(learned["factor"] != 1.0 for learned in found)
         self.block.rows, self.block.updates = start + done, found
@@ -174,12 +174,15 @@ class ProductLearner:
         """Begin a block."""
         if self.state["pending_rows"][0] > self.may_wait:
             self.flush()
-        self.block = OpenBlock(0, int(self.state["pending_rows"][0]), self.state["weights"].copy())
+        self.block = OpenBlock(0, int(self.state["pending_rows"][0]), self.state["weights"])
 
     def _end(self, ended: bool) -> None:
         """Write the weights and pending rows after the rows of the block so far; open another if it has ended."""
-        before = self.block.pending
-        self.state["weights"][:] = self.block.weights
+        before, weights = self.block.pending, self.state["weights"]
+        if self.block.weights is not weights:
+            weights[:] = self.block.weights
+        elif not ended:  # otherwise nobody needs those before the block
+            self.block.weights = weights.copy()
         with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are rejected
             subtracted = self._update(self.block.updates)
         more = max((len(rows) for rows in subtracted), default=0)
@@ -191,6 +194,14 @@ class ProductLearner:
             self.block = OpenBlock()
         else:
             self.block.products = self.xp.get(self._of_block()[:, :, : self.block.rows]).copy()
+
+    def _scores(self, A: np.ndarray) -> np.ndarray:
+        """Return the scores of the rows of a tile by the weights before the block."""
+        scores = self.xp.empty("scores", (len(A), self.columns), A.dtype)
+        weights = np.ascontiguousarray(self.block.weights[:, 0])
+        self.xp.multiply([(self.xp.put(A), self.xp.put(weights), scores)])
+        found: np.ndarray = self.xp.get(scores)
+        return found
 
     def _of_block(self) -> Any:
         """Return the products of the rows of the block, shape (learners, parts, rows of a block, D)."""
@@ -258,14 +269,12 @@ class ProductLearner:
         updates = [
             self._block_update(G[learner], found[learner], own) for learner, own in zip(moved, columns, strict=True)
         ]
-        for learner, own, (Q, change) in zip(moved, columns, self.xp.update(updates), strict=True):
+        for learner, own, update, Q in zip(moved, columns, updates, self.xp.update(updates), strict=True):
             learned = found[learner]
             if learned["factor"] != 1.0:
                 self.sigma[learner] *= learned["factor"]
                 self.pending[learner] *= learned["factor"] ** 0.5
-            self._add(own, 0, change[: len(change) // (1 + self.settings.average)])
-            if self.settings.average:
-                self._add(own, -1, change[len(change) // 2 :])
+            self._put_weights(own, update.weights)
             kept = learned["weight"] > 0.0
             subtracted[learner] = Q if kept.all() else Q[self.xp.put(np.flatnonzero(kept))]
         return subtracted
@@ -276,7 +285,8 @@ class ProductLearner:
             return slice(learner, learner + 1)
         if self.columns <= MANY_COLUMNS or self.parts > 1:
             return slice(None)
-        return np.flatnonzero(learned["mean"].reshape(self.columns, -1).any(axis=1))
+        moved = learned["mean"].reshape(self.columns, -1).any(axis=1)
+        return slice(None) if moved.all() else np.flatnonzero(moved)
 
     def _block_update(self, G: Any, learned: dict[str, Any], columns: slice | np.ndarray) -> BlockUpdate:
         plus, minus, n = learned["plus"], learned["minus"], len(learned["plus"])
@@ -289,15 +299,26 @@ class ProductLearner:
         if self.settings.average:
             mean = np.concatenate([mean, mean * learned["age"]])
         both = minus[0] >= 0
-        real = (array.astype(self.dtype, copy=False) for array in (lower, mean, size))
-        return BlockUpdate(G, plus.astype(np.int64), minus.astype(np.int64) if both else None, *real)
+        lower, mean, size = (array.astype(self.dtype, copy=False) for array in (lower, mean, size))
+        minus = minus.astype(np.int64) if both else None
+        return BlockUpdate(G, plus.astype(np.int64), minus, lower, mean, size, self._weights_of(columns))
 
-    def _add(self, columns: slice | np.ndarray, plane: int, change: np.ndarray) -> None:
-        weights = self.state["weights"]
-        added = weights[:, plane, columns] + change.reshape(-1, self.rows).T
-        if not (np.abs(added) <= _core.largest_weight(self.settings.dtype == "float32")).all():
+    def _weights_of(self, columns: slice | np.ndarray) -> np.ndarray:
+        """Return the weights of some columns, one row per row of a matrix: those of the state if it has no others."""
+        weights: np.ndarray = self.state["weights"]
+        chosen = weights[:, :, columns] if self.parts == 1 else weights.transpose(2, 0, 1)
+        return np.ascontiguousarray(chosen).reshape(self.parts * self.rows, -1)
+
+    def _put_weights(self, columns: slice | np.ndarray, changed: np.ndarray) -> None:
+        """Check and write what :meth:`_weights_of` has returned, after a change."""
+        largest = _core.largest_weight(self.settings.dtype == "float32")
+        if not (-largest <= changed.min(initial=0.0) and changed.max(initial=0.0) <= largest):  # nor NaN
             raise OverflowError("a weight is too large")
-        weights[:, plane, columns] = added
+        weights = self.state["weights"]
+        if self.parts > 1:
+            weights.transpose(2, 0, 1)[:] = changed.reshape(self.parts, self.rows, -1)
+        elif not np.may_share_memory(changed, weights):
+            weights[:, :, columns] = changed.reshape(self.rows, weights.shape[1], -1)
 
 
 def most_pending(updates: int) -> int:

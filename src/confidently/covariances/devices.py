@@ -44,15 +44,16 @@ class DeviceArrays(ABC):
             else:
                 out[...] = left @ right
 
-    def update(self, updates: Sequence[BlockUpdate]) -> list[tuple[Any, np.ndarray]]:
-        """Return size * Q and mean @ Q of each update."""
+    def update(self, updates: Sequence[BlockUpdate]) -> list[Any]:
+        """Change the weights; return size * Q of each update."""
         found = []
         for update in updates:
             Q = update.G[self.put(update.plus)]
             if update.minus is not None:
                 Q = Q - update.G[self.put(update.minus)]
             Q = self.solve_unit_lower(self.put(update.lower), Q)
-            found.append((Q * self.put(update.size[:, None]), self.get(self.put(update.mean) @ Q)))
+            update.weights[:] += self.get(self.put(update.mean) @ Q).T
+            found.append(Q * self.put(update.size[:, None]))
         return found
 
     def subtract_gram(self, pairs: Sequence[tuple[Any, Any]]) -> None:

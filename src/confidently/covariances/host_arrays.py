@@ -19,8 +19,8 @@ Product = tuple[Any, Any, Any]  # left, right and where their product goes
 class BlockUpdate(NamedTuple):
     """The updates of one covariance by n directions z, as arrays of the host, apart from G.
 
-    With Q = (I + lower)^-1 (G[plus] - G[minus]), the mean changes by mean @ Q, and the covariance loses the Gram matrix
-    of the rows size * Q.
+    With Q = (I + lower)^-1 (G[plus] - G[minus]), the weights change by (mean @ Q)', and the covariance loses the Gram
+    matrix of the rows size * Q.
     """
 
     G: Any  # positions x D, on the device
@@ -29,6 +29,7 @@ class BlockUpdate(NamedTuple):
     lower: np.ndarray  # (n, n), strictly lower
     mean: np.ndarray  # (m, n)
     size: np.ndarray  # (n,)
+    weights: np.ndarray  # (D, m), which are changed
 
 
 class NumpyArrays:
@@ -76,18 +77,17 @@ class NumpyArrays:
 
         return run
 
-    def update(self, updates: Sequence[BlockUpdate]) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return size * Q and mean @ Q of each update."""
+    def update(self, updates: Sequence[BlockUpdate]) -> list[np.ndarray]:
+        """Change the weights; return size * Q of each update."""
         tasks: list[Task] = []
         found, operations = [], 0.0
         for number, update in enumerate(updates):
             n, d = len(update.plus), update.G.shape[1]
             Q = self.empty(f"Q {number}", (n, d), update.G.dtype)
-            change = np.empty((len(update.mean), d), Q.dtype)
-            own = 2.0 * n * n * d
+            own = 2.0 * n * (n + len(update.mean)) * d
             operations += own
-            tasks += [partial(_update_strip, update, Q, change, strip) for strip in self._strips(d, own)]
-            found.append((Q, change))
+            tasks += [partial(_update_strip, update, Q, strip) for strip in self._strips(d, own)]
+            found.append(Q)
         self.crew.run(tasks, operations)
         return found
 
@@ -122,8 +122,8 @@ class NumpyArrays:
         return [slice(*ends) for ends in pairwise(ends)]
 
 
-def _update_strip(update: BlockUpdate, Q: np.ndarray, change: np.ndarray, strip: slice, thread: int) -> None:
-    _core.update_block(scipy_blas(), *update, Q, change, strip.start, strip.stop)
+def _update_strip(update: BlockUpdate, Q: np.ndarray, strip: slice, thread: int) -> None:
+    _core.update_block(scipy_blas(), *update, Q, strip.start, strip.stop)
 
 
 def _add_gram_strip(s: np.ndarray, rows: np.ndarray, sign: float, strip: slice, thread: int) -> None:

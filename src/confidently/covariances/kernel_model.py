@@ -73,10 +73,10 @@ class KernelModel:
         ts = [prior * t for prior in self.prior]
         if not self.settings.rule.learns_precision or not n:
             return ts
-        every, none, one = np.arange(n), np.empty((0, n)), np.ones(n)
+        every, none, one, unmoved = np.arange(n), np.empty((0, n)), np.ones(n), np.empty((t.shape[1], 0))
         triangles = self.state["triangle"]
-        updates = [BlockUpdate(t, every, None, triangles[learner], none, one) for learner, t in enumerate(ts)]
-        return [p for p, _ in self.arrays.update(updates)]
+        updates = [BlockUpdate(t, every, None, triangles[learner], none, one, unmoved) for learner, t in enumerate(ts)]
+        return self.arrays.update(updates)
 
     def scores(self, ps: list[np.ndarray], n: int, plane: int = 0) -> np.ndarray:
         """Return scores, shape (rows, columns), from each learner's :meth:`projections`."""

@@ -73,9 +73,10 @@ class Sparse(Covariance):
     @classmethod
     def check_task(cls, task: Task) -> None:
         if not (task.binary or (task.several and not task.own_gaussians)):
+            remedy = "use another covariance" if task.multilabel else 'use multiclass="joint", or another covariance'
             raise ValueError(
                 f'covariance="sparse" moves the two columns of a pair of classes, which the task {task.name} does not; '
-                'use multiclass="joint", or another covariance'
+                + remedy
             )
 
     @property

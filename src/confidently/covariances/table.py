@@ -70,9 +70,12 @@ def of_labels(rule: Rule, covariance: str, multiclass: str | None) -> Task:
     Raises
     ------
     ValueError
-        For a task that the rule or multilabel rows cannot have.
+        For a task that the rule, the covariance or multilabel rows cannot have.
     """
-    return task_of_labels(rule, multiclass, kind_of(covariance).couples_classes)
+    kind = kind_of(covariance)
+    task = task_of_labels(rule, multiclass, kind.couples_classes)
+    kind.check_task(task)
+    return task
 
 
 def with_classes(settings: Settings, multiclass: str | None, n_classes: int, multilabel: bool = False) -> Settings:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.names import RANK
-from ..covariances.table import kind_of, of_classes
+from ..covariances.table import kind_of, of_classes, of_labels
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..rules import make_rule
@@ -357,6 +357,16 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         check_is_fitted(self)
         drawn = self.learner_.sample_weights(n, np.random.default_rng(random_state))
         return self._class_order.scores(drawn.swapaxes(1, 2), self._is_binary).swapaxes(1, 2)
+
+    # --- scikit-learn --------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            of_labels(make_rule(self.rule), self.covariance, self.multiclass)
+        except ValueError:
+            tags.classifier_tags.multi_label = False
+        return tags
 
     # --- how it is shown -----------------------------------------------------------------------------------------
 
