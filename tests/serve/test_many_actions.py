@@ -4,12 +4,14 @@ import json
 import shutil
 
 import apsw
+import msgspec
 import numpy as np
 import pytest
 
 from confidently import _core
 from confidently.serve.model.deciding import Keys
-from confidently.serve.model.logged_decisions import decided_in
+from confidently.serve.model.logged_decisions import Decided, choice_of, decided_in, note_of
+from confidently.serve.model.settings import Deciding
 from confidently.serve.waiting import Limits
 from tests.serve.test_decisions import SHOP, decided, refused, rewarded
 
@@ -183,3 +185,18 @@ def test_probabilities_as_text_are_those_of_the_numbers():
     assert _core.json_probabilities(*Keys.of([]), np.array([])) == b"{}"
     with pytest.raises(ValueError, match="probabilities must be finite"):
         _core.json_probabilities(*Keys.of(["a"]), np.array([np.nan]))
+
+
+@pytest.mark.parametrize("left", [[0, 1, 2, 3], [0, 2, 3]], ids=["all", "without one"])
+def test_a_decision_that_was_stored_is_written_as_when_it_was_made(left):
+    """A request that is sent again is answered with the decision of the log."""
+    ids, p = [f"item{k}" for k in left], np.arange(1.0, 1.0 + len(left)) / 7.0
+    asked = msgspec.Raw(b'{"actions":null}')
+    made = Decided(1, ids, p, p + 1.0, p + 2.0, Deciding(), version=1, seq=2, baseline=0, asked=asked)
+    choice = choice_of(made, np.array(left), b'["item0","item1","item2","item3"]', 4)
+    found = decided_in(note_of(made, is_whole=False), choice)
+    assert found.actions == ids
+    for numbers, before in zip((found.probabilities, found.mean, found.variance), (p, p + 1.0, p + 2.0), strict=True):
+        np.testing.assert_array_equal(numbers, before)
+    texts = [_core.json_probabilities(*Keys.of(one.actions), one.probabilities) for one in (made, found)]
+    assert texts[0] == texts[1]

@@ -175,7 +175,7 @@ def _completed(decided: Decided, choice: Choice) -> Decided:
         raise msgspec.ValidationError("there is not a number for each action")
     numbers = np.frombuffer(choice.numbers, "<f8").reshape(3, len(ids))
     left = np.flatnonzero(~np.isnan(numbers[0]))
-    probabilities, mean, variance = _finite(numbers[:, left])
+    probabilities, mean, variance = _finite(numbers.take(left, axis=1))  # rows without gaps
     return msgspec.structs.replace(
         decided, actions=ids if len(left) == len(ids) else [ids[k] for k in left.tolist()],
         probabilities=probabilities, mean=mean, variance=variance, arm=None, probability=None,
