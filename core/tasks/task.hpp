@@ -12,6 +12,7 @@
 #include "rows.hpp"
 #include "tasks/calibration.hpp"
 #include "tasks/conformal.hpp"
+#include "tasks/label_calibration.hpp"
 #include "tasks/margin_variances.hpp"
 
 namespace confidently {
