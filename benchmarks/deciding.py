@@ -169,18 +169,9 @@ def doing_nothing(actions: list[Any], stored: int, answered: int) -> list[float]
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     here = Path(__file__).resolve()
-    command = [
-        sys.executable,
-        "-m",
-        "uvicorn",
-        f"{here.stem}:nothing",
-        "--app-dir",
-        str(here.parent),
-        "--port",
-        str(port),
-    ]
-    options = ["--lifespan", "off", "--no-access-log", "--log-level", "error"]
-    with subprocess.Popen([*command, *options]) as server:
+    options = f"--port {port} --lifespan off --no-access-log --log-level error".split()
+    command = [sys.executable, "-m", "uvicorn", f"{here.stem}:nothing", "--app-dir", str(here.parent), *options]
+    with subprocess.Popen(command) as server:
         for _ in range(100):
             with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
                 break

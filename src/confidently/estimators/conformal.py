@@ -27,8 +27,8 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
         before its label was used, and u the part whose margin had a variance x' Sigma x as large. In a stack, each
         member has a u_g, and u is three times the smallest value that a third of them reach. The part of variances is
         b = 50/rows, at least 0.1 and at most 0.5. For label sets and numbers, p = min(1, u).
-        A stack for embeddings has the means of classes, and p is the part of the rows of training that were as unlike
-        all classes, and a class yet to come, as :class:`confidently.stack.class_means.ClassMeans` defines it.
+        In a stack for embeddings, p is the part of the rows of training that were as unlike all classes, by the novelty
+        of :class:`confidently.stack.class_means.ClassMeans`.
 
         Parameters
         ----------
