@@ -78,6 +78,12 @@ void conformal_learn(Array<double, 1> state, std::size_t classes, Input<double, 
     for (std::size_t i = 0; i < labels.shape(0); ++i) sets.learn(scores.data()[i], labels.data()[i]);
 }
 
+// Makes the scores of rare classes together those of each.
+void conformal_gather_rare(Array<double, 1> state, std::size_t classes) {
+    require_conformal(state.shape(0), classes);
+    ConformalSets{state.data()}.gather_rare(int(classes));
+}
+
 void margin_variances_p_values(Input<double, 1> state, Input<double, 1> variances, Array<double, 1> out) {
     require(state.shape(0) == MarginVariances::size, "the variances are not counts");
     require(out.shape(0) == variances.shape(0), "out does not have the shape of the variances");
@@ -110,25 +116,43 @@ void conformal_learn_late(Array<double, 1> state, Input<double, 2> probabilities
     for (std::size_t i = 0; i < n; ++i) {
         if (weight && !(weight->data()[i] > 0.0)) continue;
         const double* p = probabilities.data() + i * classes;
-        for (const std::int32_t* k = of_rows.begin(i); k < of_rows.end(i); ++k) sets.learn(log_odds(p[*k]), *k, true);
+        const std::int32_t *first = of_rows.begin(i), *last = of_rows.end(i);
+        if (start) {
+            DrawnLabel one{sets.surprise()};
+            for (std::size_t k = 0; k < classes; ++k)
+                one.see(std::find(first, last, std::int32_t(k)) < last ? p[k] : 1.0 - p[k]);
+            one.learn();
+        } else {
+            sets.surprise().learn(Expected::of_several(p, int(classes), *first));
+        }
+        for (const std::int32_t* k = first; k < last; ++k) sets.learn(log_odds(p[*k]), *k, true);
         if (start) continue;
         const double top = *std::max_element(p, p + classes);
-        sets.answer(log_odds(top), p[*of_rows.begin(i)] < top);
+        sets.answer(log_odds(top), p[*first] < top);
     }
 }
 
-// p-values of classes by their probabilities.
-void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, Array<double, 2> out) {
+// p-values of classes by their probabilities: among rows of any class; or by class, among rows of the class, or of all
+// classes of which fewer rows count than `enough`.
+void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, double enough,
+                        Array<double, 2> out) {
     const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
     require_conformal(state.shape(0), classes);
     require(out.shape(0) == n && out.shape(1) == classes, "out does not have the shape of the probabilities");
     const ConformalSets sets{const_cast<double*>(state.data())};
     const ReleasedLock released(n * classes > kManyEntries);
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t k = 0; k < classes; ++k) {
-            const auto [of_all, of_own] = sets.p_values(log_odds(probabilities.data()[i * classes + k]), int(k));
-            out.data()[i * classes + k] = by_class ? of_own : of_all;
+    std::vector<double> of_rare(Counts::size(ClassScores::bins));
+    const Counts together{of_rare.data(), ClassScores::bins};
+    if (by_class) sets.gather(int(classes), enough, together);
+    for (std::size_t k = 0; k < classes; ++k) {
+        const Counts own = (by_class ? sets.own(int(k)) : sets.all()).counts();
+        const Counts counts = by_class && own.rows() < enough ? together : own;
+        const double share = by_class ? sets.share_odds(int(k)) : 0.0;
+        for (std::size_t i = 0; i < n; ++i) {
+            const double score = log_odds(probabilities.data()[i * classes + k]) - share;
+            out.data()[i * classes + k] = counts.p_value(ClassScores::bin(score));
         }
+    }
 }
 
 }  // namespace
@@ -142,11 +166,15 @@ void bind_predictions(nb::module_& m) {
           "out"_a.noconvert());
     m.def("conformal_errors", [] { return std::vector<double>(Levels::error.begin(), Levels::error.end()); });
     m.attr("conformal_experts") = int(Levels::experts);
-    m.attr("conformal_bins") = ConformalSets::bins;
+    m.attr("conformal_enough") = ConformalSets::enough;
+    m.attr("conformal_bins") = ClassScores::bins;
+    m.attr("conformal_answer_bins") = ConformalSets::answer_bins;
     m.attr("conformal_answer_width") = ConformalSets::answer_width;
+    m.attr("conformal_transform_bins") = Surprise::bins;
     m.def("conformal_places", [] {
-        return std::vector<int>{ConformalSets::at_scores,   ConformalSets::at_martingale, ConformalSets::at_answers,
-                                ConformalSets::at_mistakes, ConformalSets::at_best,       ConformalSets::at_own_levels,
+        return std::vector<int>{ConformalSets::at_alarms,  ConformalSets::at_alarms + Surprise::at_counts,
+                                ConformalSets::at_answers, ConformalSets::at_mistakes,
+                                ConformalSets::at_best,    ConformalSets::at_rare,
                                 ConformalSets::at_classes};
     });
     m.def("conformal_places_of_numbers", [] {
@@ -157,11 +185,12 @@ void bind_predictions(nb::module_& m) {
     m.def("conformal_begin", &conformal_begin, "state"_a.noconvert(), "classes"_a);
     m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),
           "labels"_a.noconvert());
+    m.def("conformal_gather_rare", &conformal_gather_rare, "state"_a.noconvert(), "classes"_a);
     m.def("conformal_learn_late", &conformal_learn_late, "state"_a.noconvert(), "probabilities"_a.noconvert(),
           "labels"_a.noconvert(), "start"_a.noconvert().none() = nb::none(),
           "weight"_a.noconvert().none() = nb::none());
     m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
-          "out"_a.noconvert());
+          "enough"_a, "out"_a.noconvert());
     m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
           "probabilities"_a.noconvert(), "out"_a.noconvert());
     m.attr("margin_variances_size") = MarginVariances::size;

@@ -62,6 +62,7 @@ class Binary {
             const ConformalSets sets{before_.conformal};
             const double score = kSign[before_.positive] * before_.seen.logit;
             if (before_.score) *before_.score = score;
+            sets.surprise().learn(Expected::of_two(p));
             sets.learn(score, before_.positive);
             sets.answer(std::fabs(before_.seen.logit), p <= 0.5);
         }

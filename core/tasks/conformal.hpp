@@ -7,8 +7,8 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <utility>
 
+#include "tasks/alarms.hpp"
 #include "tasks/calibration.hpp"
 #include "tasks/counts.hpp"
 
@@ -77,121 +77,111 @@ struct Levels {
     }
 };
 
-// Tests whether rows could have come in any other order: their p-values would be uniform, or larger while the learner
-// improves. Bets that they are small, which begin after every 32 rows, reach 1/level with a probability of at most
-// `level`, ever (Shiryaev & Roberts; Vovk, Gammerman & Shafer 2022, chapter 8). Then they begin anew.
-struct Martingale {
-    static constexpr std::array<double, 2> powers{0.3, 0.7};  // a bet multiplies by c p^(c - 1)
-    static constexpr int size = 4 + powers.size(), rows_between = 32;
-    static constexpr double level = 0.01;
+// What is known of the scores of a class, or of several: the levels, and the scores of their rows.
+struct ClassScores {
+    static constexpr int bins = 192, counts_size = Counts::size(bins), size = Levels::size + counts_size;
+    static constexpr double half = 4.0;  // the score halfway to the last bin; bins are narrow around 0
     double* state;
 
     static void begin(double* state) {
-        std::fill_n(state, size, 0.0);
-        state[3] = 1.0;
+        Levels::begin(state);
+        Counts::begin(state + Levels::size, bins);
     }
 
-    double& rows() const { return state[0]; }     // since it began
-    double& alarms() const { return state[1]; }   // so far
-    double& quiet() const { return state[2]; }    // rows since the last alarm, or the first row
-    double& product() const { return state[3]; }  // of the p-values of which bets are still to be settled
-    double& capital(int i) const { return state[4 + i]; }
+    Levels levels() const { return {state}; }
+    Counts counts() const { return {state + Levels::size, bins}; }
 
-    void learn(double p) const {
-        quiet() += 1.0;
-        product() *= p;
-        if (std::int64_t(rows() += 1.0) % rows_between == 0) settle();
-    }
-
-  private:
-    void settle() const {
-        const double turn = rows() / rows_between, begun = 1.0 / (turn * (turn + 1.0)), log_p = std::log(product());
-        product() = 1.0;
-        double sum = 0.0;
-        for (std::size_t i = 0; i < powers.size(); ++i)
-            sum += capital(i) =
-                (capital(i) + begun) * std::exp((powers[i] - 1.0) * log_p + rows_between * std::log(powers[i]));
-        if (sum * level < powers.size()) return;
-        alarms() += 1.0;
-        rows() = quiet() = 0.0;
-        for (std::size_t i = 0; i < powers.size(); ++i) capital(i) = 0.0;
+    static int bin(double score) {
+        return static_cast<int>(within_bins((score / (std::fabs(score) + half) + 1.0) * (bins / 2), bins));
     }
 };
 
-// Sets of classes, or of labels. The score of a class is the logarithm of its odds. Its p-value is the part of the rows
-// before, of any class or of this one, whose class had a smaller score; a set has all classes whose p-value exceeds the
-// level of error, as changed by Levels. state: for rows of any class the levels, the scores and the martingale, how
-// sure answers were and how many of these were wrong, the scores of the most probable classes; then the levels and the
-// scores by class.
+// Sets of classes, or of labels. The p-value of a class is the part of the rows before with a score as small; a set has
+// all classes whose p-value exceeds the level of error, as changed by Levels. Compared are rows of any class, by the
+// log-odds of theirs; or rows of the class, by log-odds less those of its share of the rows so far, which do not fall
+// while a learner learns how rare a class is. Classes of which too few rows count for a level are compared together:
+// nothing is lent by others. state: of rows of any class the scores, the alarms, how sure answers were and how many of
+// these were wrong, and the scores of the most probable classes; then the scores of rare classes together, and by
+// class.
 struct ConformalSets {
-    static constexpr int bins = 96, counts = Counts::size(bins);
-    static constexpr double least = -10.0, width = 0.25;  // bins of scores
-    static constexpr double answer_width = 0.125;         // bins of the scores of answers, from 0
-    static constexpr double answer_growth = 1.0001;       // of what a row adds to answers, which count for longer
-    static constexpr double sure = 3.0;  // above, scores say nothing about changes: they wander where all rows are easy
-    static constexpr double borrowed = 20.0, enough = 100.0;  // rows of any class count so much among those of one, or
-                                                              // more where it has fewer than `enough`
-    static constexpr int at_scores = Levels::size, at_martingale = at_scores + counts,
-                         at_answers = at_martingale + Martingale::size, at_mistakes = at_answers + counts,
-                         at_best = at_mistakes + counts, at_own_levels = at_best + counts,
-                         at_classes = at_own_levels + Levels::size;
+    static constexpr double enough = 30.0;  // rows of a class that count, or more where a level needs more
+    static constexpr double followed_rows = 1.0 / Levels::error[2] - 1.0;  // from which on misses are possible
+    static constexpr double rare_rows = 1.0 / Levels::error.back() - 1.0;  // below which a class is too rare for a level
+    static constexpr int answer_bins = 96, of_answers = Counts::size(answer_bins);
+    static constexpr double answer_width = 0.125;    // bins of the scores of answers, from 0
+    static constexpr double answer_growth = 1.0001;  // of what a row adds to answers, which count for longer
+    static constexpr int at_alarms = ClassScores::size, at_answers = at_alarms + Surprise::size,
+                         at_mistakes = at_answers + of_answers, at_best = at_mistakes + of_answers,
+                         at_rare = at_best + ClassScores::counts_size, at_classes = at_rare + ClassScores::size;
     double* state;
 
-    static constexpr int size(int classes) { return at_classes + classes * counts; }
+    static constexpr int size(int classes) { return at_classes + classes * ClassScores::size; }
 
     static void begin(double* state, int classes) {
-        std::fill_n(state, size(classes), 0.0);
-        Levels::begin(state);
-        Levels::begin(state + at_own_levels);
-        Martingale::begin(state + at_martingale);
-        for (const int at : {at_scores, at_answers, at_mistakes, at_best}) state[at] = 1.0;
-        for (int k = 0; k < classes; ++k) state[at_classes + k * counts] = 1.0;
+        std::fill_n(state, at_classes, 0.0);
+        for (double* one : {state, state + at_rare}) ClassScores::begin(one);
+        Surprise::begin(state + at_alarms);
+        for (const int at : {at_answers, at_mistakes, at_best}) state[at] = 1.0;
+        for (int k = 0; k < classes; ++k) ClassScores::begin(state + at_classes + k * ClassScores::size);
     }
 
-    // The p-values of class k: among rows of any class, and of its own.
-    std::pair<double, double> p_values(double score, int k) const { return p_values_at(place(score, least, width), k); }
+    Surprise surprise() const { return {state + at_alarms}; }
 
-    // score: of the row's class k, or of one of its labels; late: when it was long since predicted. Levels are then at
-    // rest: they would follow misses that are over.
+    // The log-odds of a class less those of its share of the rows so far.
+    double relative(double score, int k) const { return score - share_odds(k); }
+    double share_odds(int k) const {
+        const double rows = own(k).counts().seen();
+        return std::log((rows + 0.5) / (all().counts().seen() - rows + 0.5));
+    }
+
+    ClassScores all() const { return {state}; }
+    ClassScores own(int k) const { return {state + at_classes + k * ClassScores::size}; }
+
+    // score: the log-odds of the row's class k, or of one of its labels; late: when it was long since predicted. Levels
+    // are then at rest: they would follow misses that are over.
     void learn(double score, int k, bool late = false) const {
-        const double z = place(score, least, width);
-        const auto [of_all, of_own] = p_values_at(z, k);
+        const int at = ClassScores::bin(score), at_own = ClassScores::bin(relative(score, k));
+        const Counts mine = own(k).counts(), together = rare().counts();
         if (!late) {
-            Levels{state}.learn(of_all);
-            Levels{state + at_own_levels}.learn(of_own);
+            follow(all().levels(), all().counts(), at);
+            if (is_rare(k)) follow(rare().levels(), together, at_own);
+            if (mine.rows() >= enough) follow(own(k).levels(), mine, at_own);
         }
-        Martingale{state + at_martingale}.learn(score < sure ? of_all : 1.0);
-        for (const Counts& one : {all(), own(k)}) one.add(static_cast<int>(z), growth(one.seen() + 1.0));
+        add(all().counts(), at);
+        if (is_rare(k)) together.add_all(mine, -1.0);
+        add(mine, at_own);
+        if (is_rare(k)) together.add_all(mine, 1.0);
     }
+
+    // Makes `together` the scores of all classes of which fewer rows count than so many.
+    void gather(int classes, double rows, const Counts& together) const {
+        Counts::begin(together.state, ClassScores::bins);
+        for (int k = 0; k < classes; ++k)
+            if (own(k).counts().rows() < rows) together.add_all(own(k).counts(), 1.0);
+    }
+    void gather_rare(int classes) const { gather(classes, rare_rows, rare().counts()); }
 
     // score: of the most probable class
     void answer(double score, bool wrong) const {
-        const int at = static_cast<int>(place(score, 0.0, answer_width));
-        Counts{state + at_answers, bins}.add(at, answer_growth);
-        const Counts mistakes{state + at_mistakes, bins};
+        const int at = static_cast<int>(within_bins(score / answer_width, answer_bins));
+        Counts{state + at_answers, answer_bins}.add(at, answer_growth);
+        const Counts mistakes{state + at_mistakes, answer_bins};
         wrong ? mistakes.add(at, answer_growth) : mistakes.age(answer_growth);
-        const Counts of_best = best();
-        of_best.add(static_cast<int>(place(score, least, width)), growth(of_best.seen() + 1.0));
+        add(best(), ClassScores::bin(score));
     }
 
-    // The part of the rows before, and of this one, whose most probable class had a smaller score.
-    double conformity(double score) const {
-        return (best().below(place(score, least, width)) + 1.0) / (best().rows() + 1.0);
-    }
+    // The part of the rows before, and of this one, whose most probable class had a score as small.
+    double conformity(double score) const { return best().p_value(ClassScores::bin(score)); }
 
   private:
-    Counts all() const { return {state + at_scores, bins}; }
-    Counts best() const { return {state + at_best, bins}; }
-    Counts own(int k) const { return {state + at_classes + k * counts, bins}; }
+    ClassScores rare() const { return {state + at_rare}; }
+    Counts best() const { return {state + at_best, ClassScores::bins}; }
+    bool is_rare(int k) const { return own(k).counts().rows() < rare_rows; }
 
-    std::pair<double, double> p_values_at(double z, int k) const {
-        const double below = all().below(z), rows = all().rows();
-        const double lent = std::min(std::max(enough - own(k).rows(), borrowed), rows);
-        const double among = rows > 0.0 ? lent * below / rows : 0.0;
-        return {(below + 1.0) / (rows + 1.0), (own(k).below(z) + among + 1.0) / (own(k).rows() + lent + 1.0)};
+    static void follow(const Levels& levels, const Counts& counts, int bin) {
+        if (counts.rows() >= followed_rows) levels.learn(counts.p_value(bin));
     }
-
-    static double place(double score, double first, double step) { return within_bins((score - first) / step, bins); }
+    static void add(const Counts& counts, int bin) { counts.add(bin, growth(counts.seen() + 1.0)); }
 };
 
 // Intervals around predictions of numbers. Errors are larger where some predictions are: the logarithm of their size is

@@ -8,42 +8,50 @@
 
 namespace confidently {
 
-// What was learned of early rows counts less, since they were predicted worse: the weights of rows grow with the square
-// of their number, and by 1/2000 a row later on.
-inline double growth(double rows) { return 1.0 + std::max(2.0 / rows, 1.0 - kDecay); }
+// From one row to the next, what a row adds grows by this factor: a learner has predicted its early rows worse. The
+// first rows, too few to leave any out, count alike; then n rows count as (n + 30)/4, and 2000 at most.
+inline double growth(double rows) {
+    constexpr double alike = 10.0, power = 3.0;
+    return rows < alike ? 1.0 : 1.0 + std::max(power / (rows + power * (alike - 1.0)), 1.0 - kDecay);
+}
 
 // A place among bins, whatever it was; NaN is the first.
 inline double within_bins(double place, int bins) { return place > 0.0 ? std::min(place, bins - 1e-9) : 0.0; }
 
-// Rows by bins; old ones count less, since what a row adds grows.
 struct Counts {
-    static constexpr int group = 8;
     static constexpr double largest_gain = 1e100;
-    double* state;  // what a row adds, the sum, the rows so far, the sums of groups of bins, and the bins
+    double* state;  // what a row adds, the sum, the rows so far, and the bins
     int bins;
 
-    static constexpr int size(int bins) { return 3 + bins / group + bins; }
+    static constexpr int size(int bins) { return 3 + bins; }
     double& gain() const { return state[0]; }
     double& total() const { return state[1]; }
     double& seen() const { return state[2]; }
-    double& sum(int j) const { return state[3 + j]; }
-    double& bin(int k) const { return state[3 + bins / group + k]; }
+    double* bin() const { return state + 3; }
     double rows() const { return total() / gain(); }
 
-    // The rows below a place, of those in its bin in proportion.
-    double below(double z) const {
-        const int at = static_cast<int>(z), groups = at / group;
-        const double* bin_of_group = &bin(groups * group);
-        std::array<double, 4> found{};  // without branches that depend on the place
-        for (int j = 0; j < bins / group; j += 4) add_first(&sum(j), groups - j, found);
-        for (int k = 0; k < group; k += 4) add_first(bin_of_group + k, at - groups * group - k, found);
-        return ((found[0] + found[1]) + (found[2] + found[3]) + (z - at) * bin(at)) / gain();
+    static void begin(double* state, int bins) {
+        std::fill_n(state, size(bins), 0.0);
+        state[0] = 1.0;
     }
+
+    // The rows in the first k bins.
+    double first(int k) const {
+        std::array<double, 4> sums{};  // several sums, each of which need not wait for the others
+        int j = 0;
+        for (; j + 4 <= k; j += 4)
+            for (int i = 0; i < 4; ++i) sums[i] += bin()[j + i];
+        for (; j < k; ++j) sums[0] += bin()[j];
+        return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / gain();
+    }
+
+    // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
+    // bin count as equal, since equal rows have scores that are nearly equal while the learner changes.
+    double p_value(int k) const { return (first(k + 1) + 1.0) / (rows() + 1.0); }
 
     // growth: of what a row adds, from this one to the next
     void add(int k, double growth) const {
-        bin(k) += gain();
-        sum(k / group) += gain();
+        bin()[k] += gain();
         total() += gain();
         age(growth);
     }
@@ -52,18 +60,16 @@ struct Counts {
         seen() += 1.0;
         gain() *= growth;
         if (!(gain() > largest_gain)) return;
-        for (int k = 0; k < bins; ++k) bin(k) /= gain();
-        for (int j = 0; j < bins / group; ++j) sum(j) /= gain();
+        for (int k = 0; k < bins; ++k) bin()[k] /= gain();
         total() /= gain();
         gain() = 1.0;
     }
 
-  private:
-    // Adds the first n of four numbers.
-    static void add_first(const double* numbers, int n, std::array<double, 4>& sums) {
-        static constexpr std::array<double, 8> ones{1.0, 1.0, 1.0, 1.0};
-        const double* one = ones.data() + 4 - std::clamp(n, 0, 4);
-        for (int i = 0; i < 4; ++i) sums[i] += one[i] * numbers[i];
+    // Counts the rows of others in, as often as they count there; sign: or takes them out.
+    void add_all(const Counts& others, double sign) const {
+        const double factor = sign / others.gain();
+        for (int k = 0; k < bins; ++k) bin()[k] += factor * others.bin()[k];
+        total() += factor * others.total();
     }
 };
 

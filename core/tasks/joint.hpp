@@ -48,6 +48,13 @@ struct Multiclass {
         const ConformalSets sets{e.conformal};
         const double score = log_odds(p);
         if (e.score) *e.score = score;
+        double at_least = 0.0, as_probable = 0.0;
+        for (int k = 0; k < classes.n; ++k) {
+            const double all_of = classes.of(k) * probabilities[k];
+            at_least += probabilities[k] >= p ? all_of : 0.0;
+            as_probable += probabilities[k] == p ? all_of : 0.0;
+        }
+        sets.surprise().learn(Expected::of(p, at_least, as_probable));
         sets.learn(score, *e.label);
         sets.answer(log_odds(top), p < top);
     }

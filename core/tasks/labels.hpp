@@ -46,8 +46,10 @@ struct Multilabel {
         else
             update(Pair{threshold, best});
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns - 1) : 0.0;
+        DrawnLabel one = e.draw_label();
         for (int k = 1; e.calibration && k < columns; ++k)
-            e.calibrate_label(k - 1, scores[k] - scores[threshold], relevant[k], likely);
+            e.calibrate_label(k - 1, scores[k] - scores[threshold], relevant[k], likely, one);
+        one.learn();
         if (counted) e.count_variance(variance);
         return mistake;
     }
@@ -76,14 +78,16 @@ struct MultilabelOneVsRest {
         const double likely = e.calibration ? LabelCalibration::threshold(e.calibration, columns) : 0.0;
         double worst = HUGE_VAL, best = -HUGE_VAL;  // scores of the worst relevant and the best irrelevant label
         double first = -HUGE_VAL, variance = 0.0;   // of the label that scores highest
+        DrawnLabel one = e.draw_label();
         for (int k = 0; k < columns; ++k) {
             const auto margin = update(relevant[k] ? Pair{k, kNone} : Pair{kNone, k});
             const double score = relevant[k] ? margin.mean : -margin.mean;
             if (score > first) first = score, variance = margin.variance;
             (relevant[k] ? worst : best) = relevant[k] ? std::min(worst, score) : std::max(best, score);
             if (e.calibration)
-                e.calibrate_label(k, score * moderation(margin.variance, prior_variance), relevant[k], likely);
+                e.calibrate_label(k, score * moderation(margin.variance, prior_variance), relevant[k], likely, one);
         }
+        one.learn();
         if (e.calibration && columns > 0) e.count_variance(variance);
         return worst <= best;
     }

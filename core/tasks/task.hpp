@@ -76,13 +76,18 @@ struct Example {
     // Learns how uncertain the prediction was, if there is a calibration.
     void count_variance(double variance) const { MarginVariances{variances}.learn(variance); }
 
-    // Learns from a label's score. threshold: the probability above which labels are predicted
-    void calibrate_label(int k, double score, bool relevant, double threshold) const {
+    // Learns from a label's score. threshold: the probability above which labels are predicted; one: of the row
+    void calibrate_label(int k, double score, bool relevant, double threshold, DrawnLabel& one) const {
         const double p = LabelCalibration::learn(calibration + k * LabelCalibration::size, score, relevant, weight,
                                                  threshold, logits ? logits + k : nullptr);
         add_loss(p);
-        if (conformal && relevant) ConformalSets{conformal}.learn(log_odds(p), k);
+        if (!conformal) return;
+        one.see(p);
+        if (relevant) ConformalSets{conformal}.learn(log_odds(p), k);
     }
+
+    // Begins with the labels of a row, one of which the alarm will know.
+    DrawnLabel draw_label() const { return {conformal ? ConformalSets{conformal}.surprise() : Surprise{nullptr}}; }
 };
 
 // The best-scoring column and the best of the others.

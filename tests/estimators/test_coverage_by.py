@@ -13,12 +13,11 @@ from confidently.data import DataError, DataWarning, open_stream
 from confidently.evaluation.labeled_data import evaluate
 from confidently.models.file import ModelFileError
 from confidently.models.merging import MergeError
-from confidently.tasks.conformal import ANSWERS, CONFORMAL, COUNTS, OWN_LEVELS, SCORES, ConformalSets
+from confidently.tasks.conformal import CONFORMAL, COUNTS, LEVELS, MARTINGALE, RARE, ConformalSets, rows_seen
 from confidently.tasks.groups import GROUPS
 from tests.model_files import contents_of, write_contents
 
 KINDS = [OnlineClassifier, AutoClassifier]
-OF_ROWS = SCORES + 2  # how many were learned
 TOWNS = np.array(["Delft", "Lund", "Porto"])
 
 
@@ -102,8 +101,8 @@ def test_a_group_of_all_rows_has_learned_what_all_rows_have(settings, classes):
     kind = AutoClassifier(coverage_by=3) if settings is None else OnlineClassifier(coverage_by=3, **settings)
     model = kind.fit(X[:500], y[:500], sample_weight=np.arange(500) % 5 > 0).partial_fit(X[500:], y[500:])
     whole, own = model.learner_.state[CONFORMAL], states(model)["7"]
-    assert whole[OF_ROWS] == 600
-    for part in (slice(ANSWERS), slice(OWN_LEVELS, None)):
+    assert rows_seen(whole) == 600
+    for part in (slice(MARTINGALE), slice(RARE, None)):
         np.testing.assert_array_equal(own[part], whole[part])
 
 
@@ -243,7 +242,7 @@ def test_merged_models_have_the_rows_of_all(tmp_path):
         whole = merge(parts, base)
         whole.save(tmp_path / "whole.cw")
         for value in ("0", "1", "2"):
-            assert states(load(tmp_path / "whole.cw"))[value][OF_ROWS] == (X[:, 3] == float(value)).sum()
+            assert rows_seen(states(load(tmp_path / "whole.cw"))[value]) == (X[:, 3] == float(value)).sum()
         assert all(coverage > 0.85 for coverage in by_group(whole.predict_set(X), X, y))
         with pytest.raises(MergeError, match="coverage_by = 3 in model 1, coverage_by = None in model 2"):
             merge([parts[0], kind().fit(X, names)])
@@ -317,13 +316,18 @@ def test_the_column_stays_once_training_has_begun(kind):
         OnlineClassifier(coverage_by=3, calibration=None).fit(X, y)
 
 
-def test_values_beyond_the_bound_are_warned_of():
-    X, y = rows(600)
-    X[:, 3] = np.arange(600) // 2 * 7 % 300
-    model = OnlineClassifier(coverage_by=3).fit(X, y)
-    with pytest.warns(DataWarning, match="coverage_by=3 has more than 256 values"):
-        found = model.predict_set(X, 0.8)
-    np.testing.assert_array_equal(found, OnlineClassifier().fit(X, y).predict_set(X, 0.8))
+def test_values_of_few_rows_are_covered_together():
+    X, y = rows(4500)
+    X[:, 3] = np.arange(4500) % 600 * 7  # five rows each, and more values than have scores of their own
+    model = OnlineClassifier(coverage_by=3).fit(X[:3000], y[:3000])
+    sets = model.predict_set(X[3000:], 0.8)
+    assert abs(np.mean([sets[y[3000:] == k, k].mean() for k in range(2)]) - 0.8) < 0.05
+    many, few = rows(1500)
+    many[:, 3], many[:5, 3] = 1.0, 9.0
+    model = OnlineClassifier(coverage_by=3).fit(many, few)
+    with pytest.warns(DataWarning, match="rows whose 3 is 9 and 7, which have few rows together: sets have every"):
+        sets = model.predict_set(np.vstack([[0.0, 0.0, 0.0, 9.0], [0.0, 0.0, 0.0, 7.0], many[5:]]))
+    assert sets[:2].all() and not sets[2:].all()
 
 
 DAMAGES = {

@@ -10,7 +10,7 @@ from confidently.stack.members import parts_of
 from confidently.tasks import novelty
 from confidently.tasks.novelty import VARIANCES
 from tests.covariance_cases import serves
-from tests.tasks.test_novelty import counted, place
+from tests.tasks.test_novelty import Variances, counted
 
 CLASSIFIERS = [OnlineClassifier, AutoClassifier]
 REGRESSORS = [OnlineRegressor, AutoRegressor]
@@ -42,7 +42,10 @@ def test_variances_are_those_of_margins_before_labels_are_used(covariance, multi
             untrained = prior.partial_fit(X[:1], y[:1], classes=[0, 1, 2], sample_weight=[0.0])
             seen.append(untrained.learner_.top_margins(untrained._matrix(X[:1]))[1].item())
         model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[0, 1, 2] if k == 0 else None)
-    near = [place(v) % 1.0 for v in seen]
+    twin, near = Variances(), []
+    for one in seen:
+        near.append(twin.place(one) % 1.0)
+        twin.learn(one)
     assert all(1e-6 < part < 1.0 - 1e-6 for part in near)  # none is where rounding would decide on its bin
     np.testing.assert_allclose(model.learner_.state[VARIANCES], counted(seen)[1], rtol=1e-9)
 

@@ -150,7 +150,7 @@ def test_few_rows_leave_every_class_and_one_warning_says_why(kind, by_class):
     X, y = load_iris(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     model = kind().fit(X[order[:20]], y[order[:20]])
-    with pytest.warns(DataWarning, match="coverage 0.95 needs 19 rows, and those learned count as") as caught:
+    with pytest.warns(DataWarning, match="coverage 0.95 needs 19 rows") as caught:
         found = model.predict_set(X, 0.95, by_class=by_class)
     assert found.all() and len(caught) == 1 and caught[0].filename == __file__
     with warnings.catch_warnings():

@@ -1,14 +1,16 @@
 """Sets of classes: the levels, scores and martingale of the core against a slow twin, and what is promised."""
 
+import copy
 import math
 
 import numpy as np
 import pytest
 
 from confidently import AutoClassifier, OnlineClassifier, _core
+from confidently.data import DataWarning
 from confidently.tasks import conformal
 from confidently.tasks.conformal import ERRORS, ConformalSets, untrained
-from tests.twins.conformal import Followed, Scores, Sets
+from tests.twins.conformal import Alarms, Scores, Sets
 
 
 def learned(scores, labels, classes=3):
@@ -22,26 +24,38 @@ def stream(n, seed=0, classes=3):
     return generator.normal(2.0, 3.0, n), generator.choice(classes, n, p=[0.6, 0.3, 0.1]).astype(np.int32)
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 31, 32, 33, 700])
+PROBABILITIES = (1e-4, 0.1, 0.6, 0.99)
+
+
+def assert_same(state, twin):
+    """Compare p-values and levels of all classes with those of a twin."""
+    found = ConformalSets(state)
+    for coverage, enough in ((0.9, 30.0), (0.99, 99.0)):
+        for probability in PROBABILITIES:
+            p = np.full((1, 3), probability)
+            score = math.log(probability / (1.0 - probability))
+            expected = [twin.of_own(score, k, enough) for k in range(3)]
+            np.testing.assert_allclose(found.p_values(p, True, coverage)[0], expected, rtol=1e-9)
+            np.testing.assert_allclose(found.p_values(p, False)[0], twin.all.p_value(score), rtol=1e-9)
+    for error, enough in zip(ERRORS, (30.0, 30.0, 30.0, 99.0), strict=True):
+        levels = [twin.levels, *(twin.levels_of(k, enough) for k in range(3))]
+        at = [np.maximum.accumulate((ERRORS + one.said())[::-1])[::-1][ERRORS == error][0] for one in levels]
+        np.testing.assert_allclose(found.errors(1.0 - error, False), at[0], rtol=1e-9)
+        np.testing.assert_allclose(found.errors(1.0 - error, True), at[1:], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 31, 32, 200, 700])
 def test_what_is_learned_is_that_of_the_twin(n):
     scores, labels = stream(n)
-    scores[n // 2 :] -= 9.0  # which alarms
     state, twin = learned(scores, labels), Sets(3)
     for score, k in zip(scores, labels, strict=True):
         twin.learn(float(score), int(k))
-    found = ConformalSets(state)
-    assert found.alarms == twin.martingale.alarms and (twin.martingale.alarms > 0) == (n == 700)
-    for probability in (1e-4, 0.1, 0.6, 0.99):
-        p = np.full((1, 3), probability)
-        score = math.log(probability / (1.0 - probability))
-        for by_class in (False, True):
-            expected = [twin.p_values(score, k)[by_class] for k in range(3)]
-            np.testing.assert_allclose(found.p_values(p, by_class)[0], expected, rtol=1e-9)
-    for by_class, levels in ((False, twin.levels), (True, twin.own_levels)):
-        expected = np.maximum.accumulate((ERRORS + levels.said())[::-1])[::-1]
-        np.testing.assert_allclose([found.error(1.0 - e, by_class) for e in ERRORS], expected, rtol=1e-9)
-        settled = ConformalSets(conformal.settled(state))
-        np.testing.assert_allclose([settled.error(1.0 - e, by_class) for e in ERRORS], ERRORS)
+    assert_same(state, twin)
+    rare = [sum(one.rows() < enough for one in twin.own) for enough in (30.0, 99.0)]
+    assert rare == {200: [2, 3], 700: [1, 2]}.get(n, [3, 3])
+    settled = ConformalSets(conformal.settled(state))
+    for by_class in (False, True):
+        np.testing.assert_allclose([settled.errors(1.0 - e, by_class) for e in ERRORS], np.tile(ERRORS, (3, 1)).T)
 
 
 @pytest.mark.parametrize("of_labels", [False, True])
@@ -54,21 +68,55 @@ def test_late_labels_teach_scores_and_answers_and_leave_levels(of_labels):
     twin, used = Sets(3), np.flatnonzero(weight)
     for score, k in zip(*stream(200), strict=True):
         twin.learn(float(score), int(k))
-    levels = twin.levels, twin.own_levels
-    twin.levels, twin.own_levels = Followed(), Followed()  # which nothing reads
+    levels = copy.deepcopy((twin.levels, twin.rare_levels, twin.own_levels))
     for score, k in zip(np.log(p / (1 - p))[used, labels[used]], labels[used], strict=True):
         twin.learn(float(score), int(k))
-    found = ConformalSets(state)
-    for by_class in (False, True):
-        expected = [twin.p_values(math.log(0.6 / 0.4), k)[by_class] for k in range(3)]
-        np.testing.assert_allclose(found.p_values(np.full((1, 3), 0.6), by_class)[0], expected, rtol=1e-9)
-        expected = np.maximum.accumulate((ERRORS + levels[by_class].said())[::-1])[::-1]
-        np.testing.assert_allclose([found.error(1.0 - e, by_class) for e in ERRORS], expected, rtol=1e-9)
+    twin.levels, twin.rare_levels, twin.own_levels = levels
+    assert_same(state, twin)
     answers, mistakes = (state[at + 1] / state[at] for at in (conformal.ANSWERS, conformal.MISTAKES))
     wrong = (p.argmax(axis=1) != labels)[used]
     counted = 1.0001 ** (np.arange(len(used)) - len(used))
     expected = [0.0, 0.0] if of_labels else [counted.sum(), counted[wrong].sum()]
     np.testing.assert_allclose([answers, mistakes], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 40])
+def test_alarms_are_those_of_the_twin(classes):
+    """The labels of the second part are not those expected; then neither u nor its rank is uniform."""
+    generator, n = np.random.default_rng(classes), 900
+    p = generator.dirichlet(np.full(classes, 0.5), n)
+    p[::7] = 1.0 / classes  # all as probable
+    labels = np.array([generator.choice(classes, p=one) for one in p]).astype(np.int32)
+    labels[600:] = p[600:].argmin(axis=1)
+    twin, state = Alarms(), untrained(classes)
+    rows = []
+    for t in range(n):
+        twin.learn(p[t], labels[t])
+        state = conformal.learned_late(state, p[[t]], labels[[t]], None, None)
+        found = ConformalSets(state)
+        if found.alarms > len(rows):
+            rows.append(found.last_alarm)
+            assert found.rows_since_alarm == 0
+    assert found.alarms == twin.alarms > 0 and rows == twin.rows and min(rows) > 600
+    np.testing.assert_array_equal(state, conformal.learned_late(untrained(classes), p, labels, None, None))
+
+
+def test_alarms_of_labels_know_one_label_of_each_row():
+    """Rows of one uncertain label and certain ones are as rows of two classes; without labels nothing is learned."""
+    generator, n = np.random.default_rng(3), 500
+    p = generator.random(n)
+    relevant = generator.random(n) < np.where(np.arange(n) < 300, p, 1.0 - p)
+    of_labels = np.column_stack([p, np.zeros(n), np.ones(n)])
+    labels = np.concatenate([[0, 2] if one else [2] for one in relevant]).astype(np.int32)
+    start = np.concatenate([[0], np.cumsum(1 + relevant)])
+    state = conformal.learned_late(untrained(3), of_labels, labels, start, None)
+    of_two = np.column_stack([1.0 - p, p])
+    expected = conformal.learned_late(untrained(2), of_two, relevant.astype(np.int32), None, None)
+    part = slice(conformal.MARTINGALE, conformal.ANSWERS)
+    np.testing.assert_array_equal(state[part], expected[part])
+    assert ConformalSets(state).alarms > 0 and ConformalSets(state).last_alarm > 300
+    nothing = conformal.learned_late(untrained(0), np.zeros((3, 0)), np.zeros(0, np.int32), np.zeros(4, np.int64), None)
+    np.testing.assert_array_equal(nothing, untrained(0))
 
 
 def test_cuts_change_nothing():
@@ -95,10 +143,10 @@ def test_rows_of_each_class_are_covered(coverage):
     half = 15_000
     found = ConformalSets(conformal.settled(learned(np.log(true / (1.0 - true))[:half], labels[:half])))
     for_all = covered(found, p[half:], labels[half:], coverage, by_class=False)
-    assert abs(for_all.mean() - coverage) < 0.012
+    assert -0.01 < for_all.mean() - coverage < 0.014  # scores of a bin count as equal, so that some more are covered
     by_class = covered(found, p[half:], labels[half:], coverage, by_class=True)
-    for k, tolerance in enumerate((0.012, 0.015, 0.03)):
-        assert abs(by_class[labels[half:] == k].mean() - coverage) < tolerance
+    for k, tolerance in enumerate((0.01, 0.014, 0.026)):
+        assert -tolerance < by_class[labels[half:] == k].mean() - coverage < tolerance + 0.008
     if coverage == 0.9:
         assert for_all[labels[half:] == 2].mean() < 0.8  # which is why sets are by class
     sizes = [found.sets(p[half:], coverage, by_class).sum() for by_class in (False, True)]
@@ -117,7 +165,6 @@ def test_misses_are_made_up_for_whatever_comes():
         _core.conformal_learn(state, 2, np.array([score]), np.zeros(1, np.int32))
     by_stretch = np.array(hits).reshape(-1, 1000).mean(axis=1)
     assert (np.abs(by_stretch - 0.9) < 0.03).all()
-    assert ConformalSets(state).alarms >= 1
 
 
 def test_few_rows_leave_everything_in_the_set():
@@ -177,8 +224,10 @@ def test_a_new_class_has_no_scores_yet(auto):
     model.partial_fit(X, y, classes=[0, 1])
     before = model.learner_.state["conformal"].copy()
     model.partial_fit(X[:1], [2], classes=[0, 1, 2])
-    assert model.learner_.state["conformal"].size == before.size + conformal.COUNTS
-    assert model.predict_set(X, 0.9).shape == (300, 3)
+    assert model.learner_.state["conformal"].size == before.size + conformal.SIZE
+    with pytest.warns(DataWarning, match="1 of 3 classes is in every set: coverage 0.9 needs 9 rows of a class"):
+        found = model.predict_set(X, 0.9)
+    assert found.shape == (300, 3) and found[:, 2].all() and not found.all()
 
 
 @pytest.mark.parametrize(
@@ -196,8 +245,7 @@ def test_conformity_is_the_rank_among_the_best_classes_before_in_twins():
     state, twin = untrained(3), Scores()
     for p in rng.dirichlet([2.0, 1.0, 1.0], 300):
         _core.conformal_learn_late(state, p[None], np.array([int(rng.integers(3))], np.int32))
-        twin.add(int(Sets.place(np.log(p.max() / (1.0 - p.max())))))
+        twin.add(math.log(p.max() / (1.0 - p.max())))
     asked = rng.dirichlet([1.0, 1.0, 1.0], 100)
-    places = [Sets.place(score) for score in np.log(asked.max(axis=1) / (1.0 - asked.max(axis=1)))]
-    expected = [(twin.below(place) + 1.0) / (twin.rows() + 1.0) for place in places]
+    expected = [twin.p_value(math.log(p / (1.0 - p))) for p in asked.max(axis=1).tolist()]
     np.testing.assert_allclose(ConformalSets(state).conformity(asked), expected, rtol=1e-12)

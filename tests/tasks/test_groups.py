@@ -1,4 +1,4 @@
-"""Scores by group: those of a twin for each value, whatever the order, and those of all rows where a value has few."""
+"""Scores by group: those of a twin for each value, whatever the order, and of all values with few rows together."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from confidently import _core
 from confidently.tasks import conformal, groups
-from confidently.tasks.conformal import ConformalSets, untrained
+from confidently.tasks.conformal import ConformalSets, rows_seen, untrained
 from confidently.tasks.groups import MAX_GROUPS, GroupedSets, Groups
 from tests.twins.conformal import Sets
 
@@ -44,46 +44,55 @@ def test_each_group_is_a_twin_that_has_seen_its_rows_only():
 
 
 @pytest.mark.parametrize("settled", [False, True])
-def test_sets_are_those_of_the_group_or_of_all_rows_where_it_has_few(settled):
+def test_sets_are_those_of_the_group_or_of_all_groups_with_few_rows(settled):
     values, scores, labels = stream()
+    values[::29] = ["odd"] * len(values[::29])
     found, state = Groups("town").learned(values, scores, labels, None, 3), of_all(scores, labels)
     sets = GroupedSets(state, found, settled)
+    few = np.isin(values, ["rare", "odd"])
+    assert 0 < np.sum(few & (np.array(values) == "rare")) < 30
+    together = conformal.together([found.states["rare"], found.states["odd"]], 3)
     asked = ["b", "rare", "unknown", "a", "b"]
     p = np.tile(P, (2, 1))[:5]
     for by_class in (False, True):
         got = sets.sets(p, 0.9, by_class, asked)
         for row, value in enumerate(asked):
-            own = found.states[value] if value in "ab" else state
+            own = found.states[value] if value in "ab" else together
             own = ConformalSets(conformal.settled(own) if settled else own)
             np.testing.assert_array_equal(got[[row]], own.sets(p[[row]], 0.9, by_class))
     assert (sets.sets(p, 0.9, True, asked) != sets.sets(p, 0.9, True)).any()
-    assert ConformalSets(found.states["rare"]).shortage(0.9) and not ConformalSets(found.states["rare"]).shortage(0.5)
+    assert sets.sets(p, 0.98, True, asked)[1:3].all()  # too few for that
+    assert "rows whose 'town' is 'rare', 'unknown', which have few rows together" in sets.warning(0.98, True, asked)
+    assert sets.warning(0.9, False, ["b", "rare"]) is None
 
 
-def test_cuts_and_an_order_of_training_change_nothing():
+def test_rows_of_several_groups_together_count_as_in_each():
     values, scores, labels = stream()
-    whole = Groups("town").learned(values, scores, labels, None, 3)
-    parts = Groups("town")
-    for first, last in ((0, 1), (1, 500), (500, 900)):
-        rows = slice(first, last)
-        parts = parts.learned(values[rows], scores[rows], labels[rows], None, 3)
-    order = np.random.default_rng(1).permutation(900)
-    back = np.argsort(order)
-    shuffled = Groups("town").learned([values[row] for row in back], scores, labels[back], order, 3)
-    for other in (parts, shuffled):
-        assert list(other.states) == list(whole.states)
-        for value, state in whole.states.items():
-            np.testing.assert_array_equal(other.states[value], state)
+    half = [slice(450), slice(450, 900)]
+    parts = [Groups("town").learned(["a"] * 450, scores[own], labels[own], None, 3).states["a"] for own in half]
+    found, expected = ConformalSets(conformal.together(parts, 3)), [ConformalSets(own) for own in parts]
+    assert found.rows == pytest.approx(sum(own.rows for own in expected))
+    as_small = sum(own.p_values(P, by_class=False) * (own.rows + 1.0) - 1.0 for own in expected)
+    np.testing.assert_allclose(found.p_values(P, by_class=False), (as_small + 1.0) / (found.rows + 1.0))
+    np.testing.assert_allclose(found.shares, np.bincount(labels[~np.isnan(scores)]) / (~np.isnan(scores)).sum())
 
 
-def test_values_beyond_the_bound_have_the_scores_of_all_rows():
+def test_values_beyond_the_bound_are_learned_together():
     n = 3 * MAX_GROUPS
     values = [f"v{k}" for k in range(n)] + ["v0"]
-    found = Groups("id").learned(values, np.ones(n + 1), np.zeros(n + 1, np.int32), None, 2)
+    scores, labels = np.linspace(-3.0, 3.0, n + 1), (np.arange(n + 1) % 2).astype(np.int32)
+    found = Groups("id").learned(values, scores, labels, None, 2)
     assert len(found.states) == MAX_GROUPS and found.others == n - MAX_GROUPS
-    assert found.states["v0"][conformal.SCORES + 2] == 2.0
-    assert "more than 256 values" in GroupedSets(of_all(*stream()[1:]), found, False).warning(0.5)
-    assert GroupedSets(of_all(*stream()[1:]), Groups("id"), False).warning(0.5) is None
+    assert rows_seen(found.states["v0"]) == 2
+    rest = untrained(2)
+    _core.conformal_learn(rest, 2, scores[MAX_GROUPS:n], labels[MAX_GROUPS:n])
+    np.testing.assert_array_equal(found.rest, rest)
+    parts = Groups("id")
+    for rows in (slice(300), slice(300, 500), slice(500, None)):
+        parts = parts.learned(values[rows], scores[rows], labels[rows], None, 2)
+    np.testing.assert_array_equal(parts.rest, rest)
+    again = Groups.of(**found.header(), states=found.array(2))
+    np.testing.assert_array_equal(again.array(2), found.array(2))
 
 
 def test_merged_groups_add_what_each_has_seen():
@@ -96,12 +105,11 @@ def test_merged_groups_add_what_each_has_seen():
     for value in "ab":
         expected = conformal.merged([part.states[value] for part in parts], untrained(3))
         np.testing.assert_array_equal(found.states[value], expected)
-        seen = sum(part.states[value][conformal.SCORES + 2] for part in parts)
-        assert found.states[value][conformal.SCORES + 2] == seen
+        assert rows_seen(found.states[value]) == sum(rows_seen(part.states[value]) for part in parts)
     base = parts[0]
     continued = [
         base.learned(values[own], scores[own], labels[own], None, 3) for own in (slice(450, 600), slice(600, 900))
     ]
     seen = Groups("town").learned(values, scores, labels, None, 3)
     for value, state in groups.merged(continued, base).states.items():
-        assert state[conformal.SCORES + 2] == seen.states[value][conformal.SCORES + 2]
+        assert rows_seen(state) == rows_seen(seen.states[value])

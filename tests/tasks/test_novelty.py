@@ -9,23 +9,43 @@ from confidently.tasks import novelty
 from tests.twins.conformal import Scores
 
 
-def place(variance):
-    """A bin for each half of an octave from 2^-24 on, linear between powers of 2."""
-    if variance == 0.0:
-        return 0.0
-    mantissa, exponent = math.frexp(variance)
-    return min(max(2.0 * (exponent + 2.0 * mantissa - 2.0 + 24.0), 0.0), 96.0 - 1e-9)
+class Variances:
+    """Variances seen, relative to the mean of their logarithms so far; a bin for each quarter of an octave."""
+
+    def __init__(self):
+        self.scores, self.mean = Scores(), 0.0
+
+    @staticmethod
+    def log(variance):
+        """To base 2, and linear between powers of 2."""
+        mantissa, exponent = math.frexp(variance)
+        return max(exponent + 2.0 * mantissa - 2.0, -200.0) if variance > 0.0 else -200.0
+
+    def place(self, variance):
+        return min(max((self.log(variance) - self.mean) * 4.0 + 96.0, 0.0), 192.0 - 1e-9)
+
+    def learn(self, variance):
+        own, log = self.scores, self.log(variance)
+        if not own.bins:
+            self.mean = log
+        weight = own.gain
+        own.add(0.0)
+        own.bins[-1] = math.floor(self.place(variance))
+        self.mean += weight / sum(own.weights) * (log - self.mean)
+
+    def p_value(self, variance):
+        at = math.floor(self.place(variance))
+        as_large = sum(w for one, w in zip(self.scores.bins, self.scores.weights, strict=True) if one >= at)
+        return (as_large / self.scores.gain + 1.0) / (self.scores.rows() + 1.0)
 
 
 def counted(variances):
     """Return the twin, and the state that the core would have."""
-    twin, state = Scores(), novelty.untrained()
+    twin, state = Variances(), novelty.untrained()
     for one in variances:
-        twin.add(math.floor(place(one)))
-    for at, weight in zip(twin.places, twin.weights, strict=True):
-        state[3 + at // 8] += weight
-        state[3 + 12 + at] += weight
-    state[:3] = twin.gain, sum(twin.weights), len(variances)
+        twin.learn(one)
+    np.add.at(state[4:], twin.scores.bins, twin.scores.weights)
+    state[:4] = twin.mean, twin.scores.gain, sum(twin.scores.weights), len(variances)
     return twin, state
 
 
@@ -33,8 +53,17 @@ def test_p_values_are_those_of_the_rows_before_in_twins():
     rng = np.random.default_rng(0)
     twin, state = counted(np.exp(rng.normal(-3.0, 4.0, 400)))
     asked = [*np.exp(rng.normal(-3.0, 6.0, 100)), 0.0, 1e-300, 1e300, 1.0, 2.0]
-    expected = [(twin.rows() - twin.below(place(v)) + 1.0) / (twin.rows() + 1.0) for v in asked]
+    expected = [twin.p_value(v) for v in asked]
     np.testing.assert_allclose(novelty.p_values(state, np.array(asked)), expected, rtol=1e-12)
+
+
+def test_variances_that_fall_while_a_learner_learns_are_as_large_as_those_before():
+    rng, n = np.random.default_rng(4), 3000
+    variances = rng.gamma(2.0, size=n + 4000) / np.minimum(np.arange(n + 4000) + 1, n + 1)
+    _, state = counted(variances[:n])
+    p = novelty.p_values(state, variances[n:])
+    for level in (0.01, 0.05, 0.2):
+        assert 0.5 * level < np.mean(p <= level) < 1.2 * level
 
 
 def test_the_smallest_of_a_third_counts_for_all():
@@ -55,9 +84,10 @@ def test_merged_counts_have_the_rows_of_all():
     rng = np.random.default_rng(1)
     parts = [counted(np.exp(rng.normal(mean, 1.0, 300))) for mean in (-4.0, 4.0)]
     merged = novelty.merged([state for _, state in parts], novelty.untrained())
-    assert merged[2] == 600
-    asked = np.exp(np.linspace(-8.0, 8.0, 50))
-    both = [np.mean([twin.below(place(v)) for twin, _ in parts]) / parts[0][0].rows() for v in asked]
-    rows = parts[0][0].rows()
-    np.testing.assert_allclose(novelty.p_values(merged, asked), (rows * (1.0 - np.array(both)) + 1) / (rows + 1))
-    assert all(allowed.includes(float(x)) for _, numbers, allowed in novelty.values(merged) for x in numbers)
+    assert merged[3] == 600
+    for part in (merged, *(state for _, state in parts)):
+        assert all(allowed.includes(float(x)) for _, numbers, allowed in novelty.values(part) for x in numbers)
+    (one, first), (other, second) = parts
+    assert merged[0] == pytest.approx((one.mean + other.mean) / 2.0)
+    np.testing.assert_allclose(2.0 * merged[4:] / merged[1], first[4:] / first[1] + second[4:] / second[1])
+    assert merged[2] / merged[1] == pytest.approx(one.scores.rows())

@@ -4,31 +4,38 @@ import math
 
 import numpy as np
 
-BINS = 96
+BINS = 192
 ERRORS = np.array([0.2, 0.1, 0.05, 0.01])
 RATES, PACE = np.array([0.001, 0.003, 0.01, 0.03]), np.array([0.56, 1.0, 0.5, 0.1])
 POWERS = np.array([0.3, 0.7])
-LEAST, WIDTH, BORROWED = -10.0, 0.25, 20.0
+ENOUGH = 30.0  # rows of a class that count, or it is compared with all that have fewer
 
 
 class Scores:
     """Scores seen, with weights that grow, of which the p-value is a sum over all of them."""
 
     def __init__(self):
-        self.places, self.weights, self.gain = [], [], 1.0
+        self.bins, self.weights, self.gain = [], [], 1.0
 
     def rows(self):
         return sum(self.weights) / self.gain
 
-    def below(self, place):
-        """Each score counts as spread over its bin."""
-        parts = [np.clip(place - math.floor(one), 0.0, 1.0) for one in self.places]
-        return float(np.dot(parts, self.weights)) / self.gain
+    def p_value(self, score):
+        """The part of the scores, this one included, that are as small; those of a bin are equal."""
+        as_small = sum(w for one, w in zip(self.bins, self.weights, strict=True) if one <= bin_of(score))
+        return (as_small / self.gain + 1.0) / (self.rows() + 1.0)
 
-    def add(self, place):
-        self.places.append(place)
+    def add(self, score):
+        self.bins.append(bin_of(score))
         self.weights.append(self.gain)
-        self.gain *= 1.0 + max(2.0 / len(self.places), 1.0 / 2000.0)
+        n = len(self.bins)
+        self.gain *= 1.0 if n < 10 else 1.0 + max(3.0 / (n + 27.0), 1.0 / 2000.0)
+
+
+def bin_of(score):
+    """The function of scores that is 1/2 at 4, and 1 at infinity, is divided into equal parts."""
+    place = score / (abs(score) + 4.0)
+    return min(math.floor((place + 1.0) * BINS / 2), BINS - 1)
 
 
 class Followed:
@@ -67,7 +74,7 @@ class Martingale:
         self.bets.append(np.full(2, 1.0 / (self.turn * (self.turn + 1.0))))
         gain = np.array([np.prod([c * p ** (c - 1.0) for p in self.p]) for c in POWERS])
         self.bets, self.p = [bet * gain for bet in self.bets], []
-        if np.sum(self.bets) >= 200.0:
+        if np.minimum(np.sum(self.bets, axis=0), 1e6).sum() >= 200.0:
             self.bets, self.turn, self.alarms = [], 0, self.alarms + 1
 
 
@@ -117,27 +124,91 @@ class Intervals:
 
 
 class Sets:
+    """p-values of classes, from the definition: which rows are compared, and by which scores."""
+
     def __init__(self, classes):
         self.all, self.own = Scores(), [Scores() for _ in range(classes)]
-        self.levels, self.own_levels = Followed(), Followed()
-        self.martingale = Martingale()
+        self.levels, self.rare_levels = Followed(), Followed()
+        self.own_levels = [Followed() for _ in range(classes)]
+        self.alarms = Alarms()
 
-    @staticmethod
-    def place(score):
-        return min(max((score - LEAST) / WIDTH, 0.0), BINS - 1e-9)
+    def relative(self, score, k):
+        rows = len(self.own[k].bins)
+        return score - math.log((rows + 0.5) / (len(self.all.bins) - rows + 0.5))
+
+    def of_own(self, score, k, enough=ENOUGH):
+        """The p-value among rows of the class, or of all classes of which fewer rows count than ``enough``."""
+        relative = self.relative(score, k)
+        if self.own[k].rows() >= enough:
+            return self.own[k].p_value(relative)
+        rare = [one for one in self.own if one.rows() < enough]
+        as_small = sum(one.p_value(relative) * (one.rows() + 1.0) - 1.0 for one in rare)
+        return (as_small + 1.0) / (sum(one.rows() for one in rare) + 1.0)
 
     def p_values(self, score, k):
-        place = self.place(score)
-        below, rows = self.all.below(place), self.all.rows()
-        lent = min(max(100.0 - self.own[k].rows(), BORROWED), rows)
-        among = lent * below / rows if rows else 0.0
-        own = self.own[k]
-        return (below + 1.0) / (rows + 1.0), (own.below(place) + among + 1.0) / (own.rows() + lent + 1.0)
+        """Among rows of any class, and of the class or of rare ones."""
+        return self.all.p_value(score), self.of_own(score, k)
+
+    def levels_of(self, k, enough=ENOUGH):
+        return self.rare_levels if self.own[k].rows() < enough else self.own_levels[k]
 
     def learn(self, score, k):
-        of_all, of_own = self.p_values(score, k)
-        self.levels.learn(of_all)
-        self.own_levels.learn(of_own)
-        self.martingale.learn(of_all if score < 3.0 else 1.0)
-        self.all.add(self.place(score))
-        self.own[k].add(self.place(score))
+        if self.all.rows() >= 19.0:
+            self.levels.learn(self.all.p_value(score))
+        rare = sum(one.rows() for one in self.own if one.rows() < 99.0)  # which the highest level needs
+        if self.own[k].rows() < 99.0 and rare >= 19.0:
+            self.rare_levels.learn(self.of_own(score, k, 99.0))
+        if self.own[k].rows() >= ENOUGH:
+            self.own_levels[k].learn(self.of_own(score, k))
+        relative = self.relative(score, k)
+        self.all.add(score)
+        self.own[k].add(relative)
+
+
+class Alarms:
+    """Bets on where classes lie among those expected, and on its rank; an alarm needs both."""
+
+    BINS = 128
+
+    def __init__(self):
+        self.seen, self.alarms, self.rows = 0, 0, []
+        self.begin()
+
+    def begin(self):
+        self.bins, self.u, self.ranks, self.bets, self.turn = [], [], [], [np.zeros(2), np.zeros(2)], 0
+
+    @staticmethod
+    def draw(n):
+        n = (n + 1) * 0x9E3779B97F4A7C15 % 2**64
+        n = (n ^ (n >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+        n = (n ^ (n >> 27)) * 0x94D049BB133111EB % 2**64
+        return ((n ^ (n >> 31)) >> 11) * 2.0**-53
+
+    def drawn(self, what):
+        return self.draw((self.seen << 24) + what)
+
+    def learn(self, p, k):
+        """p: of all classes; k: that of the row."""
+        p = np.asarray(p)
+        u = p[p < p[k]].sum() + self.drawn(0) * p[p == p[k]].sum()
+        at = min(math.floor(u * self.BINS), self.BINS - 1)
+        below, same = sum(one < at for one in self.bins), self.bins.count(at)
+        rank = (below + self.drawn(1) * (same + 1)) / (len(self.bins) + 1)
+        self.seen += 1
+        self.bins.append(at)
+        self.u.append(max(u, 1e-9))
+        self.ranks.append(max(rank, 1e-9))
+        if len(self.u) == 32:
+            self.settle()
+
+    def settle(self):
+        self.turn += 1
+        begun = 1.0 / (self.turn * (self.turn + 1.0))
+        for k, p in enumerate((self.u, self.ranks)):
+            gain = np.array([np.prod([c * one ** (c - 1.0) for one in p]) for c in POWERS])
+            self.bets[k] = np.minimum((self.bets[k] + begun) * gain, 1e6)
+        self.u, self.ranks = [], []
+        if min(map(np.sum, self.bets)) >= 200.0:
+            self.alarms += 1
+            self.rows.append(self.seen)
+            self.begin()

@@ -345,7 +345,7 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         check_is_fitted(self)
         check_choice("method", method, STREAM_METHODS)
         check_number("predict_stream", "coverage", coverage, UNIT)
-        if method == "predict_set" and (text := self._calibrated("predict_set").warning(coverage)):
+        if method == "predict_set" and (text := self._calibrated("predict_set").warning(coverage, by_class)):
             warn(f"predict_set: {text}")
         least = self._least_probability(risk) if method == "abstain" else 0.0
         if method == "novelty":

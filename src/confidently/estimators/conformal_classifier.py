@@ -90,9 +90,10 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         with arbitrary distribution shifts, JMLR 2024.
         """
         check_number("predict_set", "coverage", coverage, UNIT)
-        if text := self._calibrated("predict_set").warning(coverage):
-            warn(f"predict_set: {text}")
+        learned = self._calibrated("predict_set")
         matrix, values = self._matrix_and_values(X)
+        if text := learned.warning(coverage, by_class, values):
+            warn(f"predict_set: {text}")
         return self._sets(matrix, self._learner_for(matrix), values, coverage, by_class)
 
     def _sets(

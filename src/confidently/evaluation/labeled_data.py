@@ -71,7 +71,7 @@ def evaluate(
             check_number("evaluate", name, value, UNIT)
     model = snapshot_of(estimator.as_model())
     if isinstance(estimator, BaseOnlineClassifier):
-        _check_promises(estimator, coverage, risk)
+        _check_promises(estimator, coverage, by_class, risk)
     elif risk is not None:
         raise ValueError("risk is for classifiers, whose answers are right or wrong")
     wanted, reading = Wanted(coverage=coverage, by_class=by_class, max_risk=risk, by=by), estimator._label_options()
@@ -79,14 +79,14 @@ def evaluate(
         return evaluated(model, stream, wanted)[0]
 
 
-def _check_promises(estimator: Any, coverage: float | None, risk: float | None) -> None:
+def _check_promises(estimator: Any, coverage: float | None, by_class: bool, risk: float | None) -> None:
     """Raise or warn as the methods do whose predictions are measured."""
     if coverage is None and risk is None:
         return
     learned = estimator._calibrated("evaluate")
     if risk is not None and estimator._is_multilabel:
         raise ValueError("risk: rows have several labels, which are not right or wrong as a whole; use coverage")
-    if coverage is not None and (text := learned.warning(coverage)):
+    if coverage is not None and (text := learned.warning(coverage, by_class)):
         warn(f"evaluate: {text}")
     if risk is not None and learned.least_probability(risk) > 1.0:
         warn(f"evaluate: every row is left unanswered: {NO_ANSWERS.format(risk)}")

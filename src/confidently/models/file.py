@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,11 +37,10 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders
-FORMAT = 12
-WITHOUT_ENCODER = 11  # of models without one, which need nothing later
-WITHOUT_GROUPS = 10  # of models without these either
-WITHOUT_VIEWS = 3  # of topic models, which need nothing later
+# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders, 12 knew other things of the
+# errors of predictions
+FORMAT = 13
+OF_PREDICTIONS = re.compile(r"(\d+\.)?(conformal|conformal\.groups|variances|rarities)(\.places)?")  # names of arrays
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
 KINDS = {  # what a model of each kind is called, and the commands for it
@@ -199,17 +199,8 @@ def encoded(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
 def _write(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     checksums = {name: zlib.crc32(array.data) for name, array in arrays.items()}
-    text = json.dumps({"format": _needed(header), **header, "crc32": checksums})
+    text = json.dumps({"format": FORMAT, **header, "crc32": checksums})
     tensors.write(file, arrays, {KEY: _signed(text)})
-
-
-def _needed(header: dict[str, Any]) -> int:
-    """Return the lowest format that has everything of a header."""
-    if header.get("kind") == TOPICS:
-        return WITHOUT_VIEWS
-    if "encoder" in header["source"] or any(one["kind"] == "class_means" for one in header.get("members") or ()):
-        return FORMAT
-    return WITHOUT_ENCODER if "coverage_by" in header else WITHOUT_GROUPS
 
 
 def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
@@ -246,6 +237,8 @@ def decoded(path: str | os.PathLike[str], content: bytes, *kinds: str) -> Conten
     del content
     with damage_reported(path):
         _check_sums(header.crc32, arrays)
+        if header.format < 13:  # what is known of errors begins anew
+            arrays = {name: array for name, array in arrays.items() if not OF_PREDICTIONS.fullmatch(name)}
         return Contents(path, header, arrays, _features(header, arrays))
 
 

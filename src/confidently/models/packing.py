@@ -44,8 +44,6 @@ def packed(learner: Learner | Members) -> State:
 def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
     """Return the learner of a header and packed arrays; an error if they do not fit."""
     regression = header.kind == REGRESSION
-    if header.format == 9 and not regression:
-        arrays = _with_best_scores(arrays)
     of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
     learner = _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
     if header.coverage_by is not None:
@@ -122,11 +120,11 @@ def _packed_groups(learner: Learner | Members) -> State:
     if learner.groups is None:
         return {}
     found = learner.groups.array(learner.n_classes)
-    return _without_prior({GROUPS: found}, {GROUPS: groups.untrained(len(found), learner.n_classes)})
+    return _without_prior({GROUPS: found}, {GROUPS: groups.untrained(len(found) - 1, learner.n_classes)})
 
 
 def _check_groups(known: Groups | None) -> None:
-    for own in () if known is None else known.states.values():
+    for own in () if known is None else known.all_states:
         for name, numbers, allowed in conformal.values(own):
             check_within(name, numbers, allowed)
 
@@ -155,17 +153,6 @@ def _with_prior(arrays: State, prior: State) -> State:
         if name + PLACES in arrays:
             put_places(prior[name], arrays, name)
     return prior | arrays
-
-
-def _with_best_scores(arrays: State) -> State:
-    """Return arrays of a file of format 9 with the scores of the most probable classes, none of which was counted."""
-    found, before = dict(arrays), conformal.BEST  # where the next numbers were
-    for name in (name for name in arrays if name.rpartition(".")[2] == CONFORMAL):
-        if (places := found.get(name + PLACES)) is None:
-            found[name] = np.insert(found[name], before, conformal.no_counts())
-        else:
-            found[name + PLACES] = np.where(places >= before, places + conformal.COUNTS, places)
-    return found
 
 
 def _check_values(learner: Learner) -> None:

@@ -10,6 +10,7 @@ from .. import _core
 from ..arrays import predicted_numbers
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
+from ..learner.learner import Learner
 from ..rules.ranges import Range
 from ..tasks import conformal
 from ..tasks.calibration import sigmoid, softmax
@@ -120,6 +121,12 @@ class Stack(Members):
     # --- learning -------------------------------------------------------------------------------------------------
 
     @property
+    def _lasting(self) -> np.ndarray:
+        """The numbers of the members that do not forget, or of all if there are no others."""
+        forget = [isinstance(member, Learner) and member.settings.forget > 0.0 for member in self.members]
+        return np.flatnonzero(~np.array(forget)) if not all(forget) else np.arange(len(forget))
+
+    @property
     def _outputs(self) -> int:
         return 1 if self.n_classes <= 2 else self.n_classes
 
@@ -144,7 +151,7 @@ class Stack(Members):
         before = [array.copy() for array in kept]
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weight, progressive.log_loss, shares, scores, progressive.scores,
+            weight, self._lasting, progressive.log_loss, shares, scores, progressive.scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

@@ -15,14 +15,16 @@ from .. import _core
 from ..rules.ranges import Range
 
 CONFORMAL = "conformal"  # the entry of a state
-SCORES, MARTINGALE, ANSWERS, MISTAKES, BEST, OWN_LEVELS, CLASSES = _core.conformal_places()
-BINS = _core.conformal_bins
-FIRST_BIN = 3 + BINS // 8  # after what a row adds, the sum, the rows so far, and sums of groups of bins
-COUNTS = FIRST_BIN + BINS
+# Of all rows the levels and scores, the alarms, ...; of rare classes together and of each class the levels and scores.
+MARTINGALE, TRANSFORMS, ANSWERS, MISTAKES, BEST, RARE, CLASSES = _core.conformal_places()
+COUNTED = 3  # where bins begin, after what a row adds, the sum, and the rows so far
+COUNTS, OF_ANSWERS = COUNTED + _core.conformal_bins, COUNTED + _core.conformal_answer_bins
 ERRORS = np.array(_core.conformal_errors())  # levels that are followed, descending
 EXPERTS = _core.conformal_experts
 WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
-LEVELS = 2 * WEIGHTS + 1
+LEVELS = 2 * WEIGHTS + 1  # where the scores begin, of all rows and of each class
+SIZE = LEVELS + COUNTS  # of a class
+ENOUGH = _core.conformal_enough  # rows of a class that count, from which on it has scores of its own
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
 MAX_CHANGE, MAX_COUNT = 2.0, 1e104
@@ -44,43 +46,47 @@ def untrained(classes: int) -> np.ndarray:
     return state
 
 
-def no_counts() -> np.ndarray:
-    """Return counts without rows."""
-    return untrained(0)[BEST : BEST + COUNTS]
-
-
 def none_of(state: np.ndarray) -> np.ndarray:
     """Return what is learned of as many classes, before the first row."""
-    return untrained((state.size - CLASSES) // COUNTS)
+    return untrained((state.size - CLASSES) // SIZE)
 
 
 def size(classes: int) -> int:
     """Return how many numbers are learned of so many classes."""
-    return CLASSES + classes * COUNTS
+    return CLASSES + classes * SIZE
+
+
+def of_classes(state: np.ndarray) -> np.ndarray:
+    """Return the levels and scores of each class, a view of shape (classes, SIZE)."""
+    return state[CLASSES:].reshape(-1, SIZE)
 
 
 def placed(own: np.ndarray, classes: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the scores of classes that have these numbers among more, of which the others have none yet."""
     found = untrained(n_classes)
     found[:CLASSES] = own[:CLASSES]
-    known = min(len(classes), (own.size - CLASSES) // COUNTS)
-    by_class = found[CLASSES:].reshape(n_classes, COUNTS)
-    by_class[classes[:known]] = own[CLASSES:].reshape(-1, COUNTS)[:known]
+    known = min(len(classes), len(of_classes(own)))
+    of_classes(found)[classes[:known]] = of_classes(own)[:known]
     return found
 
 
 def grown(own: np.ndarray, n_classes: int) -> np.ndarray:
     """Return the scores with room for more classes; fewer change nothing."""
-    known = (own.size - CLASSES) // COUNTS
+    known = len(of_classes(own))
     return placed(own, np.arange(known), n_classes) if n_classes > known else own
 
 
 def settled(own: np.ndarray) -> np.ndarray:
     """Return the scores of rows in random order, of which misses have changed the levels by chance."""
     found = own.copy()
-    for start in (0, OWN_LEVELS):
-        found[start : start + LEVELS] = untrained_levels()
+    for levels in _levels(found):
+        levels[:] = untrained_levels()
     return found
+
+
+def _levels(state: np.ndarray) -> list[np.ndarray]:
+    """Return the levels, as views: of all rows, of rare classes, and of each class, (classes, LEVELS)."""
+    return [state[:LEVELS], state[RARE : RARE + LEVELS], of_classes(state)[:, :LEVELS]]
 
 
 def learned_late(
@@ -108,20 +114,38 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     most has; changes of levels are a mean, and the alarms are added. The martingale begins anew.
     """
     states = np.array(parts)
-    found = np.empty_like(base)
-    levels = [slice(start, start + LEVELS) for start in (0, OWN_LEVELS)]
-    for own in levels:
-        found[own] = states[:, own].mean(axis=0)
-    starts = [SCORES, ANSWERS, MISTAKES, BEST, *range(CLASSES, base.size, COUNTS)]
-    for start in starts:
-        own = slice(start, start + COUNTS)
+    found = none_of(base)
+    for own, levels in zip(_levels(found), zip(*map(_levels, states), strict=True), strict=True):
+        own[:] = np.mean(levels, axis=0)
+    classes = [CLASSES + k * SIZE + LEVELS for k in range(len(of_classes(base)))]
+    starts = [(LEVELS, COUNTS), (TRANSFORMS, ANSWERS - TRANSFORMS), (ANSWERS, OF_ANSWERS), (MISTAKES, OF_ANSWERS)]
+    for start, n in [*starts, *((start, COUNTS) for start in (BEST, *classes))]:
+        own = slice(start, start + n)
         found[own] = merged_counts(states[:, own], base[own])
-    martingale = slice(MARTINGALE, ANSWERS)
-    found[martingale] = none_of(base)[martingale]
+    _core.conformal_gather_rare(found, len(classes))
     alarms = MARTINGALE + ALARMS
     found[alarms] = base[alarms] + (states[:, alarms] - base[alarms]).sum()
     found[MARTINGALE + QUIET] = states[:, MARTINGALE + QUIET].min()
     return found
+
+
+def together(states: Sequence[np.ndarray], n_classes: int) -> np.ndarray:
+    """Return the scores of rows of several kinds, each counting as it does there; levels are those of no misses."""
+    found = untrained(n_classes)
+    classes = [CLASSES + k * SIZE + LEVELS for k in range(n_classes)]
+    for state in states:
+        own = grown(state, n_classes)
+        for start in (LEVELS, BEST, *classes):
+            of_rows = own[start + 1 : start + COUNTS] / own[start]
+            of_rows[1] = own[start + 2]  # all that there were
+            found[start + 1 : start + COUNTS] += of_rows
+    _core.conformal_gather_rare(found, n_classes)
+    return found
+
+
+def rows_seen(state: np.ndarray) -> int:
+    """Return how many rows, or labels, have had scores."""
+    return int(state[LEVELS + 2])
 
 
 def merged_counts(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
@@ -135,22 +159,38 @@ def merged_counts(counts: np.ndarray, base: np.ndarray) -> np.ndarray:
 
 def values(state: np.ndarray) -> Values:
     """Yield name, numbers and range of the parts of what was learned."""
-    counted = np.concatenate([state[SCORES:MARTINGALE], state[ANSWERS:OWN_LEVELS], state[CLASSES:]])
-    for start in (0, OWN_LEVELS):
-        yield from level_values(state[start : start + LEVELS])
-    yield "the conformal scores", counted, Range(0.0, MAX_COUNT, closed_low=True)
-    gains = counted.reshape(-1, COUNTS)[:, 0]
-    yield "the weight of a conformal score", gains, Range(1.0, MAX_COUNT, closed_low=True)
-    yield "the martingale", state[MARTINGALE:ANSWERS], Range(0.0, math.inf, closed_low=True)
+    for levels in _levels(state):
+        yield from level_values(levels)
+    # what rare classes have together is a sum of differences
+    yield "the scores of rare classes", state[RARE + LEVELS : CLASSES], Range(-ROUNDING, MAX_COUNT, closed_low=True)
+    scores = of_classes(state)[:, LEVELS:]
+    counts = [state[LEVELS:MARTINGALE], state[TRANSFORMS:ANSWERS], state[ANSWERS:MISTAKES], state[MISTAKES:BEST]]
+    for own in [*counts, state[BEST:RARE], scores]:
+        yield "the conformal scores", own, Range(0.0, MAX_COUNT, closed_low=True)
+        yield "the weight of a conformal score", own[..., 0], Range(1.0, MAX_COUNT, closed_low=True)
+    yield "the martingale", state[MARTINGALE:TRANSFORMS], Range(0.0, math.inf, closed_low=True)
 
 
-def followed(levels: np.ndarray, error: float) -> float:
-    """Return a level of error as misses have changed it, linear between those that are followed."""
-    change, weight = levels[:-1].reshape(2, EXPERTS, len(ERRORS))
-    said = (weight * change).sum(axis=0) / weight.sum(axis=0)
-    found = np.maximum.accumulate((ERRORS + said)[::-1])
-    lowest, highest = min(0.0, float(found[0])), max(1.0, float(found[-1]))
-    return float(np.interp(error, [0.0, *ERRORS[::-1], 1.0], [lowest, *found, highest]))
+def rows_needed(coverage: float) -> float:
+    """Return how many rows must count so that sets can leave out classes: 1/(rows + 1) is the least p-value."""
+    return 1.0 / (1.0 - coverage) - 1.0
+
+
+def followed(levels: np.ndarray, error: float) -> np.ndarray:
+    """Return a level of error as misses have changed it, linear between those that are followed.
+
+    ``levels`` has shape (..., LEVELS), and the result (...).
+    """
+    experts = *levels.shape[:-1], EXPERTS, len(ERRORS)
+    change, weight = levels[..., :WEIGHTS].reshape(experts), levels[..., WEIGHTS:-1].reshape(experts)
+    said = ERRORS + (weight * change).sum(axis=-2) / weight.sum(axis=-2)
+    said = np.maximum.accumulate(said[..., ::-1], axis=-1)
+    ends = np.minimum(0.0, said[..., :1]), np.maximum(1.0, said[..., -1:])
+    said, knots = np.concatenate([ends[0], said, ends[1]], axis=-1), np.array([0.0, *ERRORS[::-1], 1.0])
+    at = int(np.searchsorted(knots[1:-1], error, side="right"))
+    part = (error - knots[at]) / (knots[at + 1] - knots[at])
+    found: np.ndarray = said[..., at] + part * (said[..., at + 1] - said[..., at])
+    return found
 
 
 def untrained_levels() -> np.ndarray:
@@ -161,7 +201,7 @@ def untrained_levels() -> np.ndarray:
 def level_values(own: np.ndarray) -> Values:
     """Yield name, numbers and range of the parts of levels."""
     within_change = Range(-MAX_CHANGE, MAX_CHANGE, closed_low=True, closed_high=True)
-    changes, weights, rows = np.split(own, [WEIGHTS, 2 * WEIGHTS])
+    changes, weights, rows = np.split(own, [WEIGHTS, 2 * WEIGHTS], axis=-1)
     yield "the changes of levels", changes, within_change
     yield "the weights of levels", weights, Range(0.0, 1.0, closed_high=True)
     yield "the rows of levels", rows, Range(0.0, MAX_COUNT, closed_low=True)
@@ -181,18 +221,18 @@ class ConformalSets:
     @property
     def classes(self) -> int:
         """How many classes, or labels, have scores."""
-        return (self._state.size - CLASSES) // COUNTS
+        return len(of_classes(self._state))
 
     @property
     def rows(self) -> float:
         """The rows that count: those before, of which old ones count less."""
-        gain, total = self._state[SCORES : SCORES + 2]
+        gain, total = self._state[LEVELS : LEVELS + 2]
         return float(total / gain)
 
     @property
     def shares(self) -> np.ndarray:
         """The share of each class in all rows, of any age, shape (classes,); all alike before the first row."""
-        rows = self._state[CLASSES:].reshape(-1, COUNTS)[:, 2]
+        rows = of_classes(self._state)[:, LEVELS + 2]
         found: np.ndarray = rows / rows.sum() if rows.any() else np.full(len(rows), 1.0 / len(rows))
         return found
 
@@ -209,41 +249,66 @@ class ConformalSets:
     @property
     def last_alarm(self) -> int | None:
         """The row of the last alarm, from 1 and of those learned; None: there was none."""
-        return int(self._state[SCORES + 2]) - self.rows_since_alarm if self.alarms else None
+        return int(self._state[TRANSFORMS + 2]) - self.rows_since_alarm if self.alarms else None
 
-    def shortage(self, coverage: float) -> str | None:
-        """Return why sets have every class, as text; None if there are rows enough to leave some out.
+    def _compared(self, by_class: bool, enough: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many rows count with which classes are compared, and whether these are those of rare classes.
 
-        The p-value of a class is at least 1/(rows + 1).
+        Both have shape (classes,).
         """
-        needed = 1.0 / (1.0 - coverage) - 1.0
-        if self.rows >= needed * (1.0 - ROUNDING):
+        if not by_class:
+            return np.full(self.classes, self.rows), np.zeros(self.classes, np.bool_)
+        gain, total = of_classes(self._state)[:, LEVELS : LEVELS + 2].T
+        own = total / gain
+        rare = own < enough
+        return np.where(rare, own[rare].sum(), own), rare
+
+    def _short(self, coverage: float, by_class: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Return how many rows count with which classes are compared, and which of these numbers are too few."""
+        needed = rows_needed(coverage)
+        rows, _ = self._compared(by_class, max(ENOUGH, needed))
+        return rows, rows < needed * (1.0 - ROUNDING)
+
+    def warning(self, coverage: float, by_class: bool = True, values: Sequence[str] | None = None) -> str | None:
+        """Return why classes are in every set, as text; None if there are rows enough to leave any out.
+
+        The p-value of a class is at least 1/(rows + 1). ``values`` are those of the rows in the column by which
+        coverage holds, if there is one.
+        """
+        needed = rows_needed(coverage)
+        rows, short = self._short(coverage, by_class)
+        if short.all():
+            most = rows.max() if len(rows) else self.rows
+            return (
+                f"sets have every class: coverage {coverage:g} needs {needed:,.0f} rows{' of a class' * by_class}, and "
+                f"those learned count as {most:,.0f}{' at most' * by_class}, since old ones count less"
+            )
+        if not short.any():
             return None
         return (
-            f"sets have every class: coverage {coverage:g} needs {needed:,.0f} rows, and those learned count as "
-            f"{self.rows:,.0f}, since old ones count less"
+            f"{short.sum():,} of {self.classes:,} classes {'is' if short.sum() == 1 else 'are'} in every set: coverage {coverage:g} needs "
+            f"{needed:,.0f} rows of a class, or of all rare classes together, and theirs count as {rows[short][0]:,.0f}"
         )
 
-    def warning(self, coverage: float) -> str | None:
-        """Return why sets may not be what is asked for, as text."""
-        return self.shortage(coverage)
+    def errors(self, coverage: float, by_class: bool) -> np.ndarray:
+        """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it, (classes,)."""
+        of_all, of_rare, own = (followed(levels, 1.0 - coverage) for levels in _levels(self._state))
+        _, rare = self._compared(by_class, max(ENOUGH, rows_needed(coverage)))
+        return np.where(rare, of_rare, own) if by_class else np.full(self.classes, of_all)
 
-    def error(self, coverage: float, by_class: bool) -> float:
-        """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it."""
-        start = OWN_LEVELS if by_class else 0
-        return followed(self._state[start : start + LEVELS], 1.0 - coverage)
+    def p_values(self, probabilities: np.ndarray, by_class: bool, coverage: float = 0.9) -> np.ndarray:
+        """Return the p-value of every class, shape (n, classes): the part of the rows before whose class had no more.
 
-    def p_values(self, probabilities: np.ndarray, by_class: bool) -> np.ndarray:
-        """Return the p-value of every class, shape (n, classes): the part of the rows before whose class had less.
-
-        With ``by_class``, of the rows of that class.
+        With ``by_class``, of the rows of that class, or of all classes of which too few rows count for a coverage.
         """
         found = np.zeros(probabilities.shape)
-        _core.conformal_p_values(self._state, np.ascontiguousarray(probabilities, np.float64), by_class, found)
+        enough = max(ENOUGH, rows_needed(coverage))
+        probabilities = np.ascontiguousarray(probabilities, np.float64)
+        _core.conformal_p_values(self._state, probabilities, by_class, enough, found)
         return found
 
     def conformity(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return the part of the rows before whose most probable class had less than a row's, shape (n,)."""
+        """Return the part of the rows before whose most probable class had no more than a row's, shape (n,)."""
         found, best = np.empty(len(probabilities)), np.ascontiguousarray(probabilities.max(axis=1), np.float64)
         _core.conformal_conformity(self._state, self.classes, best, found)
         return found
@@ -255,9 +320,8 @@ class ConformalSets:
 
         ``values`` are those of the rows in the column by which coverage holds, if there is one.
         """
-        if self.shortage(coverage):
-            return np.ones(probabilities.shape, np.bool_)
-        found: np.ndarray = self.p_values(probabilities, by_class) > self.error(coverage, by_class)
+        _, short = self._short(coverage, by_class)
+        found: np.ndarray = short | (self.p_values(probabilities, by_class, coverage) > self.errors(coverage, by_class))
         return found
 
     def least_probability(self, risk: float) -> float:
@@ -269,8 +333,8 @@ class ConformalSets:
         from scipy.special import betaincinv  # imported here since importing SciPy takes long
 
         answers, mistakes = (
-            np.cumsum((counts[FIRST_BIN:] / counts[0])[::-1])
-            for counts in (self._state[start : start + COUNTS] for start in (ANSWERS, MISTAKES))
+            np.cumsum((counts[COUNTED:] / counts[0])[::-1])
+            for counts in (self._state[start : start + OF_ANSWERS] for start in (ANSWERS, MISTAKES))
         )
         # few answers show nothing without a mistake, and one mistake among not many more would end the tests
         least = math.log(1.0 - CERTAINTY) / math.log1p(-risk)
@@ -282,5 +346,5 @@ class ConformalSets:
         last = len(holds) if holds.all() else int(holds.argmin())
         if last == 0:
             return math.inf
-        lowest = BINS - 1 - (int(enough.argmax()) + last - 1)
+        lowest = len(answers) - 1 - (int(enough.argmax()) + last - 1)
         return 1.0 / (1.0 + math.exp(-lowest * _core.conformal_answer_width))

@@ -1,7 +1,8 @@
 """Coverage by group: sets of a row are made of the scores of the rows before with the same value of a column.
 
 The promise then holds for each group by itself (Mondrian conformal prediction; Vovk, Gammerman & Shafer, Algorithmic
-Learning in a Random World, 2nd ed., Springer 2022, section 4.6).
+Learning in a Random World, 2nd ed., Springer 2022, section 4.6). Values with too few rows for a coverage are compared
+together, as are those that come after the first ``MAX_GROUPS``: nothing is lent by others.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _core
+from ..wording import listed
 from . import conformal
 from .conformal import ConformalSets
 
@@ -32,11 +34,19 @@ class Groups(NamedTuple):
         What was learned of the rows with each value, in the order of their first rows.
     others : int
         Rows with values that were new when there were ``MAX_GROUPS``.
+    rest : array, optional
+        What was learned of these rows together.
     """
 
     column: str | int
     states: Mapping[str, np.ndarray] = NONE
     others: int = 0
+    rest: np.ndarray | None = None
+
+    @property
+    def all_states(self) -> list[np.ndarray]:
+        """The states of all values, and of the rest if there is one."""
+        return [*self.states.values(), *([] if self.rest is None else [self.rest])]
 
     def recorded(self, values: Sequence[str] | None, n: int) -> np.ndarray:
         """Return where training records the scores of n rows: NaN, which stays for rows that are not learned."""
@@ -84,40 +94,47 @@ class Groups(NamedTuple):
     def _after(
         self, values: Sequence[str], known: np.ndarray, learn: Callable[[np.ndarray, np.ndarray], None], n_classes: int
     ) -> Groups:
-        states, others = dict(self.states), self.others
-        for value, rows in rows_by(values).items():
-            rows = rows[known[rows]]
-            if not len(rows):
-                continue
-            if value not in states and len(states) == MAX_GROUPS:
-                others += len(rows)
-                continue
-            before = states.get(value)
+        states, others = dict(self.states), list[np.ndarray]()
+
+        def after(before: np.ndarray | None, rows: np.ndarray) -> np.ndarray:
             own = conformal.untrained(n_classes) if before is None else conformal.grown(before, n_classes).copy()
             learn(own, rows)
-            states[value] = own
-        return self._replace(states=states, others=others)
+            return own
+
+        for value, rows in rows_by(values).items():
+            rows = rows[known[rows]]
+            if value not in states and len(states) == MAX_GROUPS:
+                others.append(rows)
+            elif len(rows):
+                states[value] = after(states.get(value), rows)
+        found = self._replace(states=states)
+        late = np.sort(np.concatenate(others)) if others else ()
+        return found._replace(others=self.others + len(late), rest=after(self.rest, late)) if len(late) else found
 
     def header(self) -> dict[str, Any]:
         """Return everything that is not an array, as plain data."""
         return {"column": self.column, "values": list(self.states), "others": self.others}
 
     def array(self, n_classes: int) -> np.ndarray:
-        """Return the states as one array, of shape (groups, size)."""
-        states = [conformal.grown(own, n_classes) for own in self.states.values()]
-        return np.array(states).reshape(-1, conformal.size(n_classes))
+        """Return the states as one array, of shape (groups + 1, size), the last of which is that of the rest."""
+        rest = conformal.untrained(n_classes) if self.rest is None else self.rest
+        return np.array([conformal.grown(own, n_classes) for own in (*self.states.values(), rest)])
 
     @classmethod
     def of(cls, column: str | int, values: Sequence[str], others: int, states: np.ndarray) -> Groups:
         """Return the groups of a :meth:`header` and an :meth:`array`; ``ValueError`` if they do not fit."""
         if len(set(values)) < len(values) or len(values) > MAX_GROUPS:
             raise ValueError(f"{len(values)} groups, or a value twice; expected {MAX_GROUPS} groups at most")
-        return cls(column, dict(zip(values, states, strict=True)), others)
+        *own, rest = states
+        if conformal.rows_seen(rest) != others:
+            raise ValueError(f"{others} rows of other groups, and scores of {conformal.rows_seen(rest)}")
+        return cls(column, dict(zip(values, own, strict=True)), others, rest if others else None)
 
     def placed(self, classes: np.ndarray, n_classes: int) -> Groups:
         """Return the groups of a learner whose classes have these numbers among more."""
         states = {value: conformal.placed(own, classes, n_classes) for value, own in self.states.items()}
-        return self._replace(states=states)
+        rest = None if self.rest is None else conformal.placed(self.rest, classes, n_classes)
+        return self._replace(states=states, rest=rest)
 
 
 def merged(parts: Sequence[Groups], base: Groups | None) -> Groups:
@@ -128,14 +145,19 @@ def merged(parts: Sequence[Groups], base: Groups | None) -> Groups:
     start = Groups(parts[0].column) if base is None else base
     states: dict[str, np.ndarray] = {}
     others = start.others + sum(part.others - start.others for part in parts)
+    rests = [part.rest for part in parts if part.rest is not None]
     for value in dict.fromkeys(value for part in parts for value in part.states):
         own = [part.states[value] for part in parts if value in part.states]
         if len(states) == MAX_GROUPS:
-            others += sum(int(state[conformal.SCORES + 2]) for state in own)
-            continue
-        before = start.states.get(value)
-        states[value] = conformal.merged(own, conformal.none_of(own[0]) if before is None else before)
-    return start._replace(states=states, others=others)
+            others += sum(conformal.rows_seen(state) for state in own)
+            rests += own
+        else:
+            states[value] = _merged(own, start.states.get(value))
+    return start._replace(states=states, others=others, rest=_merged(rests, start.rest) if rests else None)
+
+
+def _merged(parts: list[np.ndarray], base: np.ndarray | None) -> np.ndarray:
+    return conformal.merged(parts, conformal.none_of(parts[0]) if base is None else base)
 
 
 def rows_by(values: Iterable[str]) -> dict[str, np.ndarray]:
@@ -147,8 +169,8 @@ def rows_by(values: Iterable[str]) -> dict[str, np.ndarray]:
 
 
 def untrained(groups: int, n_classes: int) -> np.ndarray:
-    """Return the array of so many groups before the first row."""
-    return np.tile(conformal.untrained(n_classes), (groups, 1))
+    """Return the array of so many groups, and of the rest, before the first row."""
+    return np.tile(conformal.untrained(n_classes), (groups + 1, 1))
 
 
 class GroupedSets(ConformalSets):
@@ -166,25 +188,40 @@ class GroupedSets(ConformalSets):
         super().__init__(conformal.settled(state) if settled else state)
         self._groups, self._settled = groups, settled
 
-    def warning(self, coverage: float) -> str | None:
-        if text := super().warning(coverage):
+    def warning(self, coverage: float, by_class: bool = True, values: Sequence[str] | None = None) -> str | None:
+        """Return why sets of rows with these values may have classes that others could leave out, as text."""
+        if text := super().warning(coverage, by_class):
             return text
-        if not self._groups.others:
+        few = [value for value in dict.fromkeys(values or ()) if not self._enough(value, coverage)]
+        if not few or (text := self._rare(coverage).warning(coverage, by_class)) is None:
             return None
-        return (
-            f"coverage_by={self._groups.column!r} has more than {MAX_GROUPS} values; sets of rows with later ones are "
-            "made of the scores of all rows"
-        )
+        return f"rows whose {self._groups.column!r} is {listed(few)}, which have few rows together: {text}"
 
     def sets(
         self, probabilities: np.ndarray, coverage: float, by_class: bool, values: Sequence[str] | None = None
     ) -> np.ndarray:
-        """Return the sets of rows with these values: those of their groups where these have rows enough."""
+        """Return the sets of rows with these values: those of their groups, or of those with few rows together."""
         found = super().sets(probabilities, coverage, by_class)
+        rare = None
         for value, rows in rows_by(values or ()).items():
-            if value in self._groups.states:
-                own = conformal.grown(self._groups.states[value], self.classes)
-                group = ConformalSets(conformal.settled(own) if self._settled else own)
-                if group.shortage(coverage) is None:
-                    found[rows] = group.sets(probabilities[rows], coverage, by_class)
+            own = self._enough(value, coverage)
+            if own is None:
+                own = rare = self._rare(coverage) if rare is None else rare
+            found[rows] = own.sets(probabilities[rows], coverage, by_class)
         return found
+
+    def _enough(self, value: str, coverage: float) -> ConformalSets | None:
+        """Return what was learned of a group, if so many of its rows count that its sets can leave out classes."""
+        state = self._groups.states.get(value)
+        if state is None:
+            return None
+        own = conformal.grown(state, self.classes)
+        group = ConformalSets(conformal.settled(own) if self._settled else own)
+        return None if group.warning(coverage, by_class=False) else group
+
+    def _rare(self, coverage: float) -> ConformalSets:
+        """Return what was learned of the groups with few rows, and of the rows without a group."""
+        enough = {value for value in self._groups.states if self._enough(value, coverage)}
+        few = self._groups.all_states[len(self._groups.states) :]
+        few += [own for value, own in self._groups.states.items() if value not in enough]
+        return ConformalSets(conformal.together(few, self.classes))

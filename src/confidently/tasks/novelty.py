@@ -14,26 +14,32 @@ from ..rules.ranges import Range
 from .conformal import MAX_COUNT, Values, merged_counts
 
 VARIANCES = "variances"  # the entry of a state
-SIZE = _core.margin_variances_size
+SIZE = _core.margin_variances_size  # the mean of their logarithms to base 2, and counts
+MAX_LOG = 1100.0
 LEAST_PART, LARGEST_PART, ROWS_SHOWN = 0.1, 0.5, 50.0  # part of a level that variances have, and that times rows
 
 
 def untrained() -> np.ndarray:
     """Return what is learned of variances, before the first row."""
     state = np.zeros(SIZE)
-    state[0] = 1.0
+    state[1] = 1.0
     return state
 
 
 def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
-    """Return the counts of learners whose training continued from a base."""
-    return merged_counts(np.array(parts), base)
+    """Return what learners know whose training continued from a base: the mean of their means, and all counts."""
+    states = np.array(parts)
+    rows = states[:, 2] / states[:, 1]
+    mean = rows @ states[:, 0] / max(rows.sum(), 1.0)
+    return np.array([mean, *merged_counts(states[:, 1:], base[1:])])
 
 
 def values(state: np.ndarray) -> Values:
     """Yield name, numbers and range of the parts of what was learned."""
-    yield "the variances of margins", state, Range(0.0, MAX_COUNT, closed_low=True)
-    yield "the weight of a variance", state[:1], Range(1.0, MAX_COUNT, closed_low=True)
+    allowed = Range(-MAX_LOG, MAX_LOG, closed_low=True, closed_high=True)
+    yield "the mean variance of margins", state[:1], allowed
+    yield "the variances of margins", state[1:], Range(0.0, MAX_COUNT, closed_low=True)
+    yield "the weight of a variance", state[1:2], Range(1.0, MAX_COUNT, closed_low=True)
 
 
 def p_values(state: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -45,7 +51,7 @@ def p_values(state: np.ndarray, variances: np.ndarray) -> np.ndarray:
 
 def rows(state: np.ndarray) -> float:
     """Return the rows that count: those before, of which old ones count less."""
-    return float(state[1] / state[0])
+    return float(state[2] / state[1])
 
 
 def combined(conformity: np.ndarray | None, rarities: Sequence[np.ndarray], rows: float) -> np.ndarray:

@@ -370,7 +370,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
         The probability is that of documents in random order with those of training, however wrong the model is.
         """
         check_number("predict_set", "coverage", coverage, UNIT)
-        if text := self._calibrated("predict_set").warning(coverage):
+        if text := self._calibrated("predict_set").warning(coverage, by_class):
             warn(f"predict_set: {text}")
         proportions = self._proportions(self._bags(X))
         sets = self.learner_.conformal.sets(self.learner_.probabilities(proportions), coverage, by_class)

@@ -148,7 +148,7 @@ def evaluate(
         with reported():
             check_one_number(model)
             if set is not None:
-                warn_of_shortage(model, set)
+                warn_of_shortage(model, set, not set_together)
             if max_risk is not None:
                 least_probability(model, max_risk)
             keep = kept(model, wanted)

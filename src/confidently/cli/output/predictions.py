@@ -102,9 +102,9 @@ class Predictions:
         raise NotImplementedError
 
 
-def warn_of_shortage(model: Model | TopicModel, coverage: float) -> None:
+def warn_of_shortage(model: Model | TopicModel, coverage: float, by_class: bool) -> None:
     """Warn if sets are not all that is asked for, as where too few rows were learned."""
-    if text := model.learner.conformal.warning(coverage):
+    if text := model.learner.conformal.warning(coverage, by_class):
         warn(f"--set: {text}")
 
 
@@ -176,7 +176,7 @@ class ClassPredictions(Predictions):
         super().__init__(model, requested)
         self.answer(model)
         if requested.coverage is not None:
-            warn_of_shortage(model, requested.coverage)
+            warn_of_shortage(model, requested.coverage, requested.by_class)
         if requested.max_risk is not None:
             self.least = least_probability(model, requested.max_risk)
 
