@@ -167,10 +167,10 @@ void bind_predictions(nb::module_& m) {
     m.def("conformal_errors", [] { return std::vector<double>(Levels::error.begin(), Levels::error.end()); });
     m.attr("conformal_experts") = int(Levels::experts);
     m.attr("conformal_enough") = ConformalSets::enough;
-    m.attr("conformal_bins") = ClassScores::bins;
+    m.attr("conformal_counts") = ClassScores::counts_size;
+    m.attr("conformal_counts_of_answers") = ConformalSets::of_answers;
     m.attr("conformal_answer_bins") = ConformalSets::answer_bins;
     m.attr("conformal_answer_width") = ConformalSets::answer_width;
-    m.attr("conformal_transform_bins") = Surprise::bins;
     m.def("conformal_places", [] {
         return std::vector<int>{ConformalSets::at_alarms,  ConformalSets::at_alarms + Surprise::at_counts,
                                 ConformalSets::at_answers, ConformalSets::at_mistakes,

@@ -198,7 +198,7 @@ double log_odds_of(const double* mixed, int columns, int k) {
 }
 
 // What the mean logits of members expect of a label. mean: scratch space
-Expected expected(const MemberLogits& l, Input<std::int64_t, 1> members, int label, std::vector<double>& mean) {
+Expected expected(const MemberLogits& l, const Input<std::int64_t, 1>& members, int label, std::vector<double>& mean) {
     std::fill(mean.begin(), mean.end(), 0.0);
     for (std::size_t g = 0; g < members.shape(0); ++g)
         for (int k = 0; k < l.columns; ++k) mean[k] += l(int(members.data()[g]), k) / double(members.shape(0));
@@ -215,9 +215,9 @@ Expected expected(const MemberLogits& l, Input<std::int64_t, 1> members, int lab
 // scores: becomes the log-odds of each row's class before it is learned.
 void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 2> own, Array<double, 3> hessian,
                    Array<double, 1> rows, Array<std::int64_t, 1> counters, Input<double, 3> logits,
-                   Input<std::int32_t, 1> labels, Optional<double> weight, Input<std::int64_t, 1> lasting,
-                   std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> shares,
-                   std::optional<Array<double, 1>> conformal, std::optional<Array<double, 1>> scores) {
+                   Input<std::int32_t, 1> labels, Optional<double> weight, std::optional<Array<double, 1>> log_loss,
+                   std::optional<Array<double, 2>> shares, std::optional<Array<double, 1>> conformal,
+                   Optional<std::int64_t> lasting, std::optional<Array<double, 1>> scores) {
     const std::size_t members = weights.shape(0), n = logits.shape(1), columns = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && own.shape(1) == members && hessian.shape(1) == members &&
@@ -237,7 +237,9 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
     require(!conformal || int(conformal->shape(0)) == ConformalSets::size(int(classes)),
             "the conformal scores do not match the classes");
     require_below(labels.data(), std::int64_t(n), std::int64_t(classes), "labels out of range");
-    require_below(lasting.data(), std::int64_t(lasting.shape(0)), std::int64_t(members), "members out of range");
+    require(bool(conformal) == bool(lasting), "alarms need the members that last");
+    if (lasting)
+        require_below(lasting->data(), std::int64_t(lasting->shape(0)), std::int64_t(members), "members out of range");
     nb::gil_scoped_release release;
     Mixture mixture(int(members), weights.data(), share.data(), own.data(), hessian.data(), rows.data());
     std::vector<double> mixed(columns), mean(columns);
@@ -256,7 +258,7 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
             const int best = columns == 1 ? mixed[0] > 0.0 : top.first;
             const double score = log_odds_of(mixed.data(), int(columns), label);
             if (scores) scores->data()[i] = score;
-            sets.surprise().learn(expected(l, lasting, label, mean));
+            sets.surprise().learn(expected(l, *lasting, label, mean));
             sets.learn(score, label);
             sets.answer(log_odds_of(mixed.data(), int(columns), best), best != label);
         }
@@ -399,9 +401,9 @@ void bind_stack(nb::module_& m) {
     m.def("naive_bayes_learn", &naive_bayes_learn, "state"_a, "matrix"_a, "rows"_a, "undo"_a.none() = nb::none());
     m.def("mixture_learn", &mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(), "own"_a.noconvert(),
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
-          "labels"_a.noconvert(), "weight"_a.noconvert().none(), "lasting"_a.noconvert(),
+          "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
           "log_loss"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
-          "conformal"_a.noconvert().none() = nb::none(), "scores"_a.noconvert().none() = nb::none());
+          "conformal"_a.noconvert().none() = nb::none(), "lasting"_a.noconvert().none() = nb::none(), "scores"_a.noconvert().none() = nb::none());
     m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),

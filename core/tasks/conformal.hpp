@@ -80,7 +80,7 @@ struct Levels {
 // What is known of the scores of a class, or of several: the levels, and the scores of their rows.
 struct ClassScores {
     static constexpr int bins = 192, counts_size = Counts::size(bins), size = Levels::size + counts_size;
-    static constexpr double half = 4.0;  // the score halfway to the last bin; bins are narrow around 0
+    static constexpr double half = 4.0;  // of bins below 0, a third, half are above -4; twice as many, half below 8
     double* state;
 
     static void begin(double* state) {
@@ -91,8 +91,12 @@ struct ClassScores {
     Levels levels() const { return {state}; }
     Counts counts() const { return {state + Levels::size, bins}; }
 
+    // Bins are narrow around 0, and wide for scores of which there are few.
+    // Bins are narrow around 0, and wide for scores of which there are few.
     static int bin(double score) {
-        return static_cast<int>(within_bins((score / (std::fabs(score) + half) + 1.0) * (bins / 2), bins));
+        constexpr double at_0 = bins / 3;
+        const double part = score < 0.0 ? score / (half - score) : 2.0 * score / (2.0 * half + score);
+        return static_cast<int>(within_bins(at_0 * (1.0 + part), bins));
     }
 };
 
@@ -106,7 +110,8 @@ struct ClassScores {
 struct ConformalSets {
     static constexpr double enough = 30.0;  // rows of a class that count, or more where a level needs more
     static constexpr double followed_rows = 1.0 / Levels::error[2] - 1.0;  // from which on misses are possible
-    static constexpr double rare_rows = 1.0 / Levels::error.back() - 1.0;  // below which a class is too rare for a level
+    static constexpr double rare_rows =
+        1.0 / Levels::error.back() - 1.0;  // below which a class is too rare for a level
     static constexpr int answer_bins = 96, of_answers = Counts::size(answer_bins);
     static constexpr double answer_width = 0.125;    // bins of the scores of answers, from 0
     static constexpr double answer_growth = 1.0001;  // of what a row adds to answers, which count for longer

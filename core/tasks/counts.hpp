@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 
 #include "tasks/calibration.hpp"
 
@@ -20,14 +19,17 @@ inline double within_bins(double place, int bins) { return place > 0.0 ? std::mi
 
 struct Counts {
     static constexpr double largest_gain = 1e100;
-    double* state;  // what a row adds, the sum, the rows so far, and the bins
+    static constexpr int group = 16;
+    double* state;  // what a row adds, the sum, the rows so far, the sums of groups of bins, and the bins
     int bins;
 
-    static constexpr int size(int bins) { return 3 + bins; }
+    static constexpr int first_bin(int bins) { return 3 + bins / group; }
+    static constexpr int size(int bins) { return first_bin(bins) + bins; }
     double& gain() const { return state[0]; }
     double& total() const { return state[1]; }
     double& seen() const { return state[2]; }
-    double* bin() const { return state + 3; }
+    double* sum() const { return state + 3; }
+    double* bin() const { return state + first_bin(bins); }
     double rows() const { return total() / gain(); }
 
     static void begin(double* state, int bins) {
@@ -37,12 +39,10 @@ struct Counts {
 
     // The rows in the first k bins.
     double first(int k) const {
-        std::array<double, 4> sums{};  // several sums, each of which need not wait for the others
-        int j = 0;
-        for (; j + 4 <= k; j += 4)
-            for (int i = 0; i < 4; ++i) sums[i] += bin()[j + i];
-        for (; j < k; ++j) sums[0] += bin()[j];
-        return ((sums[0] + sums[1]) + (sums[2] + sums[3])) / gain();
+        double found = 0.0;
+        for (int j = 0; j < k / group; ++j) found += sum()[j];
+        for (int j = k / group * group; j < k; ++j) found += bin()[j];
+        return found / gain();
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
@@ -52,6 +52,7 @@ struct Counts {
     // growth: of what a row adds, from this one to the next
     void add(int k, double growth) const {
         bin()[k] += gain();
+        sum()[k / group] += gain();
         total() += gain();
         age(growth);
     }
@@ -60,7 +61,7 @@ struct Counts {
         seen() += 1.0;
         gain() *= growth;
         if (!(gain() > largest_gain)) return;
-        for (int k = 0; k < bins; ++k) bin()[k] /= gain();
+        for (double* one = sum(); one < state + size(bins); ++one) *one /= gain();
         total() /= gain();
         gain() = 1.0;
     }
@@ -68,7 +69,7 @@ struct Counts {
     // Counts the rows of others in, as often as they count there; sign: or takes them out.
     void add_all(const Counts& others, double sign) const {
         const double factor = sign / others.gain();
-        for (int k = 0; k < bins; ++k) bin()[k] += factor * others.bin()[k];
+        for (int k = 3; k < size(bins); ++k) state[k] += factor * others.state[k];
         total() += factor * others.total();
     }
 };

@@ -258,11 +258,11 @@ def test_alarms_of_numbers_are_reported_where_there_are_any(auto, ok, tmp_path):
     found = load(tmp_path / "m.cw").learner_.conformal
     assert found.alarms and 2000 < found.last_alarm <= n - found.rows_since_alarm
     for shown in (text, ok("inspect", tmp_path / "m.cw")):
-        assert f"the order of rows is doubtful since row {found.last_alarm:,}" in shown
+        assert f"drift alarm at row {found.last_alarm:,}" in shown
     facts = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
     text = ok("train", tmp_path / "calm.csv", *how, "-o", tmp_path / "calm.cw")
-    assert "doubtful" not in text and "doubtful" not in ok("inspect", tmp_path / "calm.cw")
+    assert "drift alarm" not in text and "drift alarm" not in ok("inspect", tmp_path / "calm.cw")
     facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
 
@@ -273,8 +273,8 @@ def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     found = load(moved).learner_.conformal
     assert code == 0 and found.alarms
     times = f" ({found.alarms} alarms)" if found.alarms > 1 else ""
-    text = f"the order of rows is doubtful since row {found.last_alarm:,}{times}"
-    assert text in out and "the order of rows is doubtful since row" in told
+    text = f"drift alarm at row {found.last_alarm:,}{times}"
+    assert text in out and "drift alarm at row" in told
     assert text in ok("inspect", moved)
     facts = json.loads(ok("inspect", moved, "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
@@ -283,7 +283,7 @@ def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     [first, *_] = [event for event in events if event.get("event") == "alarm"]
     assert 1 <= first["alarms"] <= found.alarms and first["last_alarm"] <= found.last_alarm
     calm = ok("train", files / "old.csv", "--rule", "arow", "-o", tmp_path / "calm.cw")
-    assert "doubtful" not in calm and "doubtful" not in ok("inspect", tmp_path / "calm.cw")
+    assert "drift alarm" not in calm and "drift alarm" not in ok("inspect", tmp_path / "calm.cw")
     facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
 

@@ -15,7 +15,7 @@ from confidently.data.memory.matrix import as_matrix
 from confidently.models.stack_explanation import explain_stack
 from confidently.rounds.tasks import Job, learn_rows
 from confidently.stack.class_means import PRECISION, RARITIES, ROWS, ClassMeans
-from tests.tasks.test_novelty import counted, place
+from tests.tasks.test_novelty import counted
 
 D = 40
 
@@ -85,7 +85,7 @@ def test_novelty_is_that_of_the_densities(classes):
     counts, state = counted(np.exp2(found))
     np.testing.assert_allclose(member.state[RARITIES], state, rtol=1e-9)
     asked = np.exp2(novelty_by_densities(X, y, X_new, classes, member.slope))
-    expected = [(counts.rows() - counts.below(place(one)) + 1.0) / (counts.rows() + 1.0) for one in asked]
+    expected = [counts.p_value(one) for one in asked]
     np.testing.assert_allclose(member.rarity_of(as_matrix(X_new)), expected, rtol=1e-6)
 
 

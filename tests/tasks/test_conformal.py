@@ -146,7 +146,7 @@ def test_rows_of_each_class_are_covered(coverage):
     assert -0.01 < for_all.mean() - coverage < 0.014  # scores of a bin count as equal, so that some more are covered
     by_class = covered(found, p[half:], labels[half:], coverage, by_class=True)
     for k, tolerance in enumerate((0.01, 0.014, 0.026)):
-        assert -tolerance < by_class[labels[half:] == k].mean() - coverage < tolerance + 0.008
+        assert -tolerance < by_class[labels[half:] == k].mean() - coverage < tolerance + 0.012
     if coverage == 0.9:
         assert for_all[labels[half:] == 2].mean() < 0.8  # which is why sets are by class
     sizes = [found.sets(p[half:], coverage, by_class).sum() for by_class in (False, True)]

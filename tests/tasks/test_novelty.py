@@ -44,7 +44,8 @@ def counted(variances):
     twin, state = Variances(), novelty.untrained()
     for one in variances:
         twin.learn(one)
-    np.add.at(state[4:], twin.scores.bins, twin.scores.weights)
+    np.add.at(state[4:16], np.array(twin.scores.bins) // 16, twin.scores.weights)  # sums of 16 bins, then the bins
+    np.add.at(state[16:], twin.scores.bins, twin.scores.weights)
     state[:4] = twin.mean, twin.scores.gain, sum(twin.scores.weights), len(variances)
     return twin, state
 

@@ -33,9 +33,9 @@ class Scores:
 
 
 def bin_of(score):
-    """The function of scores that is 1/2 at 4, and 1 at infinity, is divided into equal parts."""
-    place = score / (abs(score) + 4.0)
-    return min(math.floor((place + 1.0) * BINS / 2), BINS - 1)
+    """A third of the bins is below 0, where half of them are above -4; of the others, half are below 8."""
+    part = score / (4.0 - score) if score < 0.0 else 2.0 * score / (8.0 + score)
+    return min(math.floor((1.0 + part) * BINS / 3), BINS - 1)
 
 
 class Followed:

@@ -153,9 +153,8 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         the first pass and with ``calibration=None``: whose margin was not positive); updates of the Gaussian;
         examples that no classifier in the ellipsoid could satisfy (``CELLIP`` only).
     alarms_, rows_since_alarm_ : int
-        How often the order of the rows was doubtful, and the rows since, or since the first one; of the first pass, and
-        in multilabel data relevant labels instead of rows. Were the order random, there would be an alarm with a
-        probability of at most .01 until the first one, and so again from each.
+        Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
+        order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_

@@ -32,9 +32,13 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
     def predict_set(self, X: Any, coverage: float = 0.9, *, by_class: bool = True) -> NDArray[np.bool_]:
         """Return sets of classes that have the true one with a probability of ``coverage``.
 
-        The score of class k is s_k = log(p_k / (1 - p_k)). Every row scored its true class in training before it was
-        used, and the set is ``{k : P(S <= s_k) > 1 - coverage}`` with S the scores of those rows: of class k, or of all
-        without ``by_class``. Recent rows count more, and 1 - coverage is corrected by what training has missed of late.
+        The score of class k is s_k = log(p_k / (1 - p_k)) - log(q_k / (1 - q_k)), where q_k is the share of the class
+        in the rows so far. Every row scored its true class in training before it was used, and the set is
+        ``{k : (#{S_i <= s_k} + 1)/(n + 1) > 1 - coverage}`` with S_1, ..., S_n the scores of rows of class k. Classes
+        of which fewer than 30 rows count, or fewer than 1/(1 - coverage) - 1, are compared with the rows of all such
+        classes together: what is promised is then their coverage together. Without ``by_class``, rows of any class are
+        compared, by log(p_k / (1 - p_k)). Later rows count more, and 1 - coverage is corrected by what training has
+        missed of late.
 
         Parameters
         ----------
@@ -60,17 +64,17 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         Warns
         -----
         confidently.data.DataWarning
-            If fewer rows count than 1/(1 - coverage) - 1; sets then have every class. If the column ``coverage_by`` has
-            had too many values.
+            If fewer rows count than 1/(1 - coverage) - 1, of a class and of all rare classes together, or of a value of
+            ``coverage_by`` and of all rare values together; these classes, or all, are then in every set.
 
         Notes
         -----
         The probability is that of rows in random order with those of training, however wrong the model is. If the order
         matters, the part of the rows of training whose set, made before the row was used, had their class is close to
-        ``coverage`` in the long run, whatever comes. ``alarms_`` counts how often the order was doubtful. With
-        ``coverage_by``, S and the correction are those of the rows with the same value in that column, if
-        1/(1 - coverage) - 1 of them count. Where labels come late, ``partial_fit`` may be told what was ``predicted``;
-        1 - coverage is then not corrected.
+        ``coverage`` in the long run, whatever comes. ``alarms_`` counts drift alarms.
+        With ``coverage_by``, the rows compared are those with the same value in that column, or with any value of which
+        fewer than 1/(1 - coverage) - 1 rows count. Where labels come late, ``partial_fit`` may be told what was
+        ``predicted``; 1 - coverage is then not corrected.
 
         Examples
         --------

@@ -90,7 +90,7 @@ class Predictor(Posterior):
         return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
     def settle(self, shuffled: bool = False) -> None:
-        """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
+        """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
         self.settled = shuffled or not self.conformal.alarms
 
     def novelty(self, X: _core.Matrix) -> np.ndarray:

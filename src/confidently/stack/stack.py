@@ -151,7 +151,7 @@ class Stack(Members):
         before = [array.copy() for array in kept]
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weight, self._lasting, progressive.log_loss, shares, scores, progressive.scores,
+            weight, progressive.log_loss, shares, scores, self._lasting if calibrate else None, progressive.scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

@@ -17,8 +17,8 @@ from ..rules.ranges import Range
 CONFORMAL = "conformal"  # the entry of a state
 # Of all rows the levels and scores, the alarms, ...; of rare classes together and of each class the levels and scores.
 MARTINGALE, TRANSFORMS, ANSWERS, MISTAKES, BEST, RARE, CLASSES = _core.conformal_places()
-COUNTED = 3  # where bins begin, after what a row adds, the sum, and the rows so far
-COUNTS, OF_ANSWERS = COUNTED + _core.conformal_bins, COUNTED + _core.conformal_answer_bins
+# Counts: what a row adds, the sum, the rows so far, sums of groups of bins, and the bins.
+COUNTS, OF_ANSWERS = _core.conformal_counts, _core.conformal_counts_of_answers
 ERRORS = np.array(_core.conformal_errors())  # levels that are followed, descending
 EXPERTS = _core.conformal_experts
 WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
@@ -120,8 +120,8 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     classes = [CLASSES + k * SIZE + LEVELS for k in range(len(of_classes(base)))]
     starts = [(LEVELS, COUNTS), (TRANSFORMS, ANSWERS - TRANSFORMS), (ANSWERS, OF_ANSWERS), (MISTAKES, OF_ANSWERS)]
     for start, n in [*starts, *((start, COUNTS) for start in (BEST, *classes))]:
-        own = slice(start, start + n)
-        found[own] = merged_counts(states[:, own], base[own])
+        counts = slice(start, start + n)
+        found[counts] = merged_counts(states[:, counts], base[counts])
     _core.conformal_gather_rare(found, len(classes))
     alarms = MARTINGALE + ALARMS
     found[alarms] = base[alarms] + (states[:, alarms] - base[alarms]).sum()
@@ -238,7 +238,7 @@ class ConformalSets:
 
     @property
     def alarms(self) -> int:
-        """How often the order of rows was doubtful: at level .01, an alarm begins anew."""
+        """Drift alarms so far, at level .01."""
         return int(self._state[MARTINGALE + ALARMS])
 
     @property
@@ -333,7 +333,7 @@ class ConformalSets:
         from scipy.special import betaincinv  # imported here since importing SciPy takes long
 
         answers, mistakes = (
-            np.cumsum((counts[COUNTED:] / counts[0])[::-1])
+            np.cumsum((counts[-_core.conformal_answer_bins :] / counts[0])[::-1])
             for counts in (self._state[start : start + OF_ANSWERS] for start in (ANSWERS, MISTAKES))
         )
         # few answers show nothing without a mistake, and one mistake among not many more would end the tests

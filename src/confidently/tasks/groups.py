@@ -108,7 +108,7 @@ class Groups(NamedTuple):
             elif len(rows):
                 states[value] = after(states.get(value), rows)
         found = self._replace(states=states)
-        late = np.sort(np.concatenate(others)) if others else ()
+        late = np.sort(np.concatenate(others, dtype=np.int64)) if others else np.zeros(0, np.int64)
         return found._replace(others=self.others + len(late), rest=after(self.rest, late)) if len(late) else found
 
     def header(self) -> dict[str, Any]:

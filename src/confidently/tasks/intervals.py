@@ -77,7 +77,7 @@ class ConformalIntervals:
 
     @property
     def alarms(self) -> int:
-        """How often the order of rows was doubtful, of the number of which it was most often."""
+        """Drift alarms so far, of the number of which there were most."""
         return int(self._state[:, MARTINGALE + ALARMS].max())
 
     @property

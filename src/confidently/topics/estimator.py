@@ -115,7 +115,7 @@ class OnlineMedLDA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Classifier
     n_seen_ : int
         Number of documents learned, all passes together.
     alarms_, rows_since_alarm_ : int
-        How often the order of the documents was doubtful, at level .01, and the documents since, of those scored.
+        Drift alarms, at level .01, and the documents since the last one, of those scored.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_

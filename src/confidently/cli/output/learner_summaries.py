@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...tasks.table import task_named
 from ...wording import counted
 from .text import digits, parameters_text
 
@@ -50,15 +49,14 @@ def drift_facts(learner: Any) -> list[dict[str, int | None]]:
 
 
 def alarm_facts(learner: Any) -> dict[str, int | None]:
-    """Return how often the order of rows was doubtful, and since which row, as plain data."""
+    """Return how many drift alarms there were, and the row of the last one, as plain data."""
     return {"alarms": learner.conformal.alarms, "last_alarm": learner.conformal.last_alarm}
 
 
 def alarm_text(facts: dict[str, Any]) -> str:
     """Return the last alarm as text."""
-    noun = "label" if task_named(facts["task"]).multilabel else "row"
     times = f" ({counted(facts['alarms'], 'alarm')})" if facts["alarms"] > 1 else ""
-    return f"the order of rows is doubtful since {noun} {facts['last_alarm']:,}{times}"
+    return f"drift alarm at row {facts['last_alarm']:,}{times}"
 
 
 def drift_text(spans: list[dict[str, int | None]]) -> str:

@@ -176,7 +176,7 @@ class LearnerTraining(TrainingLoop):
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
 
     def _alarms(self) -> int:
-        """Return how often the order of rows was doubtful."""
+        """Return the number of drift alarms."""
         learner = self.learner.learner
         return learner.conformal.alarms if learner.n_seen else 0
 

@@ -223,10 +223,10 @@ class EngineMetrics(Collector):
                 lambda h: h.metrics.refused,
             ),
             "alarms": (
-                CounterMetricFamily, "Times the order of rows was doubtful", lambda h: h.model.order[0]
+                CounterMetricFamily, "Drift alarms", lambda h: h.model.order[0]
             ),
             "rows_since_alarm": (
-                GaugeMetricFamily, "Rows since the order was doubtful last, or since the first one",
+                GaugeMetricFamily, "Rows since the last drift alarm, or since the first row",
                 lambda h: h.model.order[1],
             ),
             "features": (GaugeMetricFamily, "Features of the model", lambda h: h.model.n_features),

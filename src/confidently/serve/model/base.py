@@ -158,7 +158,7 @@ class HostedModel(ABC):
     @property
     @abstractmethod
     def order(self) -> tuple[int, int]:
-        """How often the order of rows was doubtful, and the rows since."""
+        """Drift alarms so far, and the rows since the last one."""
 
     @property
     def entities(self) -> int | None:
