@@ -46,8 +46,14 @@ struct Counts {
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
-    // bin count as equal, since equal rows have scores that are nearly equal while the learner changes.
-    double p_value(int k) const { return (first(k + 1) + 1.0) / (rows() + 1.0); }
+    // bin count as equal, and those of the next bin where there are many: rows that are equal have scores that are
+    // nearly equal, since the learner changes.
+    double p_value(int k) const {
+        constexpr double many = 0.05, least = 5.0;  // of the rows, and rows
+        const double near = bin()[k] + (k > 0 ? bin()[k - 1] : 0.0) + (k + 1 < bins ? bin()[k + 1] : 0.0);
+        const bool equal = near >= std::max(many * total(), least * gain());
+        return (first(std::min(k + 1 + equal, bins)) + 1.0) / (rows() + 1.0);
+    }
 
     // growth: of what a row adds, from this one to the next
     void add(int k, double growth) const {

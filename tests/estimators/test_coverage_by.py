@@ -325,7 +325,7 @@ def test_values_of_few_rows_are_covered_together():
     many, few = rows(1500)
     many[:, 3], many[:5, 3] = 1.0, 9.0
     model = OnlineClassifier(coverage_by=3).fit(many, few)
-    with pytest.warns(DataWarning, match="rows whose 3 is 9 and 7, which have few rows together: sets have every"):
+    with pytest.warns(DataWarning, match="rows whose 3 is '9', '7', which have few rows together: sets have every"):
         sets = model.predict_set(np.vstack([[0.0, 0.0, 0.0, 9.0], [0.0, 0.0, 0.0, 7.0], many[5:]]))
     assert sets[:2].all() and not sets[2:].all()
 

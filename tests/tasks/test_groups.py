@@ -70,10 +70,11 @@ def test_rows_of_several_groups_together_count_as_in_each():
     values, scores, labels = stream()
     half = [slice(450), slice(450, 900)]
     parts = [Groups("town").learned(["a"] * 450, scores[own], labels[own], None, 3).states["a"] for own in half]
-    found, expected = ConformalSets(conformal.together(parts, 3)), [ConformalSets(own) for own in parts]
-    assert found.rows == pytest.approx(sum(own.rows for own in expected))
-    as_small = sum(own.p_values(P, by_class=False) * (own.rows + 1.0) - 1.0 for own in expected)
-    np.testing.assert_allclose(found.p_values(P, by_class=False), (as_small + 1.0) / (found.rows + 1.0))
+    found = ConformalSets(conformal.together(parts, 3))
+    assert found.rows == pytest.approx(sum(ConformalSets(own).rows for own in parts))
+    bins = slice(conformal.LEVELS + 3, conformal.MARTINGALE)
+    expected = sum(own[bins] / own[conformal.LEVELS] for own in parts)
+    np.testing.assert_allclose(conformal.together(parts, 3)[bins], expected)
     np.testing.assert_allclose(found.shares, np.bincount(labels[~np.isnan(scores)]) / (~np.isnan(scores)).sum())
 
 

@@ -20,10 +20,12 @@ class Scores:
     def rows(self):
         return sum(self.weights) / self.gain
 
+    def counted(self):
+        """Return the rows of each bin."""
+        return np.bincount(self.bins, self.weights, BINS) / self.gain if self.bins else np.zeros(BINS)
+
     def p_value(self, score):
-        """The part of the scores, this one included, that are as small; those of a bin are equal."""
-        as_small = sum(w for one, w in zip(self.bins, self.weights, strict=True) if one <= bin_of(score))
-        return (as_small / self.gain + 1.0) / (self.rows() + 1.0)
+        return p_value(self.counted(), score)
 
     def add(self, score):
         self.bins.append(bin_of(score))
@@ -36,6 +38,17 @@ def bin_of(score):
     """A third of the bins is below 0, where half of them are above -4; of the others, half are below 8."""
     part = score / (4.0 - score) if score < 0.0 else 2.0 * score / (8.0 + score)
     return min(math.floor((1.0 + part) * BINS / 3), BINS - 1)
+
+
+def p_value(rows, score):
+    """The part of the rows, this one included, with a score as small, given the rows of each bin.
+
+    Those of a bin are as small, and those of the next one if it and its neighbors have many rows.
+    """
+    at = bin_of(score)
+    near = rows[max(at - 1, 0) : at + 2].sum()
+    last = at + 1 if near >= max(0.05 * rows.sum(), 5.0) else at
+    return (rows[: last + 1].sum() + 1.0) / (rows.sum() + 1.0)
 
 
 class Followed:
@@ -141,9 +154,7 @@ class Sets:
         relative = self.relative(score, k)
         if self.own[k].rows() >= enough:
             return self.own[k].p_value(relative)
-        rare = [one for one in self.own if one.rows() < enough]
-        as_small = sum(one.p_value(relative) * (one.rows() + 1.0) - 1.0 for one in rare)
-        return (as_small + 1.0) / (sum(one.rows() for one in rare) + 1.0)
+        return p_value(sum(one.counted() for one in self.own if one.rows() < enough), relative)
 
     def p_values(self, score, k):
         """Among rows of any class, and of the class or of rare ones."""
