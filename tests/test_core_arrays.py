@@ -282,16 +282,17 @@ def mixture() -> Call:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "own": np.ones((3, 2))}
         arrays |= {"hessian": np.stack([np.eye(2)] * 3), "rows": np.zeros(1), "counters": i64(0, 0)}
         labels = {"labels": i32(1, 2), "weight": np.ones(2), "log_loss": np.zeros(1)}
-        more = {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3), "recorded": np.zeros(2)}
+        more = {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3), "lasting": i64(0, 1),
+                "recorded": np.zeros(2)}
         return arrays | labels | more
 
     def run(a: Arrays) -> None:
         _core.mixture_learn(
             a["weights_of_members"], a["share"], a["own"], a["hessian"], a["rows"], a["counters"], a["scores"],
-            a["labels"], a["weight"], a["log_loss"], None, a["conformal"], a["recorded"],
+            a["labels"], a["weight"], a["log_loss"], None, a["conformal"], a["lasting"], a["recorded"],
         )  # fmt: skip
 
-    return Call(make, run)
+    return Call(make, run, ("lasting: shorter", "lasting: longer", "lasting: empty"))
 
 
 def label_mixtures() -> Call:
@@ -608,6 +609,9 @@ CALLS = {
         lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},
         lambda a: _core.conformal_learn(a["conformal"], 3, a["scores"], a["labels"]),
     ),
+    "conformal_gather_rare": Call(
+        lambda: {"conformal": untrained(3)}, lambda a: _core.conformal_gather_rare(a["conformal"], 3)
+    ),
     "conformal_learn_late": Call(
         lambda: {
             "conformal": untrained(3), "scores": np.full((2, 3), 0.5), "labels": i32(0, 2), "weight": np.ones(2),
@@ -623,7 +627,7 @@ CALLS = {
     ),
     "conformal_p_values": Call(
         lambda: {"conformal": untrained(3), "scores": np.full((2, 3), 0.5), "out": np.zeros((2, 3))},
-        lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, a["out"]),
+        lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, 30.0, a["out"]),
     ),
     "conformal_conformity": Call(
         lambda: {"conformal": untrained(3), "probabilities": np.full(2, 0.5), "out": np.zeros(2)},
