@@ -146,7 +146,7 @@ void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, 
     if (by_class) sets.gather(int(classes), enough, together);
     for (std::size_t k = 0; k < classes; ++k) {
         const Counts own = (by_class ? sets.own(int(k)) : sets.all()).counts();
-        const Counts counts = by_class && own.rows() < enough ? together : own;
+        const Counts counts = by_class && !own.has(enough) ? together : own;
         const double share = by_class ? sets.share_odds(int(k)) : 0.0;
         for (std::size_t i = 0; i < n; ++i) {
             const double score = log_odds(probabilities.data()[i * classes + k]) - share;

@@ -150,7 +150,7 @@ struct ConformalSets {
         if (!late) {
             follow(all().levels(), all().counts(), at);
             if (is_rare(k)) follow(rare().levels(), together, at_own);
-            if (mine.rows() >= enough) follow(own(k).levels(), mine, at_own);
+            if (mine.has(enough)) follow(own(k).levels(), mine, at_own);
         }
         add(all().counts(), at);
         if (is_rare(k)) together.add_all(mine, -1.0);
@@ -162,7 +162,7 @@ struct ConformalSets {
     void gather(int classes, double rows, const Counts& together) const {
         Counts::begin(together.state, ClassScores::bins);
         for (int k = 0; k < classes; ++k)
-            if (own(k).counts().rows() < rows) together.add_all(own(k).counts(), 1.0);
+            if (!own(k).counts().has(rows)) together.add_all(own(k).counts(), 1.0);
     }
     void gather_rare(int classes) const { gather(classes, rare_rows, rare().counts()); }
 
@@ -181,10 +181,10 @@ struct ConformalSets {
   private:
     ClassScores rare() const { return {state + at_rare}; }
     Counts best() const { return {state + at_best, ClassScores::bins}; }
-    bool is_rare(int k) const { return own(k).counts().rows() < rare_rows; }
+    bool is_rare(int k) const { return !own(k).counts().has(rare_rows); }
 
     static void follow(const Levels& levels, const Counts& counts, int bin) {
-        if (counts.rows() >= followed_rows) levels.learn(counts.p_value(bin));
+        if (counts.has(followed_rows)) levels.learn(counts.p_value(bin));
     }
     static void add(const Counts& counts, int bin) { counts.add(bin, growth(counts.seen() + 1.0)); }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 
 #include "tasks/calibration.hpp"
 
@@ -31,18 +32,21 @@ struct Counts {
     double* sum() const { return state + 3; }
     double* bin() const { return state + first_bin(bins); }
     double rows() const { return total() / gain(); }
+    bool has(double rows) const { return total() >= rows * gain(); }  // whether so many rows count
 
     static void begin(double* state, int bins) {
         std::fill_n(state, size(bins), 0.0);
         state[0] = 1.0;
     }
 
-    // The rows in the first k bins.
+    // The rows in the first k bins, times the gain.
     double first(int k) const {
-        double found = 0.0;
-        for (int j = 0; j < k / group; ++j) found += sum()[j];
-        for (int j = k / group * group; j < k; ++j) found += bin()[j];
-        return found / gain();
+        std::array<double, 4> found{};  // sums that do not wait for each other, without branches that depend on k
+        const int groups = k / group;
+        for (int j = 0; j < bins / group; j += 4) add_first(sum() + j, groups - j, found);
+        if (k < bins)
+            for (int j = 0; j < group; j += 4) add_first(bin() + groups * group + j, k - groups * group - j, found);
+        return (found[0] + found[1]) + (found[2] + found[3]);
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
@@ -52,7 +56,7 @@ struct Counts {
         constexpr double many = 0.05, least = 5.0;  // of the rows, and rows
         const double near = bin()[k] + (k > 0 ? bin()[k - 1] : 0.0) + (k + 1 < bins ? bin()[k + 1] : 0.0);
         const bool equal = near >= std::max(many * total(), least * gain());
-        return (first(std::min(k + 1 + equal, bins)) + 1.0) / (rows() + 1.0);
+        return (first(std::min(k + 1 + equal, bins)) + gain()) / (total() + gain());
     }
 
     // growth: of what a row adds, from this one to the next
@@ -77,6 +81,14 @@ struct Counts {
         const double factor = sign / others.gain();
         for (int k = 3; k < size(bins); ++k) state[k] += factor * others.state[k];
         total() += factor * others.total();
+    }
+
+  private:
+    // Adds the first n of four numbers.
+    static void add_first(const double* numbers, int n, std::array<double, 4>& sums) {
+        static constexpr std::array<double, 8> ones{1.0, 1.0, 1.0, 1.0};
+        const double* one = ones.data() + 4 - std::clamp(n, 0, 4);
+        for (int i = 0; i < 4; ++i) sums[i] += one[i] * numbers[i];
     }
 };
 

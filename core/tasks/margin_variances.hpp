@@ -31,7 +31,8 @@ struct MarginVariances {
     // The part of the rows before, and of this one, whose variance was as large.
     double p_value(double variance) const {
         const Counts counts = this->counts();
-        return (counts.rows() - counts.first(bin(log2(variance))) + 1.0) / (counts.rows() + 1.0);
+        const double below = counts.first(bin(log2(variance)));
+        return (counts.total() - below + counts.gain()) / (counts.total() + counts.gain());
     }
 
   private:

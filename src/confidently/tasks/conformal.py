@@ -259,8 +259,7 @@ class ConformalSets:
         if not by_class:
             return np.full(self.classes, self.rows), np.zeros(self.classes, np.bool_)
         gain, total = of_classes(self._state)[:, LEVELS : LEVELS + 2].T
-        own = total / gain
-        rare = own < enough
+        own, rare = total / gain, total < enough * gain
         return np.where(rare, own[rare].sum(), own), rare
 
     def _short(self, coverage: float, by_class: bool) -> tuple[np.ndarray, np.ndarray]:
