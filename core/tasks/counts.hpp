@@ -9,9 +9,9 @@
 namespace confidently {
 
 // From one row to the next, what a row adds grows by this factor: a learner has predicted its early rows worse. The
-// first rows, too few to leave any out, count alike; then n rows count as (n + 30)/4, and 2000 at most.
+// first five rows count alike; then n rows count as (n + 15)/4, and 2000 at most.
 inline double growth(double rows) {
-    constexpr double alike = 10.0, power = 3.0;
+    constexpr double alike = 5.0, power = 3.0;
     return rows < alike ? 1.0 : 1.0 + std::max(power / (rows + power * (alike - 1.0)), 1.0 - kDecay);
 }
 

@@ -31,7 +31,7 @@ class Scores:
         self.bins.append(bin_of(score))
         self.weights.append(self.gain)
         n = len(self.bins)
-        self.gain *= 1.0 if n < 10 else 1.0 + max(3.0 / (n + 27.0), 1.0 / 2000.0)
+        self.gain *= 1.0 if n < 5 else 1.0 + max(3.0 / (n + 12.0), 1.0 / 2000.0)
 
 
 def bin_of(score):
