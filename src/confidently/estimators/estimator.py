@@ -75,6 +75,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             shuffle = bool(self.shuffle) and not partial
             if not shuffle:
                 self._advise(labels, partial)
+            self.learner_.shuffled = shuffle
             try:
                 self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
@@ -87,7 +88,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             self._run(X, matrix, labels, passes, shuffle)
             if not partial:
                 self.learner_.settle(shuffled=shuffle)
-            self.learner_.undoes = True
+            self.learner_.undoes, self.learner_.shuffled = True, False
             if partial and not followed:
                 self._follows(following, parameters)
             return self

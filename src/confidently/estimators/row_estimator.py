@@ -58,9 +58,11 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
         if not shuffle:
             self._advise(labels, partial)
+        begun.learning.learner.shuffled = shuffle
         self._run(begun.learning, begun.batches, labels, passes, shuffle)
         if not partial:
             self.learner_.settle(shuffled=shuffle)
+        self.learner_.shuffled = False
         return self._keep(begun.learning, begun.reading)
 
     def _begin_rows(

@@ -36,8 +36,10 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders
-FORMAT = 12
+# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders, 12 had no members that begin
+# later
+FORMAT = 13
+WITHOUT_LATER = 12  # of models without these, which need nothing later
 WITHOUT_ENCODER = 11  # of models without one, which need nothing later
 WITHOUT_GROUPS = 10  # of models without these either
 WITHOUT_VIEWS = 3  # of topic models, which need nothing later
@@ -134,6 +136,14 @@ class SavedMoves(TypedDict):
     pending: Count
 
 
+class SavedLater(TypedDict):
+    """A member that begins where a stream follows (:class:`confidently.stack.following.Later`)."""
+
+    twin: str
+    kind: str
+    forget: Annotated[float, Interval(0.0, 1.0)]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -149,6 +159,7 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    later: list[SavedLater] | None = None
     coverage_by: SavedGroups | None = None
     settled: bool = False
     training: dict[str, Any] = field(default_factory=dict)
@@ -207,8 +218,10 @@ def _needed(header: dict[str, Any]) -> int:
     """Return the lowest format that has everything of a header."""
     if header.get("kind") == TOPICS:
         return WITHOUT_VIEWS
-    if "encoder" in header["source"] or any(one["kind"] == "class_means" for one in header.get("members") or ()):
+    if header.get("later") is not None:
         return FORMAT
+    if "encoder" in header["source"] or any(one["kind"] == "class_means" for one in header.get("members") or ()):
+        return WITHOUT_LATER
     return WITHOUT_ENCODER if "coverage_by" in header else WITHOUT_GROUPS
 
 

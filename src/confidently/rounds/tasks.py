@@ -26,10 +26,11 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..stack.class_means import RARITIES
+from ..stack.following import SHARE
 from ..stack.label_stack import LABEL_COUNTS
 from ..stack.members import ROWS, WEIGHTS, Members, parts_of
 from ..stack.number_stack import PRODUCTS
-from ..stack.stack import HESSIAN, OWN, SHARE
+from ..stack.stack import HESSIAN, OWN
 from ..stack.threads import members_in_turn
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
@@ -64,6 +65,15 @@ class Job:
     on_error: str = "stop"
     class_weight: dict[Any, float] | str | None = None
     shuffle: bool = False
+
+    def begun(self, model: Any) -> Any:
+        """Return a model from which training begins: of a stack that follows what moves, as those of all cells do."""
+        learner = getattr(model, "learner", None)
+        if not isinstance(learner, Members) or learner.later is None:
+            return model
+        stack = copy(learner)
+        stack.follow()
+        return replace(model, learner=stack)
 
     def learn(self, base: Any, paths: Sequence[Path | FileRange], calibrate: bool, seed: Seed) -> Any:
         """Return what a copy of the base learns from a cell of files, or a :class:`Failure`."""

@@ -128,6 +128,7 @@ class LearnerTraining(TrainingLoop):
                 self.decide(n_columns)
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
+            self.learner.learner.shuffled = bool(self.options["shuffle"] and not self.options["init_model"])
             self.begin_report(self.data.total_bytes)
             batches = cut_at(batches, rows, self._next_cut)
             if self.learner.learner.by_products and not position.passes and not rows:
