@@ -164,7 +164,10 @@ def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, a
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
-def test_a_stack_of_shuffled_rows_follows_nothing_until_it_is_continued(ok, data, tmp_path, stopped_after):
+def test_a_stack_of_shuffled_rows_follows_nothing_until_it_is_continued(ok, tmp_path, stopped_after):
+    data, generator = tmp_path / "data.svm", np.random.default_rng(0)
+    rows = ((int(x[0] + 2 * x[1] > 3), x.tolist()) for x in generator.integers(0, 4, (2500, 3)))
+    data.write_text("".join(f"{y} 1:{a} 2:{b} 3:{c}\n" for y, (a, b, c) in rows))
     arguments = ["train", data, "--auto", "--shuffle", "-q", "-o", tmp_path / "m.cw"]
     stopped_after([*arguments, "--checkpoint-every", 100], 2)
     ok(*arguments, "--checkpoint-every", 100, "--resume")
