@@ -22,6 +22,7 @@ from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
 from .groups import kept, new_groups, values_of_array
+from .held import held_rows, learn_held
 from .model_estimator import AnyLearner
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
@@ -114,10 +115,16 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             matrix = as_matrix(X, self.dtype)
             learner = self.learner_ = copy(learner)  # of which an error restores the old one
             learner.grow(n_classes=labels.n, multiclass=self.multiclass)
-        for number, progress in passes_of(self, lambda: self.learner_.mistakes, matrix.shape[0], passes):
-            order = generator.permutation(matrix.shape[0]) if shuffle else None
+        n = matrix.shape[0]
+        order = generator.permutation(n) if shuffle else None
+        held = held_rows(n, passes, order)
+        kept = None if held is None else np.isin(np.arange(n), held, assume_unique=True, invert=True)
+        in_pass = n if held is None else n - len(held)
+        for number, progress in passes_of(self, lambda: self.learner_.mistakes, in_pass, passes):
+            if number and shuffle:
+                order = generator.permutation(n)
             options = labels.options | {
-                "order": order,
+                "order": _of_pass(order, kept),
                 "calibrate": number == 0 and self._calibrates,
                 "progress": progress,
             }
@@ -128,6 +135,11 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 if not learner.undoes:
                     learner = self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 learner.learn(matrix, labels.numbers, **options)
+        if held is not None:
+            last = labels.options | {"order": held, "calibrate": self._calibrates}
+            learn_held(
+                learner, lambda one: one.learn(matrix, labels.numbers, **last), len(held), in_pass, self._calibrates
+            )
         self._keep_classes(labels.classes)
 
     # --- rows ----------------------------------------------------------------------------------------------------
@@ -232,3 +244,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _of_pass(order: np.ndarray | None, kept: np.ndarray | None) -> np.ndarray | None:
+    """Return the rows of a pass in their order, of which only some may be kept; ``None``: all, in their own order."""
+    if kept is None:
+        return order
+    return np.flatnonzero(kept) if order is None else order[kept[order]]

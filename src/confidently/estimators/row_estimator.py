@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -17,6 +19,7 @@ from ..data.shuffling import shuffled
 from ..learner.streams import StreamLearner, class_number
 from ..wording import counted
 from .groups import kept
+from .held import held_rows, learn_held
 from .model_estimator import AnyLearner
 from .passing import counted_rows, passes_of
 from .rows import LabelledRows, Labels, labelled
@@ -108,6 +111,9 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         """Make the passes over the batches of a :class:`StreamLearner`, or over rows and their matrix."""
         learning, batches = X, matrix
         generator, n = check_random_state(self.random_state), sum(map(len, batches))
+        held = held_rows(n, passes, None)
+        last = batches if held is None else _only(batches, held)
+        batches = batches if held is None else _only(batches, np.setdiff1d(np.arange(n), held))
         for number, progress in passes_of(self, lambda: learning.learner.mistakes, n, passes):
             rows: Iterator[Batch] = iter(batches)
             if shuffle:
@@ -115,6 +121,16 @@ class RowEstimator(StreamEstimator[AnyLearner]):
             for _ in learning.learn(counted_rows(rows, progress), calibrate=number == 0, check_order=False):
                 pass
             batches = [replace(batch, new_features=None) for batch in batches]
+        if held is not None:
+            last = [replace(batch, new_features=None) for batch in last]
+
+            def learn(learner: AnyLearner) -> None:
+                own = copy(learning)
+                own.learner, own.log_loss = learner, np.zeros(1)
+                for _ in own.learn(last, advise=False):
+                    pass
+
+            learn_held(learning.learner, learn, len(held), n - len(held), calibrates=True)
         self.learner_ = learning.learner
 
     def _validated_labels(self, y: Any, n_rows: int) -> Any:
@@ -124,3 +140,13 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if y.shape[0] != n_rows:
             raise ValueError(f"X has {counted(n_rows, 'row')}, y has {y.shape[0]:,}; they must have as many")
         return y
+
+
+def _only(batches: list[Batch], rows: np.ndarray) -> list[Batch]:
+    """Return the same batches, in which all rows but these have the weight 0, as if they were not there."""
+    first, found = 0, []
+    for batch in batches:
+        own = np.isin(np.arange(first, first + len(batch)), rows, assume_unique=True)
+        found.append(replace(batch, weights=np.where(own, 1.0 if batch.weights is None else batch.weights, 0.0)))
+        first += len(batch)
+    return found

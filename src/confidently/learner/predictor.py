@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from .. import _core
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..tasks import calibration, novelty, targets
+from ..tasks import calibration, conformal, novelty, targets
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
 from ..tasks.targets import Prediction, Targets
@@ -92,6 +93,33 @@ class Predictor(Posterior):
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
         self.settled = shuffled or not self.conformal.alarms
+
+    def renew(self, ratio: float) -> None:
+        """Let what calibrates count less, since rows come that are scored by a better model: ``ratio`` per row so far.
+
+        Where hundreds come, nothing from before them counts but the slopes, with which they begin.
+        """
+        if self.task.regression:
+            return
+        state = self.state
+        part = conformal.part_to_keep(state[CONFORMAL], ratio)
+        self.state = state | {
+            "calibration": self.task.renewed_calibration(state["calibration"], part),
+            CONFORMAL: conformal.renewed(state[CONFORMAL], part),
+            VARIANCES: novelty.renewed(state[VARIANCES], part),
+        }
+        self.groups = None if self.groups is None else self.groups.renewed(ratio)
+
+    def apart(self) -> Self:
+        """Return a copy that may learn without this one."""
+        new = copy(self)
+        new.state = {name: array.copy() for name, array in self.state.items()}
+        return new
+
+    def take_slopes(self, other: Self) -> None:
+        """Calibrate with the slopes of another learner with the same task."""
+        found = self.task.with_slopes(self.state["calibration"], other.state["calibration"])
+        self.state = self.state | {"calibration": found}
 
     def novelty(self, X: _core.Matrix) -> np.ndarray:
         """Return the p-value of every row as one of those before, shape (n,)."""

@@ -265,15 +265,7 @@ def _estimator(estimator: Any, base: Model) -> Any:
     """Return an estimator with a copy of the base's learner, ready for rows."""
     from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
 
-    return clone(estimator)._take_model(replace(base, learner=_learner_of(base)))
-
-
-def _learner_of(base: Model) -> Any:
-    """Return a copy of the base's learner with a state of its own."""
-    learner = copy(base.learner)
-    for part in parts_of(learner):
-        part.state = {name: array.copy() for name, array in part.state.items()}
-    return learner
+    return clone(estimator)._take_model(replace(base, learner=base.learner.apart()))
 
 
 def _restore_calibration(learner: Any, base: Any) -> None:
@@ -294,7 +286,7 @@ def _keep_members(learner: Any) -> None:
 def copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
     features = None if base.features is None else base.features.copy()
-    return replace(base, learner=_learner_of(base), features=features).stream_learner(reading)
+    return replace(base, learner=base.learner.apart(), features=features).stream_learner(reading)
 
 
 def _skips_classes(base: Model, job: Job) -> bool:

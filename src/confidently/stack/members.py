@@ -15,7 +15,7 @@ from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
-from ..tasks import novelty
+from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
 from ..tasks.novelty import VARIANCES
@@ -310,6 +310,36 @@ class Members(Following):
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
         self.settled = shuffled or not self.conformal.alarms
+
+    def renew(self, ratio: float) -> None:
+        """Let what calibrates count less, as :meth:`confidently.learner.learner.Learner.renew` does."""
+        if self.task.regression:
+            return
+        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
+        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        self.groups = None if self.groups is None else self.groups.renewed(ratio)
+        for member in self.members:
+            state = member.state
+            for name in (VARIANCES, RARITIES):
+                if name in state:
+                    state = state | {name: novelty.renewed(state[name], part)}
+            if isinstance(member, Learner):
+                state = state | {"calibration": member.task.renewed_calibration(state["calibration"], part)}
+            member.state = state
+
+    def apart(self) -> Self:
+        """Return a copy that may learn without this one."""
+        new = copy(self)
+        for part in parts_of(new):
+            part.state = {name: array.copy() for name, array in part.state.items()}
+        return new
+
+    def take_slopes(self, other: Self) -> None:
+        """Calibrate with the slopes of the members of another stack, as far as it has them."""
+        tried = dict(zip(other.names, other.members, strict=True))
+        for name, member in zip(self.names, self.members, strict=True):
+            if isinstance(member, Learner) and isinstance(found := tried.get(name), Learner):
+                member.take_slopes(found)
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None

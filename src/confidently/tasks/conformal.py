@@ -25,6 +25,7 @@ WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
 LEVELS = 2 * WEIGHTS + 1
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
+ENOUGH, ENOUGH_PER_CLASS = 100, 30  # rows of which sets are made alone, without those of a model that was worse
 MAX_CHANGE, MAX_COUNT = 2.0, 1e104
 ALARMS, QUIET = 1, 2  # in the martingale
 ROUNDING = 1e-9  # relative, of sums of rows
@@ -80,6 +81,32 @@ def settled(own: np.ndarray) -> np.ndarray:
     found = own.copy()
     for start in (0, OWN_LEVELS):
         found[start : start + LEVELS] = untrained_levels()
+    return found
+
+
+def part_to_keep(own: np.ndarray, ratio: float) -> float:
+    """Return by how much the rows so far count where so many per row come that are of a better model.
+
+    They make up for what is missing of 100 rows, or of 30 per class.
+    """
+    gain, total, seen = own[SCORES : SCORES + 3].tolist()
+    enough = max(ENOUGH, ENOUGH_PER_CLASS * (own.size - CLASSES) // COUNTS)
+    return min(max(enough - ratio * seen, 0.0) * gain / total, 1.0) if total > 0.0 else 1.0
+
+
+def renewed(own: np.ndarray, part: float) -> np.ndarray:
+    """Return the scores of which rows count by so much of what they did, since those to come are of a better model."""
+    found = own.copy()
+    for start in (SCORES, ANSWERS, MISTAKES, BEST, *range(CLASSES, own.size, COUNTS)):
+        found[start : start + COUNTS] = renewed_counts(own[start : start + COUNTS], part)
+    return found
+
+
+def renewed_counts(counts: np.ndarray, part: float) -> np.ndarray:
+    """Return counts in which the rows before count by so much of what they did."""
+    found = counts.copy()
+    found[[1, *range(3, len(counts))]] *= part / counts[0]
+    found[0] = 1.0
     return found
 
 

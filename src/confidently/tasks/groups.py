@@ -81,6 +81,11 @@ class Groups(NamedTuple):
         known = np.ones(len(labels), np.bool_) if weight is None else weight > 0.0
         return self._after(values, known, learn, predicted.shape[1])
 
+    def renewed(self, ratio: float) -> Groups:
+        """Return the groups in which rows so far count by :func:`confidently.tasks.conformal.part_to_keep`."""
+        parts = {value: conformal.part_to_keep(own, ratio) for value, own in self.states.items()}
+        return self._replace(states={value: conformal.renewed(self.states[value], parts[value]) for value in parts})
+
     def _after(
         self, values: Sequence[str], known: np.ndarray, learn: Callable[[np.ndarray, np.ndarray], None], n_classes: int
     ) -> Groups:

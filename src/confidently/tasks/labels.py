@@ -41,6 +41,13 @@ class Labels(Task):
     def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged_labels(parts)
 
+    def renewed_calibration(self, own: np.ndarray, part: float) -> np.ndarray:
+        return progressive.renewed_labels(own, part)
+
+    def with_slopes(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        pairs = zip(*(found.reshape(-1, len(INITIAL_LABEL)) for found in (own, other)), strict=True)
+        return np.concatenate([progressive.with_slope(a, b, several=False) for a, b in pairs])
+
     def decides_by_probability(self, calibration: np.ndarray) -> bool:
         return progressive.label_threshold(calibration) is not None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
-from .conformal import MAX_COUNT, Values, merged_counts
+from .conformal import MAX_COUNT, Values, merged_counts, renewed_counts
 
 VARIANCES = "variances"  # the entry of a state
 SIZE = _core.margin_variances_size
@@ -28,6 +28,11 @@ def untrained() -> np.ndarray:
 def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """Return the counts of learners whose training continued from a base."""
     return merged_counts(np.array(parts), base)
+
+
+def renewed(state: np.ndarray, part: float) -> np.ndarray:
+    """Return counts in which the rows before count by so much of what they did."""
+    return renewed_counts(state, part)
 
 
 def values(state: np.ndarray) -> Values:

@@ -212,6 +212,14 @@ class Task:
         """Return a calibration after a pass that does not calibrate, given that of before."""
         return before
 
+    def renewed_calibration(self, own: np.ndarray, part: float) -> np.ndarray:
+        """Return a calibration of which the evidence counts by so much of what it did."""
+        return progressive.renewed(own, part, self.several)
+
+    def with_slopes(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return a calibration with the lines of another one."""
+        return progressive.with_slope(own, other, self.several)
+
     # --- conformal scores in the state --------------------------------------------------------------------------------
 
     def initial_conformal(self, n_outputs: int) -> np.ndarray:

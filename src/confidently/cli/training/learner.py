@@ -289,9 +289,5 @@ class LearnerTraining(TrainingLoop):
 
 def _copied(model: Model) -> Model:
     """Return a copy that does not change with the learner."""
-    from ...stack.members import parts_of
-
-    learner = copy.copy(model.learner)
-    for part in parts_of(learner):
-        part.state = {name: array.copy() for name, array in part.state.items()}
+    learner = model.learner.apart()
     return replace(model, learner=learner, classes=list(model.classes), features=copy.deepcopy(model.features))
