@@ -11,12 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from .._core import Matrix
+from ..arrays import row_entries
+from ..learner.averaged import calibrate_by
+from ..learner.learner import Learner
+from .rows import Labels
+
 PARTS = 10  # of the rows, of which one is held out
 MIN_ROWS = 500  # of which a tenth is enough to calibrate
 SWEEPS = 3  # over held rows, to find slopes
 
 
-def held_rows(n: int, passes: int, order: np.ndarray | None) -> np.ndarray | None:
+def held_rows(n: int, passes: int, order: np.ndarray | None, averages: bool = False) -> np.ndarray | None:
     """Return the rows that all passes leave out, to be learned once after these; ``None``: no rows are left out.
 
     They are a tenth: the last in the order of the first pass or, of rows that are not shuffled, chosen by a hash of
@@ -30,8 +36,10 @@ def held_rows(n: int, passes: int, order: np.ndarray | None) -> np.ndarray | Non
         The largest number of passes.
     order : array of shape (n,), optional
         Row numbers in the order of the first pass; ``None``: in their own.
+    averages : bool
+        Whether the mean of the weights predicts, of which no pass calibrates, not even the only one.
     """
-    if passes == 1 or n < MIN_ROWS:
+    if (passes == 1 and not averages) or n < MIN_ROWS:
         return None
     return np.flatnonzero(_hashes(n) % PARTS == 0) if order is None else order[n - n // PARTS :]
 
@@ -53,13 +61,41 @@ def learn_held(learner: Any, learn: Callable[[Any], None], held: int, kept: int,
         Whether training calibrates at all.
     """
     if calibrates and not learner.task.regression:
-        for _ in range(SWEEPS):
+        for _ in range(SWEEPS if isinstance(learner, Learner) else 0):
             tried = learner.apart()
             tried.renew(held / kept)
             learn(tried)
             learner.take_slopes(tried)
         learner.renew(held / kept)
     learn(learner)
+
+
+def averages(learner: Any) -> bool:
+    """Return whether the mean of a learner's weights predicts classes, other than the weights that it learns with."""
+    return isinstance(learner, Learner) and learner.settings.average and not learner.task.regression
+
+
+def judge_held(learner: Learner, X: Matrix, labels: Labels, held: np.ndarray, kept: int) -> None:
+    """Calibrate averaged weights by the rows that were held out, before they are learned.
+
+    Parameters
+    ----------
+    learner : Learner
+    X : matrix
+        The held rows.
+    labels : Labels
+        Of all rows.
+    held : array
+        The numbers of the held rows.
+    kept : int
+        The number of the others.
+    """
+    start, values, weight = labels.options.get("label_start"), labels.options.get("values"), labels.weights()
+    entries, start = (held, None) if start is None else row_entries(start, held)
+    calibrate_by(
+        learner, X, labels.numbers[entries], start, None if weight is None else weight[held], len(held) / kept,
+        None if values is None else [values[row] for row in held.tolist()],
+    )  # fmt: skip
 
 
 def _hashes(n: int) -> np.ndarray:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -19,7 +17,6 @@ from ..data.shuffling import shuffled
 from ..learner.streams import StreamLearner, class_number
 from ..wording import counted
 from .groups import kept
-from .held import held_rows, learn_held
 from .model_estimator import AnyLearner
 from .passing import counted_rows, passes_of
 from .rows import LabelledRows, Labels, labelled
@@ -62,7 +59,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if not shuffle:
             self._advise(labels, partial)
         begun.learning.learner.shuffled = shuffle
-        self._run(begun.learning, begun.batches, labels, passes, shuffle)
+        self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
         if not partial:
             self.learner_.settle(shuffled=shuffle)
         self.learner_.shuffled = False
@@ -84,6 +81,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         names = [] if labels.classes is None else [plain(name) for name in labels.classes]
         keep = kept(self.coverage_by)
         if first:
+            self._averages = False  # as rows of files
             options = {} if found.label is None else {"label": found.label}
             of_rows: dict[str, Any] = {"ignore_labels": True, "keep": keep, "encoder": self._encoder(), **options}
             stream = open_to_learn(found.rows, self.dtype, self._scaled, **of_rows)
@@ -107,13 +105,10 @@ class RowEstimator(StreamEstimator[AnyLearner]):
             class_number(table, NewLabel(name, 0, "classes"))
         return table
 
-    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool, partial: bool) -> None:
         """Make the passes over the batches of a :class:`StreamLearner`, or over rows and their matrix."""
         learning, batches = X, matrix
         generator, n = check_random_state(self.random_state), sum(map(len, batches))
-        held = held_rows(n, passes, None)
-        last = batches if held is None else _only(batches, held)
-        batches = batches if held is None else _only(batches, np.setdiff1d(np.arange(n), held))
         for number, progress in passes_of(self, lambda: learning.learner.mistakes, n, passes):
             rows: Iterator[Batch] = iter(batches)
             if shuffle:
@@ -121,16 +116,6 @@ class RowEstimator(StreamEstimator[AnyLearner]):
             for _ in learning.learn(counted_rows(rows, progress), calibrate=number == 0, check_order=False):
                 pass
             batches = [replace(batch, new_features=None) for batch in batches]
-        if held is not None:
-            last = [replace(batch, new_features=None) for batch in last]
-
-            def learn(learner: AnyLearner) -> None:
-                own = copy(learning)
-                own.learner, own.log_loss = learner, np.zeros(1)
-                for _ in own.learn(last, advise=False):
-                    pass
-
-            learn_held(learning.learner, learn, len(held), n - len(held), calibrates=True)
         self.learner_ = learning.learner
 
     def _validated_labels(self, y: Any, n_rows: int) -> Any:
@@ -140,13 +125,3 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if y.shape[0] != n_rows:
             raise ValueError(f"X has {counted(n_rows, 'row')}, y has {y.shape[0]:,}; they must have as many")
         return y
-
-
-def _only(batches: list[Batch], rows: np.ndarray) -> list[Batch]:
-    """Return the same batches, in which all rows but these have the weight 0, as if they were not there."""
-    first, found = 0, []
-    for batch in batches:
-        own = np.isin(np.arange(first, first + len(batch)), rows, assume_unique=True)
-        found.append(replace(batch, weights=np.where(own, 1.0 if batch.weights is None else batch.weights, 0.0)))
-        first += len(batch)
-    return found

@@ -90,6 +90,17 @@ class Predictor(Posterior):
         """What is known about the scores of true classes, or about errors."""
         return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
+    @property
+    def doubt(self) -> str | None:
+        """Why sets and withheld answers promise nothing, as text; ``None``: they do."""
+        rule = self.settings.rule
+        if not rule.wanders or self.settings.average or not self.task.one_class:
+            return None
+        return (
+            f"single rows move the weights of the rule {rule.name}, so what is known of earlier weights says little "
+            "about the last ones; use average=True, or another rule, such as arow"
+        )
+
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless the order of rows is doubtful."""
         self.settled = shuffled or not self.conformal.alarms
@@ -109,6 +120,17 @@ class Predictor(Posterior):
             VARIANCES: novelty.renewed(state[VARIANCES], part),
         }
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
+
+    def judged(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of rows that are calibrated, (n, columns) or (n, labels), and the variances of margins."""
+
+        def judge(seen: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+            scores = self._moderated(seen)[1] if self.task.moderates else self._scores(seen)
+            variance = self._top_margins(seen)[1]
+            return self.task.by_output(scores) if self.task.multilabel else scores, variance.reshape(len(scores), -1)
+
+        scores, variances = self._of_seen(X, judge)
+        return np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(variances.max(axis=1), np.float64)
 
     def apart(self) -> Self:
         """Return a copy that may learn without this one."""

@@ -82,6 +82,7 @@ class Members(Following):
     moves: Moves | None = Moves()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
+    doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
@@ -312,20 +313,18 @@ class Members(Following):
         self.settled = shuffled or not self.conformal.alarms
 
     def renew(self, ratio: float) -> None:
-        """Let what calibrates count less, as :meth:`confidently.learner.learner.Learner.renew` does."""
+        """Let scores that sets are made of count less, as :meth:`confidently.learner.learner.Learner.renew` does.
+
+        The members' calibrations stay, since their mixture is calibrated by its weights.
+        """
         if self.task.regression:
             return
         part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
         self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
         for member in self.members:
-            state = member.state
-            for name in (VARIANCES, RARITIES):
-                if name in state:
-                    state = state | {name: novelty.renewed(state[name], part)}
-            if isinstance(member, Learner):
-                state = state | {"calibration": member.task.renewed_calibration(state["calibration"], part)}
-            member.state = state
+            for name in {VARIANCES, RARITIES} & member.state.keys():
+                member.state = member.state | {name: novelty.renewed(member.state[name], part)}
 
     def apart(self) -> Self:
         """Return a copy that may learn without this one."""
@@ -333,13 +332,6 @@ class Members(Following):
         for part in parts_of(new):
             part.state = {name: array.copy() for name, array in part.state.items()}
         return new
-
-    def take_slopes(self, other: Self) -> None:
-        """Calibrate with the slopes of the members of another stack, as far as it has them."""
-        tried = dict(zip(other.names, other.members, strict=True))
-        for name, member in zip(self.names, self.members, strict=True):
-            if isinstance(member, Learner) and isinstance(found := tried.get(name), Learner):
-                member.take_slopes(found)
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None

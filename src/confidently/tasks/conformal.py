@@ -25,7 +25,7 @@ WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
 LEVELS = 2 * WEIGHTS + 1
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
-ENOUGH, ENOUGH_PER_CLASS = 100, 30  # rows of which sets are made alone, without those of a model that was worse
+ENOUGH, ENOUGH_PER_CLASS = 300, 30  # rows of which sets are made alone, without those of a model that was worse
 MAX_CHANGE, MAX_COUNT = 2.0, 1e104
 ALARMS, QUIET = 1, 2  # in the martingale
 ROUNDING = 1e-9  # relative, of sums of rows
@@ -87,7 +87,7 @@ def settled(own: np.ndarray) -> np.ndarray:
 def part_to_keep(own: np.ndarray, ratio: float) -> float:
     """Return by how much the rows so far count where so many per row come that are of a better model.
 
-    They make up for what is missing of 100 rows, or of 30 per class.
+    They make up for what is missing of 300 rows, or of 30 per class.
     """
     gain, total, seen = own[SCORES : SCORES + 3].tolist()
     enough = max(ENOUGH, ENOUGH_PER_CLASS * (own.size - CLASSES) // COUNTS)

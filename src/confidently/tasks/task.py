@@ -216,6 +216,15 @@ class Task:
         """Return a calibration of which the evidence counts by so much of what it did."""
         return progressive.renewed(own, part, self.several)
 
+    def calibrated_by(
+        self, own: np.ndarray, scores: np.ndarray, labels: np.ndarray, start: np.ndarray | None,
+        weight: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return a calibration after scores that were made before their labels were known."""
+        found = own.copy()
+        _core.calibration_learn(found, scores, labels, weight)
+        return found
+
     def with_slopes(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Return a calibration with the lines of another one."""
         return progressive.with_slope(own, other, self.several)
