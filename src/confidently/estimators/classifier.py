@@ -67,8 +67,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         learner per label (the default, except with a shared covariance), or rank the labels jointly against a threshold
         ("joint").
     passes : int, default=1
-        Number of passes of :meth:`fit` over the rows. Of several over an array of 500 rows or more, a tenth of the rows is
-        left out, learned once, after them, and calibrates; otherwise the first pass does.
+        Number of passes of :meth:`fit` over the rows. Of several over an array of 500 rows or more, a tenth of the rows
+        is left out, learned once, after them, and calibrates, unless ``calibration=None``; otherwise the first pass
+        calibrates.
     tol : float, optional
         End the passes of :meth:`fit` after one whose fraction of mistakes, each made before the row was trained on, is
         not at least ``tol`` below the least of the passes before; by default all passes are made.
@@ -78,7 +79,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         Whether to predict with the mean of the weights over all rows seen. "auto" does so in a :meth:`fit` of 500 rows
         or more, for the rules whose weights single rows move also after many: "perceptron", "pa", "pa1", "pa2", "sop",
         "cw_stdev", "cw_var", "iellip", "iellip_margin" and "bayespa". Of their last weights, sets and answers that are
-        withheld promise nothing, as a warning says.
+        withheld promise nothing, as a warning says. With ``calibration=None``, "auto" is no.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the examples of each class; not for multilabel data. See :meth:`fit` on weights.
     random_state : int, RandomState or None, default=None
@@ -251,7 +252,8 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         super()._check_parameters(partial)
 
     def _averages_rows(self, n: int) -> bool:
-        return self.average == AUTO and n >= MIN_ROWS and make_rule(self.rule).wanders
+        chosen = self.average == AUTO and self.calibration is not None
+        return chosen and n >= MIN_ROWS and make_rule(self.rule).wanders
 
     def _saved_parameters(self) -> dict[str, Any]:
         return {"multiclass": self.multiclass, "calibration": self.calibration, **saved_training(self)}

@@ -118,7 +118,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             learner.grow(n_classes=labels.n, multiclass=self.multiclass)
         n = matrix.shape[0]
         order = generator.permutation(n) if shuffle else None
-        held = held_rows(n, passes, order, not partial and averages(learner))
+        held = held_rows(n, passes, order, not partial and averages(learner)) if self._calibrates else None
         kept = None if held is None else np.isin(np.arange(n), held, assume_unique=True, invert=True)
         in_pass = n if held is None else n - len(held)
         for number, progress in passes_of(self, lambda: self.learner_.mistakes, in_pass, passes):
@@ -142,8 +142,8 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
 
     def _learn_held(self, X: Any, matrix: Any, labels: Labels, held: np.ndarray, kept: int) -> None:
         """Train on rows that all passes have left out, which calibrate."""
-        learner, calibrates = self.learner_, self._calibrates
-        if calibrates and isinstance(learner, Learner) and averages(learner):
+        learner, calibrates = self.learner_, True
+        if isinstance(learner, Learner) and averages(learner):
             judge_held(learner, as_matrix(X[held], self.dtype), labels, held, kept)
             calibrates = False
         options = labels.options | {"order": held, "calibrate": calibrates}
