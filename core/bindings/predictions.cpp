@@ -53,6 +53,38 @@ void class_probabilities(Input<double, 2> scores, Input<double, 1> calibration, 
                                               out.data() + i * columns, out.data() + i * columns);
 }
 
+// Calibrates by scores that were made before: of one column of two classes, or one per class.
+void calibration_learn(Array<double, 1> calibration, Input<double, 2> scores, Input<std::int32_t, 1> labels,
+                       Optional<double> weight) {
+    const std::size_t n = scores.shape(0), columns = scores.shape(1), classes = std::max<std::size_t>(columns, 2);
+    require(columns >= 1 && columns < (std::size_t(1) << 31), "there must be a column");
+    require(calibration.shape(0) ==
+                std::size_t(columns == 1 ? SigmoidCalibration::size : TemperatureCalibration::size),
+            "the calibration does not match the columns");
+    require(labels.shape(0) == n && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
+    require_below(labels.data(), std::int64_t(n), std::int64_t(classes), "labels out of range");
+    const ReleasedLock released(n * columns > kManyEntries);
+    std::vector<double> t(columns), p(columns);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double w = weight ? weight->data()[i] : 1.0, *score = scores.data() + i * columns;
+        if (!(w > 0.0)) continue;
+        if (columns > 1) {
+            TemperatureCalibration{calibration.data()}.learn(score, OneEach{int(columns)}, labels.data()[i], w,
+                                                             t.data(), p.data());
+            continue;
+        }
+        const SigmoidCalibration own{calibration.data()};
+        const SigmoidCalibration::Seen seen = own.see(*score);
+        own.learn(seen, labels.data()[i] == 1, w, sigmoid(seen.logit));
+    }
+}
+
+// Counts variances of margins.
+void margin_variances_learn(Array<double, 1> state, Input<double, 1> variances) {
+    require(state.shape(0) == std::size_t(MarginVariances::size), "the counts have the wrong size");
+    for (std::size_t i = 0; i < variances.shape(0); ++i) MarginVariances{state.data()}.learn(variances.data()[i]);
+}
+
 // Whether an array is that of sets of so many classes.
 void require_conformal(std::size_t size, std::size_t classes) {
     require(classes < (std::size_t(1) << 24) && size == std::size_t(ConformalSets::size(int(classes))),
@@ -164,6 +196,8 @@ void bind_predictions(nb::module_& m) {
           "out"_a.noconvert());
     m.def("class_probabilities", &class_probabilities, "scores"_a.noconvert(), "calibration"_a.noconvert(),
           "out"_a.noconvert());
+    m.def("calibration_learn", &calibration_learn, "calibration"_a.noconvert(), "scores"_a.noconvert(),
+          "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none());
     m.def("conformal_errors", [] { return std::vector<double>(Levels::error.begin(), Levels::error.end()); });
     m.attr("conformal_experts") = int(Levels::experts);
     m.attr("conformal_enough") = ConformalSets::enough;
@@ -194,6 +228,7 @@ void bind_predictions(nb::module_& m) {
     m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
           "probabilities"_a.noconvert(), "out"_a.noconvert());
     m.attr("margin_variances_size") = MarginVariances::size;
+    m.def("margin_variances_learn", &margin_variances_learn, "state"_a.noconvert(), "variances"_a.noconvert());
     m.def("margin_variances_p_values", &margin_variances_p_values, "state"_a.noconvert(), "variances"_a.noconvert(),
           "out"_a.noconvert());
 }

@@ -39,9 +39,9 @@ class Mixture {
   public:
     static constexpr int windows = static_cast<int>(kWindows.size());
 
-    // weight: one per member, the mean of the windows' by their shares; share: one per window; own: the weights of each
-    // window, windows x members; hessian: windows x members x members, of the log-loss; rows: the total weight of the
-    // rows so far
+    // weight: one per member, the mean of the windows' by their shares; share: one per window, 0 for windows at rest,
+    // which neither learn nor count; own: the weights of each window, windows x members; hessian: windows x members x
+    // members, of the log-loss; rows: the total weight of the rows so far
     // careful: whether a step is shortened by the sum of its parts instead of the longest
     Mixture(int members, double* weight, double* share, double* own, double* hessian, double* rows,
             bool careful = false)
@@ -56,8 +56,11 @@ class Mixture {
     double learn(const MemberLogits& l, double* mixed, int label, double w) {
         const double p = probability(l, mixed, label);
         double total = 0.0;
+        int awake = 0;
         std::array<double, windows> before{}, likelihoods{};
         for (int i = 0; i < windows; ++i) {
+            if (!(share_[i] > 0.0)) continue;
+            ++awake;
             const double keep = std::pow(1.0 - 1.0 / std::min(*rows_ + 2.0, kWindows[i]), w);
             double* hessian = hessian_ + static_cast<std::size_t>(i) * members_ * members_;
             for (int k = 0; k < members_ * members_; ++k) hessian[k] *= keep;
@@ -73,7 +76,8 @@ class Mixture {
         *rows_ += w;
         std::fill_n(weight_, members_, 0.0);
         for (int i = 0; i < windows; ++i) {
-            share_[i] = (1.0 - kRedistributed) * share_[i] / total + kRedistributed / windows;
+            if (!(before[i] > 0.0)) continue;
+            share_[i] = awake > 1 ? (1.0 - kRedistributed) * share_[i] / total + kRedistributed / awake : 1.0;
             for (int g = 0; g < members_; ++g) weight_[g] += share_[i] * own_[i * members_ + g];
         }
         return p;

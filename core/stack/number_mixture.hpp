@@ -36,14 +36,15 @@ class NumberMixture {
     static constexpr int windows = Mixture::windows;
 
     // rests: the number of the last members that predict what is left; weight: one per member, the mean of the windows'
-    // by their shares; share: one per window; products: windows x members x members, discounted sums of products of
+    // by their shares; share: one per window, 0 for windows at rest, which neither learn nor count; products: windows x members x members, discounted sums of products of
     // their errors, and of the negative predictions of rests; rows: the total weight of the rows so far, and for each
     // window that in its sums
     NumberMixture(int members, int rests, double* weight, double* share, double* products, double* rows)
         : members_(members), first_rest_(members - rests), weight_(weight), share_(share), products_(products),
           rows_(rows), own_(static_cast<std::size_t>(windows) * members), error_(members), ones_(members),
           factor_(static_cast<std::size_t>(members) * members) {
-        for (int i = 0; i < windows; ++i) solve(i);
+        for (int i = 0; i < windows; ++i)
+            if (awake(i)) solve(i);
         mean_weights();
     }
 
@@ -68,6 +69,7 @@ class NumberMixture {
         for (int g = 0; g < members_; ++g) error_[g] = (g < first_rest_ ? y : 0.0) - predictions.mean(g);
         share(w);
         for (int i = 0; i < windows; ++i) {
+            if (!awake(i)) continue;
             const double keep = std::pow(1.0 - 1.0 / std::min(rows_[0] + 2.0, kWindows[i]), w);
             rows_[1 + i] = keep * rows_[1 + i] + w;
             double* products = products_of(i);
@@ -78,7 +80,8 @@ class NumberMixture {
                 }
         }
         rows_[0] += w;
-        for (int i = 0; i < windows; ++i) solve(i);
+        for (int i = 0; i < windows; ++i)
+            if (awake(i)) solve(i);
         mean_weights();
     }
 
@@ -87,6 +90,7 @@ class NumberMixture {
     double *weight_, *share_, *products_, *rows_;
     std::vector<double> own_, error_, ones_, factor_;
 
+    bool awake(int window) const { return share_[window] > 0.0; }
     double* products_of(int window) const { return products_ + static_cast<std::size_t>(window) * members_ * members_; }
 
     // The mean squared error of the mixture, in the longest window.
@@ -111,19 +115,24 @@ class NumberMixture {
     void share(double w) {
         const double spread = mean_squared_error() / rows_[windows];
         if (!(spread > 0.0)) return;
+        int n = 0;
         double squared[windows], least = std::numeric_limits<double>::max(), total = 0.0;
         for (int i = 0; i < windows; ++i) {
+            if (!awake(i)) continue;
+            ++n;
             double error = 0.0;
             for (int g = 0; g < members_; ++g) error += own_[i * members_ + g] * error_[g];
             squared[i] = error * error / spread;
             least = std::min(least, squared[i]);
         }
+        if (n == 1) return;
         for (int i = 0; i < windows; ++i) {
+            if (!awake(i)) continue;
             const double likelihood = std::exp(0.5 * (least - squared[i]));
             total += share_[i] *= std::pow(std::max(likelihood, kLeastLikelihood), w);
         }
         for (int i = 0; i < windows; ++i)
-            share_[i] = (1.0 - kRedistributed) * share_[i] / total + kRedistributed / windows;
+            if (awake(i)) share_[i] = (1.0 - kRedistributed) * share_[i] / total + kRedistributed / n;
     }
 
     void mean_weights() {

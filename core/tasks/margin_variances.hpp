@@ -23,7 +23,7 @@ struct MarginVariances {
     void learn(double variance) const {
         const Counts counts = this->counts();
         const double log = log2(variance), gain = counts.gain();
-        if (counts.seen() == 0.0) mean() = log;
+        if (counts.total() == 0.0) mean() = log;
         counts.add(bin(log), growth(counts.seen() + 1.0));
         mean() += gain / counts.total() * (log - mean());
     }

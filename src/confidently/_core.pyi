@@ -282,6 +282,13 @@ def class_probabilities(
     calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
+def calibration_learn(
+    calibration: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+    labels: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    | None = None,
+) -> None: ...
 def conformal_errors() -> list[float]: ...
 
 conformal_experts: int = 4
@@ -337,6 +344,10 @@ def conformal_conformity(
 
 margin_variances_size: int = 208
 
+def margin_variances_learn(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> None: ...
 def margin_variances_p_values(
     state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     variances: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],

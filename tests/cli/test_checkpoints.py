@@ -164,6 +164,25 @@ def test_every_checkpoint_leads_to_the_same_model(ok, data, tmp_path, stopped, a
     assert not (tmp_path / "m.cw.checkpoint").exists()
 
 
+def test_a_stack_of_shuffled_rows_follows_nothing_until_it_is_continued(ok, tmp_path, stopped_after):
+    data, generator = tmp_path / "data.svm", np.random.default_rng(0)
+    rows = ((int(x[0] + 2 * x[1] > 3), x.tolist()) for x in generator.integers(0, 4, (2500, 3)))
+    data.write_text("".join(f"{y} 1:{a} 2:{b} 3:{c}\n" for y, (a, b, c) in rows))
+    arguments = ["train", data, "--auto", "--shuffle", "-q", "-o", tmp_path / "m.cw"]
+    stopped_after([*arguments, "--checkpoint-every", 100], 2)
+    ok(*arguments, "--checkpoint-every", 100, "--resume")
+    ok("train", data, "--auto", "--shuffle", "-q", "-o", tmp_path / "whole.cw")
+    assert (tmp_path / "m.cw").read_bytes() == (tmp_path / "whole.cw").read_bytes()
+    header, found = contents_of(tmp_path / "m.cw")
+    assert header["later"]
+    assert found["mixture.share"].tolist() == [0.0, 0.0, 1.0]
+    for more in ((), ("--shuffle",)):
+        ok("train", data, "--init-model", tmp_path / "m.cw", "-q", "-o", tmp_path / "next.cw", *more)
+        header, found = contents_of(tmp_path / "next.cw")
+        assert "later" not in header
+        assert (found["mixture.share"] > 0).all()
+
+
 @pytest.mark.few(1)
 @pytest.mark.parametrize(
     "command", [("train", "--rule=arow"), ("topics", "train"), ("topics", "train", "--stream", "--classes", "1,-1")]

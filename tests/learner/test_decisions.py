@@ -147,7 +147,7 @@ def test_what_is_almost_certain_is_right_though_labels_are_noisy(rule):
 def test_margins_that_shrink_keep_their_probabilities():
     """Of cw_stdev, which has no place for noise: its margins fall by five orders of magnitude."""
     X, y = noisy(12_000)
-    classifier = OnlineClassifier("cw_stdev", view=None).fit(X[:10_000], y[:10_000])
+    classifier = OnlineClassifier("cw_stdev", view=None, average=False).fit(X[:10_000], y[:10_000])
     margin = np.abs(classifier.decision_function(X[10_000:])).max()
     assert margin < 1e-3 and classifier.learner_.state["calibration"][0] > 100
     p, truth = classifier.predict_proba(X[10_000:]), y[10_000:]

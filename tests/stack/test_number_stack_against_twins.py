@@ -30,7 +30,8 @@ N, D = 80, 4
 
 @pytest.mark.parametrize("members, rests", [(1, 0), (2, 0), (5, 0), (2, 1), (6, 2)])
 @pytest.mark.parametrize("unit", [1e-20, 1.0, 1e15])
-def test_the_mixture_is_that_of_the_twin(members, rests, unit):
+@pytest.mark.parametrize("awake", [[0, 1, 2], [2]])
+def test_the_mixture_is_that_of_the_twin(members, rests, unit, awake):
     generator = np.random.default_rng(members)
     y = unit * generator.normal(size=N)
     predictions = np.empty((members, N, 2))
@@ -40,25 +41,29 @@ def test_the_mixture_is_that_of_the_twin(members, rests, unit):
     predictions[:, :, 1] = unit**2 * generator.uniform(0.5, 2.0, (members, N))
     w = generator.choice([0.0, 0.5, 1.0, 3.0], N)
     state = {name: np.zeros(shape, kind) for name, (shape, kind) in NumberStack.shapes(members, 1).items()}
-    state[CALIBRATION][:], share = INITIAL_TARGET, np.full(3, 1 / 3)
+    state[CALIBRATION][:], share = INITIAL_TARGET, np.isin(np.arange(3), awake) / len(awake)
     counter, mixed = np.zeros(1, COUNT), np.zeros(N)
     _core.number_mixture_learn(
         state[WEIGHTS], share, state[PRODUCTS], state[ROWS], state[CALIBRATION], counter, rests, predictions, y, w,
         True, mixed,
     )  # fmt: skip
-    twin, expected = twins.Mixture(members, rests), np.zeros(N)
+    windows = [(50, 300, 5000)[i] for i in awake]
+    twin, expected = twins.Mixture(members, rests, windows), np.zeros(N)
     for i in range(N):
         expected[i] = twin.weights() @ predictions[:, i, 0]
         if w[i] > 0:
             twin.learn(predictions[:, i, 0], np.sqrt(predictions[:, i, 1]), y[i], w[i])
-    products, totals = zip(*(twin.discounted(window) for window in (50, 300, 5000)), strict=True)
+    products, totals = zip(*map(twin.discounted, windows), strict=True)
     assert mixed / unit == pytest.approx(expected / unit, rel=1e-7, abs=1e-9)
     assert state[WEIGHTS] == pytest.approx(twin.weights(), rel=1e-7, abs=1e-9)
     assert state[WEIGHTS][: members - rests].sum() == pytest.approx(1.0, abs=1e-12)
-    assert share == pytest.approx(twin.share, rel=1e-6)
+    asleep = np.setdiff1d(np.arange(3), awake)
+    assert share[awake] == pytest.approx(twin.share, rel=1e-6)
     assert members == 1 or share.std() > 0.001
-    assert state[PRODUCTS] / unit**2 == pytest.approx(np.array(products) / unit**2, rel=1e-9)
-    assert state[ROWS] == pytest.approx([w.sum() - w[w > 0][0], *totals])
+    assert state[PRODUCTS][awake] / unit**2 == pytest.approx(np.array(products) / unit**2, rel=1e-9)
+    assert state[ROWS][[0, *(1 + i for i in awake)]] == pytest.approx([w.sum() - w[w > 0][0], *totals])
+    assert not share[asleep].any()
+    assert not state[PRODUCTS][asleep].any()
     targets = Targets.of(state[CALIBRATION])
     assert np.sqrt(targets.squared_errors / targets.predicted) == pytest.approx(twin.rmse())
     assert targets.noise_factor() == pytest.approx(twin.noise_factor())

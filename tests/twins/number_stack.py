@@ -16,10 +16,10 @@ class Mixture:
     of all members but the last ones, the rests, add up to 1.
     """
 
-    def __init__(self, members, rests=0):
+    def __init__(self, members, rests=0, windows=WINDOWS):
         self.n, self.bases, self.rows, self.before = members, members - rests, 0.0, 0.0
-        self.sums = {window: (np.zeros((members, members)), 0.0) for window in WINDOWS}
-        self.share = [1 / 3] * 3
+        self.sums = {window: (np.zeros((members, members)), 0.0) for window in windows}
+        self.share = [1 / len(windows)] * len(windows)
         self.errors = []  # (error, standard deviation) of the mixture
 
     def discounted(self, window):
@@ -51,7 +51,7 @@ class Mixture:
         return np.linalg.solve(system, np.append(beginning / 0.09, 1.0))[: self.n]
 
     def weights(self):
-        return sum(share * self.of_window(window) for share, window in zip(self.share, WINDOWS, strict=True))
+        return sum(share * self.of_window(window) for share, window in zip(self.share, self.sums, strict=True))
 
     def predict(self, means, deviations):
         weights = self.weights()
@@ -76,10 +76,10 @@ class Mixture:
         spread = self.squared_error()
         if not spread > 0:
             return
-        squares = [(y - self.of_window(window) @ means) ** 2 / spread for window in WINDOWS]
+        squares = [(y - self.of_window(window) @ means) ** 2 / spread for window in self.sums]
         likely = [max(exp((min(squares) - square) / 2), 1e-9) ** w for square in squares]
         followed = [share * one for share, one in zip(self.share, likely, strict=True)]
-        self.share = [0.998 * one / sum(followed) + 0.002 / 3 for one in followed]
+        self.share = [0.998 * one / sum(followed) + 0.002 / len(followed) for one in followed]
 
     def rmse(self):
         return sqrt(np.mean([error**2 for error, _ in self.errors]))

@@ -59,9 +59,9 @@ class Window:
 class Mixture:
     """The mean of the weights of three windows, by how well each has predicted of late: fixed share."""
 
-    def __init__(self, members, careful=False):
-        self.windows = [Window(members, n, careful) for n in (50, 300, 5000)]
-        self.share, self.rows = np.full(3, 1 / 3), 0.0
+    def __init__(self, members, careful=False, rows=(50, 300, 5000)):
+        self.windows = [Window(members, n, careful) for n in rows]
+        self.share, self.rows = np.full(len(rows), 1 / len(rows)), 0.0
 
     @property
     def weights(self):
@@ -76,7 +76,7 @@ class Mixture:
         found = self.probabilities(logits)[label]
         likely = np.array([max(window.learn(logits, label, w, self.rows), 1e-9) for window in self.windows])
         followed = self.share * likely**w
-        self.share = 0.998 * followed / followed.sum() + 0.002 / 3
+        self.share = 0.998 * followed / followed.sum() + 0.002 / len(followed)
         self.rows += w
         return found
 

@@ -347,6 +347,8 @@ class BaseOnlineClassifier(ClassifierMixin, ConformalClassifier[AnyClasses]):
         check_number("predict_stream", "coverage", coverage, UNIT)
         if method == "predict_set" and (text := self._calibrated("predict_set").warning(coverage, by_class)):
             warn(f"predict_set: {text}")
+        if method == "predict_set":
+            self._warn_of_doubt(method)
         least = self._least_probability(risk) if method == "abstain" else 0.0
         if method == "novelty":
             self._check_calibrated(method)

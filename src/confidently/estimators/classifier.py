@@ -23,7 +23,8 @@ from ..views.table import AUTO
 from ..views.view import View
 from .base_classifier import BaseOnlineClassifier
 from .gaussian import GaussianEstimator
-from .parameters import chooses_view, saved_training, view_of
+from .held import MIN_ROWS
+from .parameters import check_average, chooses_view, saved_training, view_of
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -66,14 +67,19 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         learner per label (the default, except with a shared covariance), or rank the labels jointly against a threshold
         ("joint").
     passes : int, default=1
-        Number of passes of :meth:`fit` over the rows.
+        Number of passes of :meth:`fit` over the rows. Of several over an array of 500 rows or more, a tenth of the rows
+        is left out, learned once, after them, and calibrates, unless ``calibration=None``; otherwise the first pass
+        calibrates.
     tol : float, optional
         End the passes of :meth:`fit` after one whose fraction of mistakes, each made before the row was trained on, is
         not at least ``tol`` below the least of the passes before; by default all passes are made.
     shuffle : bool, default=False
         Whether :meth:`fit` visits the rows in a new random order in each pass, or in the given order.
-    average : bool, default=False
-        Predict with the mean of the weights over all rows seen.
+    average : "auto" or bool, default="auto"
+        Whether to predict with the mean of the weights over all rows seen. "auto" does so in a :meth:`fit` of 500 rows
+        or more, for the rules whose weights single rows move also after many: "perceptron", "pa", "pa1", "pa2", "sop",
+        "cw_stdev", "cw_var", "iellip", "iellip_margin" and "bayespa". Of their last weights, sets and answers that are
+        withheld promise nothing, as a warning says. With ``calibration=None``, "auto" is no.
     class_weight : dict, "balanced" or None, default=None
         Factor on the weight of the examples of each class; not for multilabel data. See :meth:`fit` on weights.
     random_state : int, RandomState or None, default=None
@@ -191,7 +197,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         passes: int = 1,
         tol: float | None = None,
         shuffle: bool = False,
-        average: bool = False,
+        average: bool | str = AUTO,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
         min_variance: float = 1e-12,
@@ -240,8 +246,13 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     # --- the learner ---------------------------------------------------------------------------------------------
 
     def _check_parameters(self, partial: bool) -> None:
+        check_average(self.average)
         of_classes(make_rule(self.rule), self.covariance, self.multiclass)
         super()._check_parameters(partial)
+
+    def _averages_rows(self, n: int) -> bool:
+        chosen = self.average == AUTO and self.calibration is not None
+        return chosen and n >= MIN_ROWS and make_rule(self.rule).wanders
 
     def _saved_parameters(self) -> dict[str, Any]:
         return {"multiclass": self.multiclass, "calibration": self.calibration, **saved_training(self)}

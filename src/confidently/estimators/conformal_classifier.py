@@ -66,6 +66,8 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         confidently.data.DataWarning
             If fewer rows count than 1/(1 - coverage) - 1, of a class and of all rare classes together, or of a value of
             ``coverage_by`` and of all rare values together; these classes, or all, are then in every set.
+            If single rows move the weights also after many, as those of "pa1" and other rules, and these are not averaged
+            (see the parameter ``average``): sets may then cover less.
 
         Notes
         -----
@@ -95,6 +97,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         """
         check_number("predict_set", "coverage", coverage, UNIT)
         learned = self._calibrated("predict_set")
+        self._warn_of_doubt("predict_set")
         matrix, values = self._matrix_and_values(X)
         if text := learned.warning(coverage, by_class, values):
             warn(f"predict_set: {text}")
@@ -175,9 +178,15 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         if self._is_multilabel:
             raise ValueError(f"abstain: {SEVERAL_LABELS}")
         least = learned.least_probability(risk)
+        self._warn_of_doubt("abstain")
         if least > 1.0:
             warn(f"abstain: every row is left unanswered: {NO_ANSWERS.format(risk)}")
         return least
+
+    def _warn_of_doubt(self, method: str) -> None:
+        """Warn if what is said of single predictions promises nothing."""
+        if text := self.learner_.doubt:
+            warn(f"{method}: {text}")
 
     # --- other shares of classes ---------------------------------------------------------------------------------
 
@@ -259,11 +268,11 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
             raise ValueError("predicted must be probabilities, from 0 to 1")
         return p[:, np.argsort(self._class_order.numbers)]
 
-    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool, partial: bool) -> None:
         if labels.predicted is None:
-            return super()._run(X, matrix, labels, passes, shuffle)
+            return super()._run(X, matrix, labels, passes, shuffle, partial)
         before, groups = self.learner_.state[CONFORMAL].copy(), self.learner_.groups
-        super()._run(X, matrix, labels, passes, shuffle)
+        super()._run(X, matrix, labels, passes, shuffle, partial)
         learner, K = self.learner_, self.learner_.n_classes
         predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
         start, weight = labels.options.get("label_start"), labels.weights()

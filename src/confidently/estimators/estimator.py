@@ -22,6 +22,7 @@ from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
 from .groups import kept, new_groups, values_of_array
+from .held import averages, held_rows, judge_held, learn_held
 from .model_estimator import AnyLearner
 from .parameters import are_constant, are_the_same, nested_params, parameters_of, set_nested
 from .passing import passes_of
@@ -66,6 +67,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             if first and (encoder := self._encoder()) is not None:
                 self.source_ = source_of_vectors(encoder.info, X.shape[1])
             if first:
+                self._averages = not partial and self._averages_rows(X.shape[0])
                 self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 names = getattr(self, "feature_names_in_", None)
                 warn_of_array_columns(X, names, viewed=self.learner_.wants_columns)
@@ -75,6 +77,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             shuffle = bool(self.shuffle) and not partial
             if not shuffle:
                 self._advise(labels, partial)
+            self.learner_.shuffled = shuffle
             try:
                 self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
@@ -84,10 +87,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):
                 warn_of_cost(self.learner_, matrix, labels.numbers, labels.options.get("label_start"), passes)
-            self._run(X, matrix, labels, passes, shuffle)
+            self._run(X, matrix, labels, passes, shuffle, partial)
             if not partial:
                 self.learner_.settle(shuffled=shuffle)
-            self.learner_.undoes = True
+            self.learner_.undoes, self.learner_.shuffled = True, False
             if partial and not followed:
                 self._follows(following, parameters)
             return self
@@ -104,19 +107,25 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
         groups = self.learner_.groups
         return None if groups is None else values_of_array(X, groups, getattr(self, "feature_names_in_", None))
 
-    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool, partial: bool) -> None:
         """Make the passes; rows are checked during training where that is possible."""
         if isinstance(X, StreamLearner):
-            return super()._run(X, matrix, labels, passes, shuffle)
+            return super()._run(X, matrix, labels, passes, shuffle, partial)
         learner, generator = self.learner_, check_random_state(self.random_state)
         if labels.n > learner.n_classes:
             matrix = as_matrix(X, self.dtype)
             learner = self.learner_ = copy(learner)  # of which an error restores the old one
             learner.grow(n_classes=labels.n, multiclass=self.multiclass)
-        for number, progress in passes_of(self, lambda: self.learner_.mistakes, matrix.shape[0], passes):
-            order = generator.permutation(matrix.shape[0]) if shuffle else None
+        n = matrix.shape[0]
+        order = generator.permutation(n) if shuffle else None
+        held = held_rows(n, passes, order, not partial and averages(learner)) if self._calibrates else None
+        kept = None if held is None else np.isin(np.arange(n), held, assume_unique=True, invert=True)
+        in_pass = n if held is None else n - len(held)
+        for number, progress in passes_of(self, lambda: self.learner_.mistakes, in_pass, passes):
+            if number and shuffle:
+                order = generator.permutation(n)
             options = labels.options | {
-                "order": order,
+                "order": _of_pass(order, kept),
                 "calibrate": number == 0 and self._calibrates,
                 "progress": progress,
             }
@@ -127,7 +136,18 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 if not learner.undoes:
                     learner = self.learner_ = self._fresh_learner(X, labels.n, labels.multilabel)
                 learner.learn(matrix, labels.numbers, **options)
+        if held is not None:
+            self._learn_held(X, matrix, labels, held, in_pass)
         self._keep_classes(labels.classes)
+
+    def _learn_held(self, X: Any, matrix: Any, labels: Labels, held: np.ndarray, kept: int) -> None:
+        """Train on rows that all passes have left out, which calibrate."""
+        learner, calibrates = self.learner_, True
+        if isinstance(learner, Learner) and averages(learner):
+            judge_held(learner, as_matrix(X[held], self.dtype), labels, held, kept)
+            calibrates = False
+        options = labels.options | {"order": held, "calibrate": calibrates}
+        learn_held(learner, lambda one: one.learn(matrix, labels.numbers, **options), len(held), kept, calibrates)
 
     # --- rows ----------------------------------------------------------------------------------------------------
 
@@ -231,3 +251,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _of_pass(order: np.ndarray | None, kept: np.ndarray | None) -> np.ndarray | None:
+    """Return the rows of a pass in their order, of which only some may be kept; ``None``: all, in their own order."""
+    if kept is None:
+        return order
+    return np.flatnonzero(kept) if order is None else order[kept[order]]

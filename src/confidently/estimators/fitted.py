@@ -10,7 +10,7 @@ from ..covariances.table import of_classes, of_labels, resolved
 from ..data.memory.labels import with_class_weight
 from ..models.model import Model
 from ..views.center import Center
-from ..views.table import make_view
+from ..views.table import AUTO, make_view
 from .classifier import OnlineClassifier
 from .groups import column_of
 from .parameters import SHARED
@@ -28,6 +28,7 @@ def estimator_of(model: Model) -> OnlineClassifier | OnlineRegressor:
     parameters["projection"] = None if settings.projection == default else settings.projection
     if not settings.task.regression:
         estimator["multiclass"] = _multiclass(settings, estimator)
+        parameters["average"] = settings.average or AUTO
         parameters["coverage_by"] = column_of(model.learner.groups)
         return OnlineClassifier(**parameters, view=view, **estimator)
     del parameters["min_variance"]  # the others depend on the data

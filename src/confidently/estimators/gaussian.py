@@ -20,7 +20,7 @@ from ..learner.recipe import Recipe
 from ..learner.tables import unscaled, view_of_files
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from ..views.table import make_view
+from ..views.table import AUTO, make_view
 from ..views.view import View
 from .estimator import OnlineEstimator
 from .groups import check_same_groups
@@ -37,6 +37,7 @@ class GaussianEstimator(OnlineEstimator[Learner]):
 
     rule: str | Rule
     covariance: str
+    average: bool | str
     forget: float
     projection: str | None
     device: str | None
@@ -74,6 +75,8 @@ class GaussianEstimator(OnlineEstimator[Learner]):
         recipe = self._recipe(learner.view)
         if recipe.is_undecided:
             recipe = replace(recipe, covariance=learner.settings.covariance)
+        if self.average == AUTO:
+            recipe = replace(recipe, others={**recipe.others, "average": learner.settings.average})
         return recipe.settings(learner.n_classes, learner.task.multilabel)
 
     def _follow_parameters(self) -> None:

@@ -46,6 +46,7 @@ class ModelEstimator(BaseEstimator, Generic[AnyLearner]):
     predicts_numbers: ClassVar[bool] = False
     _validation_of_y: ClassVar[dict[str, bool]] = {"multi_output": True}
     chooses_passes: ClassVar[bool] = False  # whether ``passes`` may be "auto"
+    _averages = False  # whether what "auto" chose for the learner is to average its weights
     _is_plain_y = staticmethod(is_plain_labels)  # whether labels or targets need no validation by scikit-learn
 
     passes: int | str
@@ -141,6 +142,10 @@ class ModelEstimator(BaseEstimator, Generic[AnyLearner]):
     def _forget(self, *more: str) -> None:
         for name in (*LEARNED, *more):
             self.__dict__.pop(name, None)
+
+    def _averages_rows(self, n: int) -> bool:
+        """Return whether ``average="auto"`` averages the weights of a fit of so many rows."""
+        return False
 
     def _default_view(self, rows: Any) -> View | None:
         """Return the view that an array, a sparse matrix or a stream chooses, if a view is to be chosen."""

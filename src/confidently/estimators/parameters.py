@@ -58,6 +58,8 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
     """Return the recipe of an estimator's learner with a view; the state has its type, or ``dtype``."""
     settings = {name: getattr(estimator, name) for name in SHARED if name != "rule" and hasattr(estimator, name)}
     settings |= {} if dtype is None else {"dtype": dtype}
+    if settings.get("average") == AUTO:
+        settings["average"] = estimator._averages
     multiclass = getattr(estimator, "multiclass", None)
     return Recipe.of(make_rule(estimator.rule), view, multiclass, targets=targets, **settings)
 
@@ -84,6 +86,12 @@ def check_shuffle(shuffle: Any) -> None:
     """Raise ``ValueError`` unless it is "auto", True or False."""
     if not (isinstance(shuffle, bool | np.bool_) or (isinstance(shuffle, str) and shuffle == AUTO)):
         raise ValueError(f'shuffle must be "auto", True or False, got {shuffle!r}')
+
+
+def check_average(average: Any) -> None:
+    """Raise ``ValueError`` unless it is "auto", True or False."""
+    if not (isinstance(average, bool | np.bool_) or (isinstance(average, str) and average == AUTO)):
+        raise ValueError(f'average must be "auto", True or False, got {average!r}')
 
 
 def check_unchanged(settings: Settings, wanted: Settings, same_view: bool) -> Settings:

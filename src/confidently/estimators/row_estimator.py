@@ -58,9 +58,11 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
         if not shuffle:
             self._advise(labels, partial)
-        self._run(begun.learning, begun.batches, labels, passes, shuffle)
+        begun.learning.learner.shuffled = shuffle
+        self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
         if not partial:
             self.learner_.settle(shuffled=shuffle)
+        self.learner_.shuffled = False
         return self._keep(begun.learning, begun.reading)
 
     def _begin_rows(
@@ -79,6 +81,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         names = [] if labels.classes is None else [plain(name) for name in labels.classes]
         keep = kept(self.coverage_by)
         if first:
+            self._averages = False  # as rows of files
             options = {} if found.label is None else {"label": found.label}
             of_rows: dict[str, Any] = {"ignore_labels": True, "keep": keep, "encoder": self._encoder(), **options}
             stream = open_to_learn(found.rows, self.dtype, self._scaled, **of_rows)
@@ -102,7 +105,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
             class_number(table, NewLabel(name, 0, "classes"))
         return table
 
-    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool) -> None:
+    def _run(self, X: Any, matrix: Any, labels: Labels, passes: int, shuffle: bool, partial: bool) -> None:
         """Make the passes over the batches of a :class:`StreamLearner`, or over rows and their matrix."""
         learning, batches = X, matrix
         generator, n = check_random_state(self.random_state), sum(map(len, batches))

@@ -88,5 +88,6 @@ def _check_promises(estimator: Any, coverage: float | None, by_class: bool, risk
         raise ValueError("risk: rows have several labels, which are not right or wrong as a whole; use coverage")
     if coverage is not None and (text := learned.warning(coverage, by_class)):
         warn(f"evaluate: {text}")
+    estimator._warn_of_doubt("evaluate")
     if risk is not None and learned.least_probability(risk) > 1.0:
         warn(f"evaluate: every row is left unanswered: {NO_ANSWERS.format(risk)}")

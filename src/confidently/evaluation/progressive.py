@@ -27,7 +27,8 @@ from ..estimators.mira import MIRA
 from ..estimators.streams import check_values_kept, open_to_learn
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
-from ..stack.history import WINDOW_ROWS, MixturePoint, mixture_of
+from ..stack.following import WINDOW_ROWS
+from ..stack.history import MixturePoint, mixture_of
 from ..stack.stack import Stack
 
 N_POINTS = 100  # of a curve over a matrix

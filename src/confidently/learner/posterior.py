@@ -36,6 +36,7 @@ class Posterior:
     """
 
     groups: Groups | None = None
+    shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
 
     def __init__(
         self, settings: Settings, n_classes: int, n_features: int, state: State, view: View | None = None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
 from .. import _core
 from ..covariances.state import InvalidRows, Size, State
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
-from ..tasks import calibration, novelty, targets
+from ..tasks import calibration, conformal, novelty, targets
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
 from ..tasks.targets import Prediction, Targets
@@ -89,9 +90,58 @@ class Predictor(Posterior):
         """What is known about the scores of true classes, or about errors."""
         return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
+    @property
+    def doubt(self) -> str | None:
+        """Why sets and withheld answers promise nothing, as text; ``None``: they do."""
+        rule = self.settings.rule
+        if not rule.wanders or self.settings.average or not self.task.one_class:
+            return None
+        return (
+            f"single rows move the weights of the rule {rule.name}, so what is known of earlier weights says little "
+            "about the last ones; use average=True, or another rule, such as arow"
+        )
+
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
         self.settled = shuffled or not self.conformal.alarms
+
+    def renew(self, ratio: float) -> None:
+        """Let what calibrates count less, since rows come that are scored by a better model: ``ratio`` per row so far.
+
+        Where hundreds come, nothing from before them counts but the slopes, with which they begin.
+        """
+        if self.task.regression:
+            return
+        state = self.state
+        part = conformal.part_to_keep(state[CONFORMAL], ratio)
+        self.state = state | {
+            "calibration": self.task.renewed_calibration(state["calibration"], part),
+            CONFORMAL: conformal.renewed(state[CONFORMAL], part),
+            VARIANCES: novelty.renewed(state[VARIANCES], part),
+        }
+        self.groups = None if self.groups is None else self.groups.renewed(ratio)
+
+    def judged(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of rows that are calibrated, (n, columns) or (n, labels), and the variances of margins."""
+
+        def judge(seen: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
+            scores = self._moderated(seen)[1] if self.task.moderates else self._scores(seen)
+            variance = self._top_margins(seen)[1]
+            return self.task.by_output(scores) if self.task.multilabel else scores, variance.reshape(len(scores), -1)
+
+        scores, variances = self._of_seen(X, judge)
+        return np.ascontiguousarray(scores, np.float64), np.ascontiguousarray(variances.max(axis=1), np.float64)
+
+    def apart(self) -> Self:
+        """Return a copy that may learn without this one."""
+        new = copy(self)
+        new.state = {name: array.copy() for name, array in self.state.items()}
+        return new
+
+    def take_slopes(self, other: Self) -> None:
+        """Calibrate with the slopes of another learner with the same task."""
+        found = self.task.with_slopes(self.state["calibration"], other.state["calibration"])
+        self.state = self.state | {"calibration": found}
 
     def novelty(self, X: _core.Matrix) -> np.ndarray:
         """Return the p-value of every row as one of those before, shape (n,)."""

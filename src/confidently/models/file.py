@@ -37,8 +37,8 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders, 12 knew other things of the
-# errors of predictions
+# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders, 12 had no members that begin
+# later, and knew other things of the errors of predictions
 FORMAT = 13
 OF_PREDICTIONS = re.compile(r"(\d+\.)?(conformal|conformal\.groups|variances|rarities)(\.places)?")  # names of arrays
 KEY = "confidently"
@@ -134,6 +134,14 @@ class SavedMoves(TypedDict):
     pending: Count
 
 
+class SavedLater(TypedDict):
+    """A member that begins where a stream follows (:class:`confidently.stack.following.Later`)."""
+
+    twin: str
+    kind: str
+    forget: Annotated[float, Interval(0.0, 1.0)]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -149,6 +157,7 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    later: list[SavedLater] | None = None
     coverage_by: SavedGroups | None = None
     settled: bool = False
     training: dict[str, Any] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from ..covariances.state import PLACES, REAL, State, check_within, put_places, w
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..stack.class_means import ClassMeans
+from ..stack.following import Later
 from ..stack.generative import Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import LOG, REST, Members, parts_of
@@ -96,6 +97,8 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     )
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
+    if header.later is not None:
+        stack.later = [Later(**one) for one in header.later]
     stack.settled = header.settled
     for member in members:
         if isinstance(member, Generative):

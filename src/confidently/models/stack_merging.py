@@ -17,6 +17,7 @@ from ..learner.streams import prune_names
 from ..stack import logs
 from ..stack.class_means import DIRECTIONS, MEANS, PRECISION, RARITIES, SINCE, SQUARES, ClassMeans
 from ..stack.class_means import ROWS as ROWS_OF_GROUPS
+from ..stack.following import SHARE
 from ..stack.generative import CALIBRATION, Generative
 from ..stack.label_stack import LABEL_COUNTS, OF_MIXTURES, LabelStack
 from ..stack.members import COUNTERS, ROWS, WEIGHTS, Members
@@ -25,7 +26,7 @@ from ..stack.naive_bayes import ROWS as ROWS_OF_CLASSES
 from ..stack.number_stack import CALIBRATION as NUMBER_CALIBRATION
 from ..stack.number_stack import LOGS, PRODUCTS, NumberStack, joined, mixtures, number_weights
 from ..stack.plan import Member
-from ..stack.stack import HESSIAN, OWN, SHARE
+from ..stack.stack import HESSIAN, OWN
 from ..tasks import conformal, intervals, novelty
 from ..tasks.calibration import MIN_CURVATURE, merged_lines
 from ..tasks.conformal import CONFORMAL
@@ -116,7 +117,10 @@ def _named(member: str) -> Iterator[None]:
 
 
 def _of_common_members(models: Sequence[Model]) -> list[Model]:
-    """Return stacks without the members that others have dropped, whose part those that stay take over."""
+    """Return stacks without the members that others have dropped, whose part those that stay take over.
+
+    If one of them follows what moves, all do.
+    """
     dropped: dict[str, int] = {}
     for model in models:
         dropped |= model.learner.dropped or {}
@@ -129,6 +133,8 @@ def _of_common_members(models: Sequence[Model]) -> list[Model]:
             stack.drop(gone[0])
         if stack.dropped is not None:
             stack.dropped = dropped
+        if any(model.learner.later is None for model in models):
+            stack.follow()
         found.append(replace(model, learner=stack))
     return found
 
@@ -292,6 +298,7 @@ def _merged(
         dropped,
         first.logs,
     )
+    stack.later = first.later
     if merged.features is not None:
         prune_names(stack, merged.features)
     return Model(stack, merged.classes, merged.features, models[0].estimator, merged.source)

@@ -144,7 +144,7 @@ class Rounds:
         self, engine: Engine, model: Any, grid: list[list[Cell]], job: Job, *, passes: int = 1,
         calibrate: bool = True, seed: int = 0, max_skipped: float = float("inf"),
     ) -> None:  # fmt: skip
-        self.engine, self.model, self.job = engine, model, job
+        self.engine, self.model, self.job = engine, job.begun(model), job
         self.grid = [(p, row) for p in range(passes) for row in grid if any(row)]
         self.calibrate, self.seed, self.max_skipped = calibrate, seed, max_skipped
         self.skipped = 0

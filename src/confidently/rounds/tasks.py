@@ -26,10 +26,11 @@ from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
 from ..models.model import Model
 from ..stack.class_means import RARITIES
+from ..stack.following import SHARE
 from ..stack.label_stack import LABEL_COUNTS
 from ..stack.members import ROWS, WEIGHTS, Members, parts_of
 from ..stack.number_stack import PRODUCTS
-from ..stack.stack import HESSIAN, OWN, SHARE
+from ..stack.stack import HESSIAN, OWN
 from ..stack.threads import members_in_turn
 from ..tasks.conformal import CONFORMAL
 from ..tasks.novelty import VARIANCES
@@ -64,6 +65,15 @@ class Job:
     on_error: str = "stop"
     class_weight: dict[Any, float] | str | None = None
     shuffle: bool = False
+
+    def begun(self, model: Any) -> Any:
+        """Return a model from which training begins: of a stack that follows what moves, as those of all cells do."""
+        learner = getattr(model, "learner", None)
+        if not isinstance(learner, Members) or learner.later is None:
+            return model
+        stack = copy(learner)
+        stack.follow()
+        return replace(model, learner=stack)
 
     def learn(self, base: Any, paths: Sequence[Path | FileRange], calibrate: bool, seed: Seed) -> Any:
         """Return what a copy of the base learns from a cell of files, or a :class:`Failure`."""
@@ -255,15 +265,7 @@ def _estimator(estimator: Any, base: Model) -> Any:
     """Return an estimator with a copy of the base's learner, ready for rows."""
     from sklearn.base import clone  # here, since tasks on files need no scikit-learn and start faster without it
 
-    return clone(estimator)._take_model(replace(base, learner=_learner_of(base)))
-
-
-def _learner_of(base: Model) -> Any:
-    """Return a copy of the base's learner with a state of its own."""
-    learner = copy(base.learner)
-    for part in parts_of(learner):
-        part.state = {name: array.copy() for name, array in part.state.items()}
-    return learner
+    return clone(estimator)._take_model(replace(base, learner=base.learner.apart()))
 
 
 def _restore_calibration(learner: Any, base: Any) -> None:
@@ -284,7 +286,7 @@ def _keep_members(learner: Any) -> None:
 def copied(base: Model, reading: ReaderOptions | None) -> StreamLearner:
     """Return a copy of the base's learner, ready for a stream."""
     features = None if base.features is None else base.features.copy()
-    return replace(base, learner=_learner_of(base), features=features).stream_learner(reading)
+    return replace(base, learner=base.learner.apart(), features=features).stream_learner(reading)
 
 
 def _skips_classes(base: Model, job: Job) -> bool:

@@ -15,6 +15,7 @@ class BayesPA(Rule):
     """Online Bayesian passive-aggressive learning, averaging classifier: PA-I with C = 2c at margin epsilon."""
 
     name = "bayespa"
+    wanders = True
     acts_when = "m < epsilon"
     formula = "alpha = min(2c, (epsilon - m)/v)"
     source = "Shi & Zhu, ICML 2014, Lemma 2.2"

@@ -12,6 +12,7 @@ class SOP(Rule):
     """Second-order perceptron: AROW with r = 1 on mistakes only; the prior variance is the 1/a of the paper."""
 
     name = "sop"
+    wanders = True
     acts_when = "m <= 0"
     formula = "alpha = (1 - m)/(1 + v), zeta = 1"
     source = "Cesa-Bianchi, Conconi & Gentile, SIAM J. Computing 34, 2005"
@@ -25,6 +26,7 @@ class CWStdev(ConfidenceRule):
     """
 
     name = "cw_stdev"
+    wanders = True
     acts_when = "m < phi sqrt(v)"
     formula = "alpha = (-m psi + sqrt(m^2 phi^4/4 + v phi^2 xi))/(v xi), zeta = alpha phi/sqrt(u)"
     source = "Crammer, Dredze & Pereira, NIPS 2008, eq. 12, 14, 15, 22"
@@ -36,6 +38,7 @@ class CWVar(ConfidenceRule):
     """Original confidence-weighted rule, with the variance instead of the standard deviation."""
 
     name = "cw_var"
+    wanders = True
     acts_when = "m < phi v"
     formula = "alpha = (-(1 + 2 phi m) + sqrt((1 + 2 phi m)^2 - 8 phi (m - phi v)))/(4 phi v), zeta = 2 alpha phi"
     source = "Dredze, Crammer & Pereira, ICML 2008"

@@ -38,6 +38,7 @@ class IELLIP(Rule):
     """
 
     name = "iellip"
+    wanders = True
     acts_when = "m <= 0"
     formula = "alpha = (gamma - m)/v, zeta = c_k/((1 - c_k) v), scale = 1/(1 - c_k)"
     source = "Yang, Jin & Ye, ICML 2009, eq. 10, 15"
@@ -55,6 +56,7 @@ class IELLIPMargin(Rule):
     """
 
     name = "iellip_margin"
+    wanders = True
     acts_when = "m < gamma"
     formula = "alpha = gamma/sqrt(v), zeta = c_k/((1 - c_k) v), scale = 1/(1 - c_k)"
     source = "a reading of Yang, Jin & Ye, ICML 2009, section 3"

@@ -12,6 +12,7 @@ class Perceptron(Rule):
     """Rosenblatt's perceptron: a fixed step on every mistake."""
 
     name = "perceptron"
+    wanders = True
     acts_when = "m <= 0"
     formula = "alpha = 1"
     source = "Rosenblatt, Psychological Review 65, 1958"
@@ -23,6 +24,7 @@ class PA(Rule):
     """Passive-aggressive: the smallest change that reaches margin 1."""
 
     name = "pa"
+    wanders = True
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/v"
     source = "Crammer, Dekel, Keshet, Shalev-Shwartz & Singer, JMLR 7, 2006"
@@ -33,6 +35,7 @@ class PA1(Rule):
     """PA-I: passive-aggressive with maximum step size ``C`` (hinge loss)."""
 
     name = "pa1"
+    wanders = True
     acts_when = "m < 1"
     formula = "alpha = min(C, (1 - m)/v)"
     source = PA.source
@@ -45,6 +48,7 @@ class PA2(Rule):
     """PA-II: passive-aggressive with squared hinge loss."""
 
     name = "pa2"
+    wanders = True
     acts_when = "m < 1"
     formula = "alpha = (1 - m)/(v + 1/(2C))"
     source = PA.source

@@ -25,6 +25,7 @@ class Rule(Parametric):
     predicts_numbers: ClassVar[bool] = False  # True: its examples have a number, the target, instead of a class
     squared_loss: ClassVar[bool] = False  # True: least squares, for which centered rows need no other intercept
     counts: ClassVar[bool] = False  # True: its examples have counts, of which the score is the logarithm
+    wanders: ClassVar[bool] = False  # True: single rows move the weights, also after many
     counts_misses: ClassVar[bool] = False  # True: no classifier in the ellipsoid may satisfy an example
     loss: ClassVar[str | None] = None  # the parameter that the weight of an example multiplies, if there is one
     weight: ClassVar[str] = "min(w, 1) multiplies the step"  # what the weight does otherwise

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .. import _core
 from ..learner.learner import Learner
+from .following import WINDOW_ROWS
 from .members import Members
-
-WINDOW_ROWS = tuple(int(_core.window_rows(i)) for i in range(_core.windows))
 
 
 class MixturePoint(NamedTuple):

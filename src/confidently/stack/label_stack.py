@@ -16,8 +16,9 @@ from ..tasks.table import MULTILABEL
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED
+from .following import LONGEST, SHARE, WINDOWS
 from .members import COUNTERS, ROWS, WEIGHTS
-from .stack import HESSIAN, OWN, SHARE, WINDOWS, Stack, divergence
+from .stack import HESSIAN, OWN, Stack, divergence
 
 LABEL_COUNTS = "mixture.labels"  # per label: predictions that were right, and rows with the label predicted or relevant
 OF_MIXTURES = (WEIGHTS, SHARE, OWN, HESSIAN, ROWS, LABEL_COUNTS)  # arrays whose first axis are the labels
@@ -56,7 +57,7 @@ class LabelStack(Stack):
         n = len(self.members)
         state = {name: np.zeros(shape, dtype) for name, (shape, dtype) in self.shapes(n, labels).items()}
         state[WEIGHTS][:] = state[OWN][:] = 1.0 / n
-        state[SHARE][:] = 1.0 / WINDOWS
+        state[SHARE][:] = 1.0 / WINDOWS if self.later is None else LONGEST
         return state | {CONFORMAL: conformal.untrained(labels)}
 
     def grow(

@@ -15,7 +15,7 @@ from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
 from ..learner.learner import Learner
 from ..learner.recipe import ROWS_TO_CHOOSE
-from ..tasks import novelty
+from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
 from ..tasks.novelty import VARIANCES
@@ -23,9 +23,10 @@ from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
 from .class_means import RARITIES, ClassMeans
+from .following import Following
 from .moves import Moves
 from .plan import Choose, Member, Plan
-from .racing import Racing, next_race
+from .racing import next_race
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -39,7 +40,7 @@ LOG = "log"  # the kind of those that learn the logarithms of the targets
 REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
 
-class Members(Racing):
+class Members(Following):
     """Base of the stacks: several learners on the same rows. A stack has the interface of a learner.
 
     Parameters
@@ -81,6 +82,7 @@ class Members(Racing):
     moves: Moves | None = Moves()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
+    doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
@@ -208,7 +210,9 @@ class Members(Racing):
             assert self._choose is not None
             check_rows(X, self.dtype)
             more = {} if targets is None else {"targets": targets}
-            self._take(self._choose(X, self._columns, max(n_classes, self.n_classes), **more))
+            plans = self._choose(X, self._columns, max(n_classes, self.n_classes), **more)
+            self._take(self._lasting(plans) if self.shuffled else plans)
+        self._rest()
 
     @property
     def choice(self) -> list[Any]:
@@ -267,11 +271,13 @@ class Members(Racing):
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
         before = {name: array.copy() for name, array in self.state.items()}
-        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves
+        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
         progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
         try:
+            if not self.shuffled:
+                self.follow()
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
                 # left first, so that no thread still trains when an error or an interruption is undone
@@ -289,7 +295,7 @@ class Members(Racing):
                         progress(last)
         except BaseException:
             self.state = before
-            self.members, self.names, self.multiclass, self.dropped, self.moves = all_before
+            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later = all_before
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
@@ -305,6 +311,27 @@ class Members(Racing):
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
         self.settled = shuffled or not self.conformal.alarms
+
+    def renew(self, ratio: float) -> None:
+        """Let scores that sets are made of count less, as :meth:`confidently.learner.learner.Learner.renew` does.
+
+        The members' calibrations stay, since their mixture is calibrated by its weights.
+        """
+        if self.task.regression:
+            return
+        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
+        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        self.groups = None if self.groups is None else self.groups.renewed(ratio)
+        for member in self.members:
+            for name in {VARIANCES, RARITIES} & member.state.keys():
+                member.state = member.state | {name: novelty.renewed(member.state[name], part)}
+
+    def apart(self) -> Self:
+        """Return a copy that may learn without this one."""
+        new = copy(self)
+        for part in parts_of(new):
+            part.state = {name: array.copy() for name, array in part.state.items()}
+        return new
 
     def _train(
         self, part: Examples, begun: list[Any], calibrate: bool, progressive: Progressive, threads: Executor | None
@@ -476,6 +503,8 @@ class Members(Racing):
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
         if self.settled:
             more["settled"] = True
+        if self.later is not None:
+            more["later"] = [one._asdict() for one in self.later]
         return {"settings": self._settings(), **sizes, "members": members, **dropped, **more}
 
     def _settings(self) -> dict[str, Any]:

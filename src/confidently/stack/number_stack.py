@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,16 +22,16 @@ from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_inte
 from ..tasks.task import Task
 from ..views.view import View
 from . import logs as of_logs
+from .following import SHARE, WINDOW_ROWS, WINDOWS, with_copy, woken_share
 from .members import COUNTERS, ROWS, WEIGHTS, Members
 from .plan import Plan
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-SHARE, PRODUCTS, CALIBRATION, LOGS = "mixture.share", "mixture.products", "calibration", "mixture.logs"
+PRODUCTS, CALIBRATION, LOGS = "mixture.products", "calibration", "mixture.logs"
 # Arrays of which each number to predict has a part; that of logarithms is there if members learn these.
 OF_MIXTURES = (WEIGHTS, SHARE, PRODUCTS, ROWS, CALIBRATION, CONFORMAL, LOGS)
-WINDOWS = _core.windows
 WEIGHT_OF_REST = 0.5  # before training, as in core/stack/number_mixture.hpp
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
 
@@ -136,7 +136,7 @@ class NumberStack(Members):
         if products is None or rows is None or products.ndim != 2 or rows.shape != (2,):
             return mixture
         windows = {PRODUCTS: np.tile(products, (WINDOWS, 1, 1)), ROWS: rows[[0] + [1] * WINDOWS]}
-        return mixture | windows | {SHARE: np.eye(WINDOWS)[-1:]}
+        return mixture | windows | {SHARE: woken_share()[None]}
 
     def check_values(self) -> None:
         super().check_values()
@@ -186,6 +186,27 @@ class NumberStack(Members):
             along = covariance @ counted
             variances += share * np.maximum(covariance.diagonal() - along**2 / along[counted].sum(), 0.0)
         return variances
+
+    def _with_copy(self, k: int, at: int) -> State:
+        def copied(mixture: State) -> State:
+            return mixture | {PRODUCTS: with_copy(mixture[PRODUCTS], k, at, (-2, -1))}
+
+        return self._weighted(copied)
+
+    def _woken(self) -> State:
+        def woken(mixture: State) -> State:
+            rows, products = mixture[ROWS].copy(), mixture[PRODUCTS].copy()
+            longest = rows[-1]
+            rows[1:] = np.minimum(WINDOW_ROWS, longest)
+            products[...] = products[-1] * (rows[1:] / longest if longest else rows[1:])[:, None, None]
+            return mixture | {ROWS: rows, PRODUCTS: products, SHARE: np.tile(woken_share(), (1 + self.rests, 1))}
+
+        return self._weighted(woken)
+
+    def _weighted(self, changed: Callable[[State], State]) -> State:
+        """Return the arrays of changed mixtures, with the weights that follow."""
+        found = map(changed, mixtures(self.state))
+        return joined([mixture | {WEIGHTS: number_weights(mixture)} for mixture in found])
 
     @property
     def shares(self) -> np.ndarray:

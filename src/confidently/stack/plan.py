@@ -28,6 +28,10 @@ class Plan(NamedTuple):
         Whether it learns what the mixture of all members before it leaves of the targets; such members come last.
     log : bool
         Whether it learns the logarithms of the targets; such members come before these.
+    recipe : Recipe, optional
+        Of a learner, as :func:`plan` takes it.
+    multilabel : bool
+        Whether it learns label sets.
     """
 
     name: str
@@ -35,6 +39,13 @@ class Plan(NamedTuple):
     multiclass: str | None = None
     rest: bool = False
     log: bool = False
+    recipe: Recipe | None = None
+    multilabel: bool = False
+
+    @property
+    def forget(self) -> float:
+        """The fraction of what it knows that it forgets per row."""
+        return 0.0 if self.recipe is None else float(self.recipe.others.get("forget", 0.0))
 
 
 def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False, log: bool = False) -> Plan:
@@ -45,7 +56,7 @@ def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False
         made.grow(n_features=n_features, columns=columns)  # as in a stream, whose rows say which features are in use
         return made
 
-    return Plan(name, make, recipe.multiclass, rest, log)
+    return Plan(name, make, recipe.multiclass, rest, log, recipe, multilabel)
 
 
 Choose = Callable[..., list[Plan]]  # of the first rows, the columns, the number of classes, and perhaps targets

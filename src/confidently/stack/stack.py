@@ -19,13 +19,13 @@ from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
 from .class_means import ClassMeans
+from .following import SHARE, WINDOW_ROWS, WINDOWS, with_copy, woken_share
 from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-SHARE, OWN, HESSIAN = "mixture.share", "mixture.windows", "mixture.hessian"
-WINDOWS = _core.windows
+OWN, HESSIAN = "mixture.windows", "mixture.hessian"
 MAX_HESSIAN = 1e30
 LEAST_TRUST = 1e-6  # of the first row of a class, which is counted all the same
 
@@ -97,7 +97,7 @@ class Stack(Members):
         hessian, weights = mixture.get(HESSIAN), mixture.get(WEIGHTS)
         if hessian is None or weights is None or hessian.ndim != 2:
             return mixture
-        own = {OWN: np.tile(weights, (WINDOWS, 1)), SHARE: np.eye(WINDOWS)[-1]}
+        own = {OWN: np.tile(weights, (WINDOWS, 1)), SHARE: woken_share()}
         return mixture | own | {HESSIAN: np.tile(hessian, (WINDOWS, 1, 1))}
 
     @property
@@ -292,6 +292,19 @@ class Stack(Members):
         hessian = np.ascontiguousarray(np.delete(np.delete(self.state[HESSIAN], k, axis=-2), k, axis=-1))
         weights = (self.state[SHARE][..., None, :] @ own)[..., 0, :]
         return self.state | {OWN: np.ascontiguousarray(own), HESSIAN: hessian, WEIGHTS: weights}
+
+    def _with_copy(self, k: int, at: int) -> State:
+        own = np.insert(self.state[OWN], at, 0.0, axis=-1)
+        weights = np.insert(self.state[WEIGHTS], at, 0.0, axis=-1)
+        return {OWN: own, WEIGHTS: weights, HESSIAN: with_copy(self.state[HESSIAN], k, at, (-2, -1))}
+
+    def _woken(self) -> State:
+        own, hessian = self.state[OWN].copy(), self.state[HESSIAN].copy()
+        rows = np.minimum(self.state[ROWS][..., None], WINDOW_ROWS)
+        part = np.divide(rows, rows[..., -1:], out=np.ones_like(rows), where=rows[..., -1:] > 0)
+        own[...] = own[..., -1:, :]
+        hessian[...] = hessian[..., -1:, :, :] * part.reshape(*hessian.shape[:-2], 1, 1)
+        return {OWN: own, HESSIAN: hessian}
 
     def _weight_covariances(self) -> np.ndarray:
         """Return the covariance of the members' weights in each window, shape (windows, members, members)."""

@@ -23,6 +23,7 @@ SCORE_SIZE = (0.0, 0.0, 0.0)  # mean of |score|, half the size that the slope is
 INITIAL_SIGMOID = (*INITIAL_LINE, *SCORE_SIZE, *(0.0,) * (2 * SIGMOID_KNOTS))
 INITIAL_TEMPERATURE = (*INITIAL_SLOPE, *SCORE_SIZE, *(0.0,) * (2 * TEMPERATURE_KNOTS))
 INITIAL_LABEL = (*INITIAL_SIGMOID, 0.0, 0.0)
+PRIOR_CURVATURE = 8.0  # of the correction at a knot, as in the core
 ROUNDING = 1e-9
 MAX_CALIBRATION = 1e80
 NOT_NEGATIVE = Range(0.0, math.inf, closed_low=True)
@@ -194,6 +195,36 @@ def merged_labels(states: Sequence[np.ndarray]) -> np.ndarray:
     """Return the mean of the calibrations of several labels, each by itself, and their counts."""
     by_label = np.array(states).reshape(len(states), -1, len(INITIAL_LABEL))
     return np.concatenate([_merged_label(by_label[:, k]) for k in range(by_label.shape[1])] or [np.empty(0)])
+
+
+def renewed(calibration: np.ndarray, part: float, several: bool) -> np.ndarray:
+    """Return a calibration of which the evidence counts by so much of what it did.
+
+    The correction shrinks to what it would be with as much evidence: w is proportional to h/(h + 8).
+    """
+    found, start = calibration.copy(), _start(several)
+    found[1 if several else slice(2, 5)] *= part
+    w, h = found[start:].reshape(2, -1)
+    w *= part * (h + PRIOR_CURVATURE) / (part * h + PRIOR_CURVATURE)
+    h *= part
+    return found
+
+
+def with_slope(calibration: np.ndarray, other: np.ndarray, several: bool) -> np.ndarray:
+    """Return a calibration with the line of another one, and the size of the scores that it is of."""
+    found, start = calibration.copy(), _start(several)
+    line = slice(0, 1 if several else 2)
+    found[line], found[start - len(SCORE_SIZE) : start] = other[line], other[start - len(SCORE_SIZE) : start]
+    return found
+
+
+def renewed_labels(calibration: np.ndarray, part: float) -> np.ndarray:
+    """Return the calibrations of labels of which the evidence counts by so much of what it did, and their counts."""
+    found = calibration.reshape(-1, len(INITIAL_LABEL)).copy()
+    for own in found:
+        own[:-2] = renewed(own[:-2], part, several=False)
+        own[-2:] *= part
+    return found.ravel()
 
 
 def merged_lines(states: np.ndarray, several: bool) -> np.ndarray:

@@ -27,6 +27,7 @@ SIZE = LEVELS + COUNTS  # of a class
 ENOUGH = _core.conformal_enough  # rows of a class that count, from which on it has scores of its own
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
+ENOUGH_ALONE, ENOUGH_PER_CLASS = 300, 30  # rows of which sets are made alone, without those of a model that was worse
 MAX_CHANGE, MAX_COUNT = 2.0, 1e104
 ALARMS, QUIET = 1, 2  # in the martingale
 ROUNDING = 1e-9  # relative, of sums of rows
@@ -89,6 +90,40 @@ def _levels(state: np.ndarray) -> list[np.ndarray]:
     return [state[:LEVELS], state[RARE : RARE + LEVELS], of_classes(state)[:, :LEVELS]]
 
 
+def _scores(classes: int) -> list[slice]:
+    """Return where the scores, answers and mistakes of rows are."""
+    starts = [LEVELS, BEST, *(CLASSES + k * SIZE + LEVELS for k in range(classes))]
+    answers = [slice(start, start + OF_ANSWERS) for start in (ANSWERS, MISTAKES)]
+    return [*(slice(start, start + COUNTS) for start in starts), *answers]
+
+
+def part_to_keep(own: np.ndarray, ratio: float) -> float:
+    """Return by how much the rows so far count where so many per row come that are of a better model.
+
+    They make up for what is missing of 300 rows, or of 30 per class.
+    """
+    gain, total, seen = own[LEVELS : LEVELS + 3].tolist()
+    enough = max(ENOUGH_ALONE, ENOUGH_PER_CLASS * len(of_classes(own)))
+    return min(max(enough - ratio * seen, 0.0) * gain / total, 1.0) if total > 0.0 else 1.0
+
+
+def renewed(own: np.ndarray, part: float) -> np.ndarray:
+    """Return the scores of which rows count by so much of what they did, since those to come are of a better model."""
+    found = own.copy()
+    for counts in _scores(len(of_classes(own))):
+        found[counts] = renewed_counts(own[counts], part)
+    _core.conformal_gather_rare(found, len(of_classes(own)))
+    return found
+
+
+def renewed_counts(counts: np.ndarray, part: float) -> np.ndarray:
+    """Return counts in which the rows before count by so much of what they did."""
+    found = counts.copy()
+    found[[1, *range(3, len(counts))]] *= part / counts[0]
+    found[0] = 1.0
+    return found
+
+
 def learned_late(
     own: np.ndarray, predicted: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: np.ndarray | None
 ) -> np.ndarray:
@@ -117,12 +152,9 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     found = none_of(base)
     for own, levels in zip(_levels(found), zip(*map(_levels, states), strict=True), strict=True):
         own[:] = np.mean(levels, axis=0)
-    classes = [CLASSES + k * SIZE + LEVELS for k in range(len(of_classes(base)))]
-    starts = [(LEVELS, COUNTS), (TRANSFORMS, ANSWERS - TRANSFORMS), (ANSWERS, OF_ANSWERS), (MISTAKES, OF_ANSWERS)]
-    for start, n in [*starts, *((start, COUNTS) for start in (BEST, *classes))]:
-        counts = slice(start, start + n)
+    for counts in [slice(TRANSFORMS, ANSWERS), *_scores(len(of_classes(base)))]:
         found[counts] = merged_counts(states[:, counts], base[counts])
-    _core.conformal_gather_rare(found, len(classes))
+    _core.conformal_gather_rare(found, len(of_classes(base)))
     alarms = MARTINGALE + ALARMS
     found[alarms] = base[alarms] + (states[:, alarms] - base[alarms]).sum()
     found[MARTINGALE + QUIET] = states[:, MARTINGALE + QUIET].min()
@@ -132,13 +164,12 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
 def together(states: Sequence[np.ndarray], n_classes: int) -> np.ndarray:
     """Return the scores of rows of several kinds, each counting as it does there; levels are those of no misses."""
     found = untrained(n_classes)
-    classes = [CLASSES + k * SIZE + LEVELS for k in range(n_classes)]
     for state in states:
         own = grown(state, n_classes)
-        for start in (LEVELS, BEST, *classes):
-            of_rows = own[start + 1 : start + COUNTS] / own[start]
-            of_rows[1] = own[start + 2]  # all that there were
-            found[start + 1 : start + COUNTS] += of_rows
+        for counts in _scores(n_classes):
+            gain, _, seen, *_ = of_rows = own[counts]
+            found[counts] += of_rows / gain
+            found[counts.start], found[counts.start + 2] = 1.0, found[counts.start + 2] + seen - seen / gain
     _core.conformal_gather_rare(found, n_classes)
     return found
 

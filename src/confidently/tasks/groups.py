@@ -91,6 +91,15 @@ class Groups(NamedTuple):
         known = np.ones(len(labels), np.bool_) if weight is None else weight > 0.0
         return self._after(values, known, learn, predicted.shape[1])
 
+    def renewed(self, ratio: float) -> Groups:
+        """Return the groups in which rows so far count by :func:`confidently.tasks.conformal.part_to_keep`."""
+
+        def renewed(own: np.ndarray) -> np.ndarray:
+            return conformal.renewed(own, conformal.part_to_keep(own, ratio))
+
+        rest = None if self.rest is None else renewed(self.rest)
+        return self._replace(states={value: renewed(own) for value, own in self.states.items()}, rest=rest)
+
     def _after(
         self, values: Sequence[str], known: np.ndarray, learn: Callable[[np.ndarray, np.ndarray], None], n_classes: int
     ) -> Groups:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from .. import _core
 from . import calibration as progressive
 from .calibration import INITIAL_LABEL, INITIAL_LINE
 from .task import Noise, Task, Values
@@ -40,6 +41,27 @@ class Labels(Task):
 
     def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return progressive.merged_labels(parts)
+
+    def renewed_calibration(self, own: np.ndarray, part: float) -> np.ndarray:
+        return progressive.renewed_labels(own, part)
+
+    def calibrated_by(
+        self, own: np.ndarray, scores: np.ndarray, labels: np.ndarray, start: np.ndarray | None,
+        weight: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        found = own.reshape(-1, len(INITIAL_LABEL)).copy()
+        assert start is not None  # of label sets
+        relevant = np.zeros(scores.shape, np.int32)
+        relevant[np.repeat(np.arange(len(scores)), np.diff(start)), labels] = 1
+        for k, label in enumerate(found):
+            one = label[:-2].copy()
+            _core.calibration_learn(one, np.ascontiguousarray(scores[:, [k]]), relevant[:, k].copy(), weight)
+            label[:-2] = one
+        return found.ravel()
+
+    def with_slopes(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        pairs = zip(*(found.reshape(-1, len(INITIAL_LABEL)) for found in (own, other)), strict=True)
+        return np.concatenate([progressive.with_slope(a, b, several=False) for a, b in pairs])
 
     def decides_by_probability(self, calibration: np.ndarray) -> bool:
         return progressive.label_threshold(calibration) is not None

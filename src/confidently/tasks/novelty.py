@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
-from .conformal import MAX_COUNT, Values, merged_counts
+from .conformal import MAX_COUNT, Values, merged_counts, renewed_counts
 
 VARIANCES = "variances"  # the entry of a state
 SIZE = _core.margin_variances_size  # the mean of their logarithms to base 2, and counts
@@ -32,6 +32,11 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     rows = states[:, 2] / states[:, 1]
     mean = rows @ states[:, 0] / max(rows.sum(), 1.0)
     return np.array([mean, *merged_counts(states[:, 1:], base[1:])])
+
+
+def renewed(state: np.ndarray, part: float) -> np.ndarray:
+    """Return counts in which the rows before count by so much of what they did."""
+    return np.array([state[0], *renewed_counts(state[1:], part)])
 
 
 def values(state: np.ndarray) -> Values:

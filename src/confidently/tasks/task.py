@@ -212,6 +212,23 @@ class Task:
         """Return a calibration after a pass that does not calibrate, given that of before."""
         return before
 
+    def renewed_calibration(self, own: np.ndarray, part: float) -> np.ndarray:
+        """Return a calibration of which the evidence counts by so much of what it did."""
+        return progressive.renewed(own, part, self.several)
+
+    def calibrated_by(
+        self, own: np.ndarray, scores: np.ndarray, labels: np.ndarray, start: np.ndarray | None,
+        weight: np.ndarray | None,
+    ) -> np.ndarray:  # fmt: skip
+        """Return a calibration after scores that were made before their labels were known."""
+        found = own.copy()
+        _core.calibration_learn(found, scores, labels, weight)
+        return found
+
+    def with_slopes(self, own: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return a calibration with the lines of another one."""
+        return progressive.with_slope(own, other, self.several)
+
     # --- conformal scores in the state --------------------------------------------------------------------------------
 
     def initial_conformal(self, n_outputs: int) -> np.ndarray:

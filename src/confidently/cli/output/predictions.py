@@ -106,11 +106,18 @@ def warn_of_shortage(model: Model | TopicModel, coverage: float, by_class: bool)
     """Warn if sets are not all that is asked for, as where too few rows were learned."""
     if text := model.learner.conformal.warning(coverage, by_class):
         warn(f"--set: {text}")
+    _warn_of_doubt(model, "--set")
+
+
+def _warn_of_doubt(model: Model | TopicModel, option: str) -> None:
+    if text := getattr(model.learner, "doubt", None):
+        warn(f"{option}: {text}")
 
 
 def least_probability(model: Model | TopicModel, risk: float) -> float:
     """Return the probability from which on predictions are wrong at most so often; warn if none is known."""
     least = model.learner.conformal.least_probability(risk)
+    _warn_of_doubt(model, "--max-risk")
     if least > 1.0:
         warn(f"--max-risk: the model abstains from every prediction: {NO_ANSWERS.format(risk)}")
     found: float = least

@@ -128,6 +128,7 @@ class LearnerTraining(TrainingLoop):
                 self.decide(n_columns)
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
+            self.learner.learner.shuffled = bool(self.options["shuffle"] and not self.options["init_model"])
             self.begin_report(self.data.total_bytes)
             batches = cut_at(batches, rows, self._next_cut)
             if self.learner.learner.by_products and not position.passes and not rows:
@@ -288,9 +289,5 @@ class LearnerTraining(TrainingLoop):
 
 def _copied(model: Model) -> Model:
     """Return a copy that does not change with the learner."""
-    from ...stack.members import parts_of
-
-    learner = copy.copy(model.learner)
-    for part in parts_of(learner):
-        part.state = {name: array.copy() for name, array in part.state.items()}
+    learner = model.learner.apart()
     return replace(model, learner=learner, classes=list(model.classes), features=copy.deepcopy(model.features))
