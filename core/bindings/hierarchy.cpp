@@ -78,11 +78,9 @@ std::vector<double> of_columns(const Hierarchy& all, const Array& from) {
     return {from.begin(), from.begin() + std::ptrdiff_t(all.d)};
 }
 
-Dict state(const Hierarchy& all) {
+// What entities have in common.
+Dict state_of_columns(const Hierarchy& all) {
     nb::dict found;
-    found["last"] = array_of(std::vector<std::int64_t>(all.last));
-    found["rows"] = array_of(std::vector<std::int64_t>(all.rows));
-    found["sums"] = array_of(std::vector<double>(all.sums));
     found["center"] = array_of(with_target(all, all.center));
     found["count"] = array_of(with_target(all, all.count));
     found["mean"] = array_of(with_target(all, all.mean));
@@ -98,6 +96,26 @@ Dict state(const Hierarchy& all) {
     found["schedule"] = array_of(std::vector<std::int64_t>{all.seen, all.next});
     found["losses"] = array_of(std::vector<double>(all.losses));
     return Dict(found);
+}
+
+// Everything as arrays, which restore() takes.
+Dict state(const Hierarchy& all) {
+    nb::dict found;
+    found["last"] = array_of(std::vector<std::int64_t>(all.last));
+    found["rows"] = array_of(std::vector<std::int64_t>(all.rows));
+    found["sums"] = array_of(std::vector<double>(all.sums));
+    for (auto [name, array] : state_of_columns(all)) found[name] = array;
+    return Dict(found);
+}
+
+using OneEntity = nb::typed<nb::tuple, Vector<double>, std::int64_t, std::int64_t>;
+
+// Sums of one entity, the number of its last row, and how many there were.
+OneEntity one(const Hierarchy& all, std::size_t slot) {
+    require(slot < all.size(), "slots out of range");
+    const auto first = all.sums.begin() + std::ptrdiff_t(slot * all.stride());
+    return OneEntity(nb::make_tuple(array_of(std::vector<double>(first, first + std::ptrdiff_t(all.stride()))),
+                                    all.last[slot], all.rows[slot]));
 }
 
 const double* numbers(const Dict& state, const char* name, std::size_t n, double least) {
@@ -172,12 +190,13 @@ void bind_hierarchy(nb::module_& m) {
              "targets"_a.noconvert(), "weight"_a.noconvert().none(), "now"_a)
         .def("predict", &predict, "slots"_a.noconvert(), "matrix"_a, "missing"_a.noconvert().none(), "now"_a,
              "mean"_a.noconvert(), "variance"_a.noconvert())
-        .def("refit", &Hierarchy::refit, "now"_a)
+        .def("settle", &Hierarchy::settle, "now"_a)
+        .def("one", &one, "slot"_a)
         .def("state", &state)
+        .def("state_of_columns", &state_of_columns)
         .def("restore", &restore, "state"_a)
         .def_prop_ro("noise", &Hierarchy::noise, "variance of the noise")
         .def_prop_ro("freedom", &Hierarchy::freedom, "rows less the shared weights that they determine")
-        .def_prop_ro("losses", [](const Hierarchy& all) { return array_of(std::vector<double>(all.losses)); })
         .def_prop_ro("last",
                      [](const Hierarchy& all) { return array_of(std::vector<std::int64_t>(all.last)); },
                      "number of the last row of each entity, -1 if it is forgotten")

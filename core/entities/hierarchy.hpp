@@ -29,6 +29,8 @@ inline constexpr double kPriorEntities = 0.1;      // that deviate by as much as
 inline constexpr double kSharedScale = 100.0;      // variance that a shared weight may explain, in that of the targets
 inline constexpr double kLeastNoise = 1e-12;       // in units of the variance of the targets
 inline constexpr double kMaxFactor = 5.0;          // of a change of G
+inline constexpr int kMaxSteps = 100;              // until variances are settled, which change by less than
+inline constexpr double kSettled = 1e-8;
 inline constexpr double kLeastVariance = 1e-6, kMostVariance = 1e8;  // of G, where the noise is 1 and so is the column
 inline constexpr double kLeastStart = 1e-12, kMostStart = 1.0;       // precision of the shared prior, likewise
 
@@ -134,6 +136,18 @@ class Hierarchy {
         }
         share();
         next = seen + std::max<std::int64_t>(std::min(seen / 4, max_age), 1);
+    }
+
+    // Learns the variances until they stay, from entities that were put together.
+    void settle(std::int64_t now) {
+        share();
+        double change = 1.0;
+        for (int k = 0; k < kMaxSteps && change > kSettled; ++k) {
+            const Columns before = variances;
+            refit(now);
+            change = 0.0;
+            for (std::size_t j = 0; j < d; ++j) change = std::max(change, std::fabs(variances[j] / before[j] - 1.0));
+        }
     }
 
     double spread() const {
