@@ -18,9 +18,9 @@ bool finite(const double* numbers, std::size_t n, double least = -std::numeric_l
 }
 
 void check(const Hierarchy& all, const Matrix& matrix, Input<std::int32_t, 1> slots, std::int32_t least,
-           const Optional<std::int8_t>& missing) {
+           const Optional<std::int8_t>& missing, std::size_t first = 0) {
     require(std::int64_t(slots.size()) == matrix.rows->n_rows, "there must be a slot for each row");
-    for (std::size_t i = 0; i < slots.size(); ++i)
+    for (std::size_t i = first; i < slots.size(); ++i)
         require(slots.data()[i] >= least && slots.data()[i] < std::int64_t(all.size()), "slots out of range");
     require_columns(matrix);
     for (std::int64_t i = 0; i < matrix.rows->n_rows; ++i)
@@ -29,11 +29,11 @@ void check(const Hierarchy& all, const Matrix& matrix, Input<std::int32_t, 1> sl
     require(!missing || missing->size() >= columns, "there must be a kind of every column");
 }
 
-// Trains on rows in their order, of which the first has the number now, up to the first that has too many columns.
-// Returns how many rows these were.
+// Trains on the rows from first on in their order; row 0 has the number now. Returns before which row it stopped: one
+// that has too many columns, or that comes after entities were forgotten.
 std::size_t learn(Hierarchy& all, Input<std::int32_t, 1> slots, const Matrix& matrix, Optional<std::int8_t> missing,
-                  Input<double, 1> targets, Optional<double> weight, std::int64_t now) {
-    check(all, matrix, slots, 0, missing);
+                  Input<double, 1> targets, Optional<double> weight, std::size_t first, std::int64_t now) {
+    check(all, matrix, slots, 0, missing, first);
     const std::size_t n = slots.size();
     require(targets.size() == n && (!weight || weight->size() == n), "targets or weights do not match the rows");
     require(now >= 0, "rows are counted from 0");
@@ -41,13 +41,14 @@ std::size_t learn(Hierarchy& all, Input<std::int32_t, 1> slots, const Matrix& ma
     require(!weight || finite(weight->data(), n, 0.0), "weights must be finite, and not negative");
     const ReleasedLock released(matrix.stored > kManyEntries);
     RowBuffer buffer;
-    for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t i = first; i < n; ++i) {
         const double w = weight ? weight->data()[i] : 1.0;
         if (!(w > 0.0)) continue;
         const Row row = matrix.rows->at(std::int64_t(i), false, buffer);
         if (!Hierarchy::fits(row)) return i;
         all.learn(std::size_t(slots.data()[i]), row, data_or_null(missing), targets.data()[i], w,
                   now + std::int64_t(i));
+        if (all.forgot) return i + 1;
     }
     return n;
 }
@@ -187,7 +188,7 @@ void bind_hierarchy(nb::module_& m) {
         .def("add", &Hierarchy::add, "n"_a)
         .def("keep", &keep, "slots"_a.noconvert())
         .def("learn", &learn, "slots"_a.noconvert(), "matrix"_a, "missing"_a.noconvert().none(),
-             "targets"_a.noconvert(), "weight"_a.noconvert().none(), "now"_a)
+             "targets"_a.noconvert(), "weight"_a.noconvert().none(), "first"_a, "now"_a)
         .def("predict", &predict, "slots"_a.noconvert(), "matrix"_a, "missing"_a.noconvert().none(), "now"_a,
              "mean"_a.noconvert(), "variance"_a.noconvert())
         .def("settle", &Hierarchy::settle, "now"_a)
@@ -195,10 +196,10 @@ void bind_hierarchy(nb::module_& m) {
         .def("state", &state)
         .def("state_of_columns", &state_of_columns)
         .def("restore", &restore, "state"_a)
+        .def_prop_ro("forgot", [](const Hierarchy& all) { return all.forgot; }, "whether entities are to be dropped")
         .def_prop_ro("noise", &Hierarchy::noise, "variance of the noise")
         .def_prop_ro("freedom", &Hierarchy::freedom, "rows less the shared weights that they determine")
-        .def_prop_ro("last",
-                     [](const Hierarchy& all) { return array_of(std::vector<std::int64_t>(all.last)); },
+        .def_prop_ro("last", [](const Hierarchy& all) { return array_of(std::vector<std::int64_t>(all.last)); },
                      "number of the last row of each entity, -1 if it is forgotten")
         .def_prop_ro("bytes", &bytes);
 }

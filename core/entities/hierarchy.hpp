@@ -8,7 +8,8 @@
 //
 // so a row is one rank-one update of its entity, and one of the shared Gaussian. That Gaussian is the product of a wide
 // prior and a message of each entity, of precision S = P - P C P and shift g = h - P C h. G and s are learned by
-// restricted maximum likelihood (Patterson & Thompson, Biometrika 1971), a step of Fisher scoring per quarter more rows.
+// restricted maximum likelihood (Patterson & Thompson, Biometrika 1971), a step of Fisher scoring per quarter more
+// rows.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +25,12 @@
 
 namespace confidently {
 
-inline constexpr std::size_t kY = kMostColumns;    // place of the target behind those of the columns
-inline constexpr double kPriorEntities = 0.1;      // that deviate by as much as the noise
-inline constexpr double kSharedScale = 100.0;      // variance that a shared weight may explain, in that of the targets
-inline constexpr double kLeastNoise = 1e-12;       // in units of the variance of the targets
-inline constexpr double kMaxFactor = 5.0;          // of a change of G
-inline constexpr int kMaxSteps = 100;              // until variances are settled, which change by less than
+inline constexpr std::size_t kY = kMostColumns;  // place of the target behind those of the columns
+inline constexpr double kPriorEntities = 0.1;    // that deviate by as much as the noise
+inline constexpr double kSharedScale = 100.0;    // variance that a shared weight may explain, in that of the targets
+inline constexpr double kLeastNoise = 1e-12;     // in units of the variance of the targets
+inline constexpr double kMaxFactor = 5.0;        // of a change of G
+inline constexpr int kMaxSteps = 100;            // until variances are settled, which change by less than
 inline constexpr double kSettled = 1e-8;
 inline constexpr double kLeastVariance = 1e-6, kMostVariance = 1e8;  // of G, where the noise is 1 and so is the column
 inline constexpr double kLeastStart = 1e-12, kMostStart = 1.0;       // precision of the shared prior, likewise
@@ -49,14 +50,16 @@ class Hierarchy {
 
     std::int64_t max_age;  // rows after which an entity is as if it had never been seen
     std::size_t d = 1;     // columns, of which the first is the intercept
-    // Of each entity: the lower triangle of sum (x, y)(x, y)' around the center, row by row, the last of which is (h, q).
+    // Of each entity: the lower triangle of sum (x, y)(x, y)' around the center, row by row, the last of which is (h,
+    // q).
     std::vector<double> sums{};
-    std::vector<std::int64_t> last{}, rows{};                 // number of the last row (-1: forgotten), and how many
-    Values center{}, count{}, mean{}, squares{};              // of columns and targets: what they are taken from, moments
-    Columns variances{}, start{}, weights{};                  // G, the precision of the shared prior, and the mean of w
+    std::vector<std::int64_t> last{}, rows{};     // number of the last row (-1: forgotten), and how many
+    Values center{}, count{}, mean{}, squares{};  // of columns and targets: what they are taken from, moments
+    Columns variances{}, start{}, weights{};      // G, the precision of the shared prior, and the mean of w
     std::array<double, kMostColumns * kMostColumns> covariance{};  // of w
     double left = 0.0, weight = 0.0, fresh = 1.0;  // squares left, rows, and precision of the prior of a new column
     std::int64_t seen = 0, next = 2;               // rows learned, and when variances are learned again
+    bool forgot = false;                           // whether there are entities to drop, by keep()
     std::vector<double> losses = std::vector<double>(3);  // rows, and sums of squared and absolute progressive errors
 
     std::size_t size() const { return last.size(); }
@@ -80,7 +83,7 @@ class Hierarchy {
             kept.insert(kept.end(), own(slot), own(slot) + stride());
             kept_last.push_back(last[slot]), kept_rows.push_back(rows[slot]);
         }
-        sums = std::move(kept), last = std::move(kept_last), rows = std::move(kept_rows);
+        sums = std::move(kept), last = std::move(kept_last), rows = std::move(kept_rows), forgot = false;
     }
 
     // The sums of a slot if it is known, for rows with numbers from now on.
@@ -131,7 +134,10 @@ class Hierarchy {
         for (std::size_t j = 1; j < d; ++j) moved[j] = mean[j] - center[j], center[j] = mean[j];
         moved[kY] = mean[kY] - center[kY], center[kY] = mean[kY];
         for (std::size_t i = 0; i < size(); ++i) {
-            if (now - last[i] > max_age) std::fill_n(own(i), stride(), 0.0), last[i] = -1, rows[i] = 0;
+            if (last[i] >= 0 && now - last[i] > max_age) {
+                std::fill_n(own(i), stride(), 0.0);
+                last[i] = -1, rows[i] = 0, forgot = true;
+            }
             move(own(i), moved);
         }
         share();
@@ -241,9 +247,8 @@ class Hierarchy {
     void factor(const double* entity, SmallFactor& out) const {
         Columns least;
         for (std::size_t j = 0; j < d; ++j) least[j] = 1.0 / variances[j];
-        out.of(d, least.data(), [&](std::size_t j, std::size_t k) {
-            return entity[j * (j + 1) / 2 + k] + (j == k ? least[j] : 0.0);
-        });
+        out.of(d, least.data(),
+               [&](std::size_t j, std::size_t k) { return entity[j * (j + 1) / 2 + k] + (j == k ? least[j] : 0.0); });
     }
 
     Seen see(const double* entity, const Columns& x) const {
@@ -258,8 +263,7 @@ class Hierarchy {
             Columns u = x;  // C x
             known.solve(u.data());
             const double* h = entity + d * (d + 1) / 2;
-            for (std::size_t j = 0; j < d; ++j)
-                v += u[j] * x[j], found.own += h[j] * u[j], z[j] = u[j] / variances[j];
+            for (std::size_t j = 0; j < d; ++j) v += u[j] * x[j], found.own += h[j] * u[j], z[j] = u[j] / variances[j];
         }
         for (std::size_t j = 0; j < d; ++j) {
             for (std::size_t k = 0; k < d; ++k) found.s[j] += covariance[j * kMostColumns + k] * z[k];
@@ -332,8 +336,8 @@ class Hierarchy {
         }
         fresh = std::clamp(s / (kSharedScale * spread()), kLeastStart, kMostStart);
         for (std::size_t j = 0; j < d; ++j)
-            start[j] = std::clamp(s / (kSharedScale * spread() * usual(j)), kLeastStart / usual(j),
-                                  kMostStart / usual(j));
+            start[j] =
+                std::clamp(s / (kSharedScale * spread() * usual(j)), kLeastStart / usual(j), kMostStart / usual(j));
     }
 
     // Sums around another center.

@@ -22,7 +22,7 @@ from .inputs import in_memory
 from .keys import Key, without_key
 from .scores import Expected, Scores, intervals, margins, numbers, probabilities, scores_of
 
-TOO_FEW = "{} are too few for intervals, which are infinite; train on more"
+TOO_FEW = "too few rows for intervals, which are infinite: the model has seen {}"
 
 
 def _classifies(estimator: EntityPredictor) -> bool:

@@ -156,17 +156,23 @@ class EntityTable:
         self, keys: Sequence[Key], plain: Plain, targets: Floats, weight: Floats | None, now: int
     ) -> int:
         """Train the exact posterior on rows as :meth:`learn` does; return how many there were before one too wide."""
-        self._forget_old(now)
-        slots, first = self._numbered(keys), 0
+        before = 0
         for matrix in plain.matrices:
-            rows = slice(first, first + matrix.shape[0])
+            n, done, stopped = matrix.shape[0], 0, -1
+            rows = slice(before, before + n)
             of_rows = None if weight is None else weight[rows]
-            done = self.exact_core.learn(slots[rows], matrix, plain.missing, targets[rows], of_rows, now + first)
-            first += done
-            if done < matrix.shape[0]:
+            while done < n and done != stopped:
+                stopped, slots = done, np.zeros(n, dtype=np.int32)
+                slots[done:] = self._numbered(keys[before + done : before + n])
+                core = self.exact_core
+                done = core.learn(slots, matrix, plain.missing, targets[rows], of_rows, done, now + before)
+                if core.forgot:
+                    self._keep(np.flatnonzero(core.last >= 0))
+            before += done
+            if done < n:
                 break
         self._forget_some()
-        return first
+        return before
 
     def learn_block(self, block: Block, keys: Sequence[Key], before: int) -> None:
         """Train on a block, before the first row of whose call there were so many rows."""
@@ -290,8 +296,7 @@ class EntityTable:
 
     def _forget_old(self, now: int) -> None:
         if self.max_age is not None and now - self._swept > self.max_age:
-            last = self.core.last
-            self._keep(np.flatnonzero(last >= 0 if self.exact else now - last <= self.max_age))
+            self._keep(np.flatnonzero(now - self.core.last <= self.max_age))
             self._swept = now
 
     def _forget_some(self) -> None:

@@ -141,12 +141,12 @@ class KeyedModel(ServedModel):
     def _number_answers(self, mean: np.ndarray, variance: np.ndarray) -> Iterator[NumberAnswer]:
         found = [
             NumberAnswer(m, limits, v, False)
-            for m, limits, v in zip(mean.tolist(), self._limits(mean, variance, COVERAGE), variance.tolist(), strict=True)
+            for m, limits, v in zip(mean.tolist(), self._intervals(mean, variance, COVERAGE), variance.tolist(), strict=True)
         ]
         asked = self.asking.of_certainties(answer.certainty for answer in found).tolist()
         return (answer._replace(ask=ask) for answer, ask in zip(found, asked, strict=True))
 
-    def _limits(self, mean: np.ndarray, variance: np.ndarray, coverage: float) -> list[tuple[float, float] | None]:
+    def _intervals(self, mean: np.ndarray, variance: np.ndarray, coverage: float) -> list[tuple[float, float] | None]:
         """Return intervals; ``None``: there are too few rows."""
         found = scores.intervals(self.table, mean, variance, coverage).tolist()
         return [(low, high) if math.isfinite(high - low) else None for low, high in found]
@@ -169,7 +169,7 @@ class KeyedModel(ServedModel):
         known = [isinstance(one, NumberAnswer) and one.label is not None for one in answers]
         found = [(one.label, one.variance) for one in answers if isinstance(one, NumberAnswer) and one.label is not None]
         mean, variance = np.array(found, np.float64).reshape(-1, 2).T
-        limits = iter(self._limits(mean, variance, asked.coverage))
+        limits = iter(self._intervals(mean, variance, asked.coverage))
         return [{"interval": next(limits) if there else None} for there in known]
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | NumberExplanation:
