@@ -350,7 +350,10 @@ class Hierarchy {
                 at(j, k) += -own * at(k, 0) - other * at(j, 0) + own * other * at(0, 0);
             }
         }
-        for (std::size_t j = 1; j <= d; ++j) at(j, 0) -= (j == d ? by[kY] : by[j]) * at(0, 0);
+        for (std::size_t j = 1; j <= d; ++j) {
+            at(j, 0) -= (j == d ? by[kY] : by[j]) * at(0, 0);
+            at(j, j) = std::max(at(j, j), 0.0);  // rounding
+        }
     }
 
     // The shared Gaussian: the prior times the messages of all entities.

@@ -9,11 +9,13 @@
 namespace confidently {
 
 inline constexpr std::size_t kMostColumns = 16;
+inline constexpr double kRounding = 1e-14;  // of the sums of squares
 
 class SmallFactor {
   public:
     // Of the matrix whose lower triangle is at(j, k). The matrix is a diagonal `least` plus one that has no negative
-    // eigenvalue, so that no square of a diagonal entry of the factor is below `least`; rounding could make it so.
+    // eigenvalue, so that no square of a diagonal entry of the factor is below `least`; rounding could make it so. What
+    // is left of an entry must be larger than its rounding, too, by which the entries below are divided.
     template <class At>
     void of(std::size_t columns, const double* least, At&& at) {
         n_ = columns;
@@ -22,7 +24,7 @@ class SmallFactor {
                 double rest = at(j, k);
                 for (std::size_t l = 0; l < k; ++l) rest -= l_[j * n_ + l] * l_[k * n_ + l];
                 if (j == k)
-                    inverse_diagonal_[j] = 1.0 / std::sqrt(std::max(rest, least[j]));
+                    inverse_diagonal_[j] = 1.0 / std::sqrt(std::max({rest, least[j], kRounding * at(j, j)}));
                 else
                     l_[j * n_ + k] = rest * inverse_diagonal_[k];
             }

@@ -5,15 +5,18 @@ from __future__ import annotations
 import pickle
 import warnings
 from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from confidently import OnlineRegressor, _core
+from confidently import ModelFileError, OnlineRegressor, _core
 from confidently.data.memory.matrix import as_matrix
-from confidently.entities import EntityModels, merge_entities
-from confidently.entities.hierarchy import weights_of
+from confidently.entities import EntityModels, files, merge_entities
+from confidently.entities.hierarchy import deviations, unpacked, weights_of
 from confidently.entities.table import NEVER
 from tests.twins.hierarchy import Hierarchy, exact
 
@@ -48,7 +51,7 @@ def check_same(one: dict[str, Any], other: dict[str, Any]) -> None:
         np.testing.assert_array_equal(array, other[name], err_msg=name)
 
 
-# --- the definition ----------------------------------------------------------------------------------------------------
+# --- the definition ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -101,9 +104,14 @@ def test_weights_are_those_of_rows_as_they_are() -> None:
     unknown = expected(core, X[:1], np.array([-1], np.int32), 200)
     assert x @ shared[0] == pytest.approx(unknown[0][0])
     assert x @ own[1] @ x < unknown[1][0] and variance[0] < unknown[1][0]
+    state = core.state_of_columns()
+    z = x - np.append(0.0, state["center"][1:4])
+    _, [of_own], [between] = deviations(state, unpacked(core.one(slot)[0], 4, 4))
+    whole = state["covariance"].reshape(4, 4) + of_own + between + between.T
+    assert z @ whole @ z == pytest.approx(variance[0])
 
 
-# --- what it gains -----------------------------------------------------------------------------------------------------
+# --- what it gains ----------------------------------------------------------------------------------------------------
 
 
 def hierarchical(seed: int, entities: int = 60, n: int = 15, d: int = 4, noise: float = 0.5) -> tuple[Any, ...]:
@@ -149,11 +157,11 @@ def test_intervals_of_few_rows_cover_or_are_infinite() -> None:
             assert np.isfinite(low).all() == (n >= 12)
             found.append(np.mean((low <= y[-40:]) & (y[-40:] <= high)))
     assert all(np.mean(found) > 0.87 for found in inside.values()), {n: np.mean(f) for n, f in inside.items()}
-    with pytest.warns(UserWarning, match="too few rows.*1 row"):
+    with pytest.warns(UserWarning, match=r"too few rows.*1 row"):
         EntityModels(shared=OnlineRegressor()).fit(X[:1], y[:1], key=key[:1]).predict_interval(X[:1], key=key[:1])
 
 
-# --- streams -----------------------------------------------------------------------------------------------------------
+# --- streams ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("limits", [{}, {"max_age": 40}])
@@ -185,6 +193,8 @@ def test_a_forgotten_entity_takes_its_rows_with_it() -> None:
     while done < 400:  # it stops where entities are to be dropped
         done = core.learn(key, as_matrix(X), None, y, None, done, 0)
     assert core.forgot and (core.last[:5] == -1).all() and (core.last[5:] >= 0).all()
+    seen, following = core.state()["schedule"]
+    assert seen == 400 and following <= 450
     sums = core.state()["sums"].reshape(10, -1)
     assert not sums[:5].any() and sums[5:, 0].sum() == 300
     assert core.state()["totals"][1] == 300
@@ -209,6 +219,8 @@ def test_the_entities_seen_last_are_kept() -> None:
     assert model.n_entities_ <= 16 and int(key[-1]) in model.keys_
     assert model.deviation(int(key[-1])).rows >= 1
     assert np.isfinite(model.predict(X, key=key)).all()
+    passing = EntityModels(shared=OnlineRegressor(), max_age=50).fit(X, y, key=np.arange(300) // 5)
+    assert passing.n_entities_ <= 20 and passing.keys_[-1] == 59
 
 
 def test_columns_that_come_later_are_those_that_were_zero() -> None:
@@ -218,7 +230,8 @@ def test_columns_that_come_later_are_those_that_were_zero() -> None:
     for name in ("weights", "variances", "start"):
         np.testing.assert_allclose(late[name][1:], early[name][:0:-1], rtol=1e-9, err_msg=name)
     X[40:, 2] += 1e6
-    named = [{"user": int(k), "a": x[0], "b": x[1]} | ({"c": x[2]} if x[2] else {}) for x, k in zip(X, key, strict=True)]
+    named = [{"user": int(k), "a": x[0], "b": x[1], "c": x[2]} for x, k in zip(X, key, strict=True)]
+    named[:40] = [{name: row[name] for name in ("user", "a", "b")} for row in named[:40]]
     model = EntityModels("user", OnlineRegressor()).fit(named[:40], y[:40])
     with pytest.warns(UserWarning, match="new column"):
         model.partial_fit(named[40:], y[40:])
@@ -253,14 +266,16 @@ def test_more_columns_than_it_suits_continue_with_moments() -> None:
     assert not hasattr(model, "entity_variance_") and model.n_entities_ == 20
     after, std = model.predict(named, return_std=True)
     assert np.corrcoef(mean, after)[0, 1] > 0.9 and np.median(std / before) < 2
-    kept = model.deviation(int(key[1]))
-    assert kept.rows > 10 and len(shared.mean) == 5
+    at_once = EntityModels("user", OnlineRegressor()).fit([*named, wide], [*y, 3.0])
+    for one in (model, at_once):
+        assert [one.deviation(k).rows - (k == key[0]) for k in range(20)] == np.bincount(key, minlength=20).tolist()
+    assert len(shared.mean) == 5
     assert EntityModels(shared=OnlineRegressor()).fit(np.ones((9, 20)), y[:9], key=key[:9])._table.exact is False
     assert EntityModels(shared=OnlineRegressor(forget=0.01)).fit(X, y, key=key)._table.exact is False
     assert EntityModels(shared=OnlineRegressor("pa1_reg")).fit(X, y, key=key)._table.exact is False
 
 
-# --- merging -----------------------------------------------------------------------------------------------------------
+# --- merging ----------------------------------------------------------------------------------------------------------
 
 
 def test_merged_parts_are_one_stream() -> None:
@@ -273,6 +288,9 @@ def test_merged_parts_are_one_stream() -> None:
         model = EntityModels("user", OnlineRegressor()) if model is None else deepcopy(model)
         return model.partial_fit([data[i] for i in part], y[part])
 
+    def order(model: EntityModels) -> list[int]:
+        return [1 + model.deviation(0).features[1:].index(name) for name in ("a", "b", "c")]
+
     whole, halves = fit(named, range(900)), [fit(named, range(0, 900, 2)), fit(turned, range(1, 900, 2))]
     base = fit(named, range(300))
     rest = [fit(named, range(first, 900, 2), base) for first in (300, 301)]
@@ -283,13 +301,16 @@ def test_merged_parts_are_one_stream() -> None:
         assert merged.n_seen_ == 900
         assert merged.noise_variance_ == pytest.approx(whole.noise_variance_, rel=1e-5)
         assert merged.entity_variance_ == pytest.approx(whole.entity_variance_, rel=1e-4)
-        for mine, other in zip(merged.predict(named, return_std=True), whole.predict(named, return_std=True), strict=True):
-            np.testing.assert_allclose(mine, other, rtol=1e-4)
+        for name in ("count", "mean", "squares", "center"):
+            mine, other = merged._table.state()[name], whole._table.state()[name]
+            np.testing.assert_allclose(mine[[0, *order(merged), 4]], other, rtol=1e-9, err_msg=name)
+        found, expected = merged.predict(named, return_std=True), whole.predict(named, return_std=True)
+        np.testing.assert_allclose(found, expected, rtol=1e-4)
         for one in whole.keys_:
             assert merged.deviation(one).rows == whole.deviation(one).rows
 
 
-# --- unusual input -----------------------------------------------------------------------------------------------------
+# --- unusual input ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -310,9 +331,19 @@ def test_unusual_rows_have_numbers(make: Any) -> None:
     model = EntityModels(shared=OnlineRegressor()).fit(X, y, key=key)
     mean, std = model.predict(np.vstack([X, X]), key=[*key.tolist(), *[99] * len(key)], return_std=True)
     assert np.isfinite(mean).all() and np.isfinite(std).all() and (std >= 0).all()
+    again = pickle.loads(pickle.dumps(model))
+    check_same(again._table.state(), model._table.state())
     if len(y) > 2:
         error = np.sqrt(np.mean((mean[: len(y)] - y) ** 2))
         assert error <= 0.8 * max(np.std(y), 1e-6 * abs(y).max(), 1e-300)
+
+
+def test_heavy_rows_of_equal_columns() -> None:
+    X, key, y = rows(200)
+    w = 10.0 ** np.random.default_rng(0).uniform(0, 25, 200)
+    core = core_of(X[:, [0, 0, 1, 1]], key, y, w)
+    assert all(np.isfinite(array).all() for array in core.state().values()) and core.noise > 0
+    assert np.isfinite(expected(core, X[:, [0, 0, 1, 1]], key, 200)).all()
 
 
 def test_rows_of_weight_0_and_invalid_targets() -> None:
@@ -324,9 +355,28 @@ def test_rows_of_weight_0_and_invalid_targets() -> None:
     before = model._table.state()
     bad = y.copy()
     bad[3] = np.nan
-    with pytest.raises(ValueError, match="targets|NaN"):
+    with pytest.raises(ValueError, match=r"targets|NaN"):
         model.partial_fit(X, bad, key=key)
     check_same(before, model._table.state())
+
+
+def test_files_with_moments_of_numbers_continue(tmp_path: Path) -> None:
+    """Those of format 1, in which numbers had no exact posterior."""
+    X, key, y = rows(200)
+    model = EntityModels(shared=OnlineRegressor()).fit(X[:1], y[:1], key=key[:1])
+    model._table.lose_exactness()
+    model.partial_fit(X, y, key=key)
+    with patch.object(files, "ENTITIES", replace(files.ENTITIES, format=1)):
+        model.save(tmp_path / "old")
+    read = EntityModels.load(tmp_path / "old")
+    assert not hasattr(read, "entity_variance_") and read.variance_weights_ == model.variance_weights_
+    np.testing.assert_array_equal(
+        read.partial_fit(X, y, key=key).predict(X, key=key), model.partial_fit(X, y, key=key).predict(X, key=key)
+    )
+    with patch.object(files, "ENTITIES", replace(files.ENTITIES, format=3)):
+        model.save(tmp_path / "new")
+    with pytest.raises(ModelFileError, match="format 3"):
+        EntityModels.load(tmp_path / "new")
 
 
 def test_damaged_arrays_are_refused() -> None:

@@ -150,9 +150,7 @@ class FittedEntities(BaseEstimator):
         else:
             mean, variance = (self._sign * mean)[:, 0], variance[:, 0]
         last, rows = table.rows_of(key)
-        return Deviation(
-            rows, self._rows - 1 - last, [self._name(k - 1) for k in columns.tolist()], mean, variance
-        )
+        return Deviation(rows, self._rows - 1 - last, [self._name(k - 1) for k in columns.tolist()], mean, variance)
 
     @property
     def _sign(self) -> float:

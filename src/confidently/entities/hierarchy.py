@@ -50,7 +50,10 @@ def moved(whole: Floats, by: Floats) -> Floats:
     """Return sums around a center that is further by so much."""
     shift = np.eye(len(by))
     shift[1:, 0] = -by[1:]
-    return shift @ whole @ shift.T
+    found: Floats = shift @ whole @ shift.T
+    diagonal = np.arange(len(by))
+    found[:, diagonal, diagonal] = np.maximum(found[:, diagonal, diagonal], 0.0)  # rounding
+    return found
 
 
 def deviations(state: State, sums: Floats) -> tuple[Floats, Floats, Floats]:

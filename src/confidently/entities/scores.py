@@ -104,7 +104,8 @@ def intervals(table: EntityTable, mean: Floats, variance: Floats, coverage: floa
     """Return limits between which targets are with this probability, shape (n, 2), given what :func:`numbers` returns.
 
     Those of the exact posterior are Student's t, with the degrees of freedom of the sum of the noise and of what
-    entities deviate by (Satterthwaite 1946). Learned variances count as weights do; with fewer rows limits are infinite.
+    entities deviate by (Satterthwaite 1946). Learned variances count as weights do. With fewer rows limits are
+    infinite.
     """
     if not table.exact:
         half = np.sqrt(variance) * ndtri(0.5 + coverage / 2)

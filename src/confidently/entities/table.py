@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..memory import require_memory
-from .hierarchy import MAX_COLUMNS, as_moments
+from .hierarchy import MAX_COLUMNS, as_moments, columns_of
 from .keys import KINDS, Key, kind_of_keys
 from .shared import Block, Plain, offsets_of
 
@@ -138,8 +138,8 @@ class EntityTable:
         if self.max_entities is not None:
             new = min(new, max(self.max_entities - len(self.slots), 0))
         columns = min(features + 1, MAX_COLUMNS)
-        own = 4 * (columns + 1) * (columns + 2) if self.exact else (features + 1) * (4 + 8 * len(self.priors) * self.outputs)
-        each = ENTITY_BYTES + own
+        own = (features + 1) * (4 + 8 * len(self.priors) * self.outputs)
+        each = ENTITY_BYTES + (4 * (columns + 1) * (columns + 2) if self.exact else own)
         what = f"a model of {len(self.slots) + new:,} entities with {features:.0f} features each"
         require_memory(self.core.bytes + int(new * each), what, REMEDY)
 
@@ -152,9 +152,7 @@ class EntityTable:
         self._moments.learn(self._numbered(keys), matrix, offsets, labels, targets, weight, now)
         self._forget_some()
 
-    def learn_exactly(
-        self, keys: Sequence[Key], plain: Plain, targets: Floats, weight: Floats | None, now: int
-    ) -> int:
+    def learn_exactly(self, keys: Sequence[Key], plain: Plain, targets: Floats, weight: Floats | None, now: int) -> int:
         """Train the exact posterior on rows as :meth:`learn` does; return how many there were before one too wide."""
         before = 0
         for matrix in plain.matrices:
@@ -164,10 +162,8 @@ class EntityTable:
             while done < n and done != stopped:
                 stopped, slots = done, np.zeros(n, dtype=np.int32)
                 slots[done:] = self._numbered(keys[before + done : before + n])
-                core = self.exact_core
-                done = core.learn(slots, matrix, plain.missing, targets[rows], of_rows, done, now + before)
-                if core.forgot:
-                    self._keep(np.flatnonzero(core.last >= 0))
+                done = self.exact_core.learn(slots, matrix, plain.missing, targets[rows], of_rows, done, now + before)
+                self._drop_forgotten()
             before += done
             if done < n:
                 break
@@ -209,6 +205,7 @@ class EntityTable:
         """Make what is learned of all entities together from those that were put together, before row ``now``."""
         if self.exact:
             self.exact_core.settle(now)
+            self._drop_forgotten()
 
     def expected(self, keys: Sequence[Key], plain: Plain, now: int) -> tuple[Floats, Floats]:
         """Return the expectation of targets, and its variance in units of the noise, by the exact posterior."""
@@ -299,6 +296,10 @@ class EntityTable:
             self._keep(np.flatnonzero(now - self.core.last <= self.max_age))
             self._swept = now
 
+    def _drop_forgotten(self) -> None:
+        if self.exact_core.forgot:
+            self._keep(np.flatnonzero(self.exact_core.last >= 0))
+
     def _forget_some(self) -> None:
         if self.max_entities is not None and len(self.slots) > self.max_entities:
             newest = np.argsort(-self.core.last, kind="stable")[: max(self.max_entities * KEPT_EIGHTHS // 8, 1)]
@@ -338,7 +339,8 @@ def picked(state: dict[str, np.ndarray], numbers: NDArray[np.intp]) -> dict[str,
     """Return the state of some entities, in this order."""
     found = {name: state[name][numbers] for name in BY_ENTITY if name in state}
     if "sums" in state:
-        sums = state["sums"].reshape(len(state["last"]), -1)
+        d = columns_of(state)
+        sums = state["sums"].reshape(-1, (d + 1) * (d + 2) // 2)
         return state | found | {"sums": np.ascontiguousarray(sums[numbers]).ravel()}
     sizes, starts = found["size"], np.cumsum(state["size"])[numbers] - found["size"]
     first = np.cumsum(sizes) - sizes

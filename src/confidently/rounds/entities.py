@@ -15,10 +15,10 @@ from ..data import DataError, DataWarning, ReaderOptions
 from ..data.formats.files import Path
 from ..data.sources.file_range import FileRange
 from ..entities import EntityModels
+from ..entities.hierarchy import recentered
 from ..entities.inputs import MULTILABEL
 from ..entities.merging import EntityPart, check_view, merged_entities
 from ..entities.streams import learn_stream
-from ..entities.hierarchy import recentered
 from ..entities.table import EntityTable, picked
 from ..estimators.streams import open_to_learn
 from ..models.model import Model

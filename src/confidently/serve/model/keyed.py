@@ -133,16 +133,15 @@ class KeyedModel(ServedModel):
         probability = scores.probabilities(self.table, found)[:, : self.stream.learner.n_classes]
         return [*answers_of(self.stream, None, self.asking, margin, variance, probability)]
 
-    def _scores(self, batch: Batch, lines: Sequence[bytes]) -> scores.Scores:
+    def _scores(self, batch: Batch, lines: Sequence[bytes]) -> scores.Scores | scores.Expected:
         answering, keys = self._ready(), [self._learning.key(line) for line in lines]
         matrix = answering.matrix(batch)
         return scores.scores_of(self.table, answering.learner, self._calibration, matrix, keys, self._learning.rows)
 
     def _number_answers(self, mean: np.ndarray, variance: np.ndarray) -> Iterator[NumberAnswer]:
-        found = [
-            NumberAnswer(m, limits, v, False)
-            for m, limits, v in zip(mean.tolist(), self._intervals(mean, variance, COVERAGE), variance.tolist(), strict=True)
-        ]
+        limits = self._intervals(mean, variance, COVERAGE)
+        parts = zip(mean.tolist(), limits, variance.tolist(), strict=True)
+        found = [NumberAnswer(m, low_high, v, False) for m, low_high, v in parts]
         asked = self.asking.of_certainties(answer.certainty for answer in found).tolist()
         return (answer._replace(ask=ask) for answer, ask in zip(found, asked, strict=True))
 
@@ -166,11 +165,11 @@ class KeyedModel(ServedModel):
     def promises(self, answers: Sequence[AnyAnswer], asked: Promises) -> list[dict[str, Any]]:
         if asked.coverage is None:
             return [{} for _ in answers]
-        known = [isinstance(one, NumberAnswer) and one.label is not None for one in answers]
-        found = [(one.label, one.variance) for one in answers if isinstance(one, NumberAnswer) and one.label is not None]
-        mean, variance = np.array(found, np.float64).reshape(-1, 2).T
+        of_numbers = [one if isinstance(one, NumberAnswer) and one.label is not None else None for one in answers]
+        known = [(one.label, one.variance) for one in of_numbers if one is not None]
+        mean, variance = np.array(known, np.float64).reshape(-1, 2).T
         limits = iter(self._intervals(mean, variance, asked.coverage))
-        return [{"interval": next(limits) if there else None} for there in known]
+        return [{"interval": None if one is None else next(limits)} for one in of_numbers]
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | NumberExplanation:
         """Explain a row: the shared model's contributions, and what the entity deviates by, in log-odds or numbers."""
@@ -192,7 +191,9 @@ class KeyedModel(ServedModel):
         classes = [one | {"probability": answer.probability.get(str(one["name"]), left)} for one in shared.classes]
         return Explanation(answer.label, shared.supported, shared.rival, mean, variance, classes, parts)
 
-    def _exact_explanation(self, batch: Batch, line: bytes, mean: np.ndarray, variance: np.ndarray) -> NumberExplanation:
+    def _exact_explanation(
+        self, batch: Batch, line: bytes, mean: np.ndarray, variance: np.ndarray
+    ) -> NumberExplanation:
         """Explain a number by the posterior of all weights; values are those around the means of their columns."""
         key, naming, learner = self._learning.key(line), Naming(self.model()), self._ready().learner
         columns, values, missing = batch.columns, batch.values, missing_columns(learner)
