@@ -16,7 +16,7 @@ import pytest
 from confidently import ModelFileError, OnlineRegressor, _core
 from confidently.data.memory.matrix import as_matrix
 from confidently.entities import EntityModels, files, merge_entities
-from confidently.entities.hierarchy import deviations, unpacked, weights_of
+from confidently.entities.hierarchy import deviations, recentered, unpacked, weights_of
 from confidently.entities.table import NEVER
 from tests.twins.hierarchy import Hierarchy, exact
 
@@ -236,6 +236,17 @@ def test_columns_that_come_later_are_those_that_were_zero() -> None:
     with pytest.warns(UserWarning, match="new column"):
         model.partial_fit(named[40:], y[40:])
     np.testing.assert_allclose(model.predict(named)[40:], core_of(X[40:], key[40:], y[40:]).state()["mean"][-1], atol=9)
+
+
+def test_a_column_without_values_so_far_is_at_any_center() -> None:
+    X, key, y = rows(40)
+    before, after = core_of(X[:, :2], key, y), _core.Hierarchy(FOREVER)
+    after.add(12)
+    missing = np.ones(3, np.int8)
+    after.learn(key, as_matrix(X), missing, y, None, 0, 0)
+    sums = unpacked(recentered(before.state(), after.state())["sums"], 4, 4)
+    assert not sums[:, 3].any() and sums[:, 0, 0].sum() == 40
+    assert sums[:, 1:3, 0].sum(axis=0) == pytest.approx(unpacked(after.state()["sums"], 4, 4)[:, 1:3, 0].sum(axis=0))
 
 
 def test_absent_numbers_of_tables_are_at_their_mean() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,8 @@ MEMORY = 2000.0  # rows that count in what decays, as in core/tasks/calibration.
 ENTITIES_AT_ONCE = 2**14
 
 
-class Moments(NamedTuple):
+@dataclass(frozen=True)
+class Moments:
     """What is known of columns and targets, the last entry: weight, mean, squares around it, and center of the sums."""
 
     count: Floats
@@ -149,10 +150,9 @@ def merged(
     weight = np.array([float(state["totals"][1]) for state in states]) + 1e-9
     variances = np.ones(d)
     for j in range(d):
-        own = [(w, state["variances"][at == j]) for w, state, at in zip(weight, states, columns, strict=True)]
-        logs = [(w, np.log(found[0])) for w, found in own if len(found)]
-        if logs:
-            variances[j] = np.exp(np.average([one for _, one in logs], weights=[w for w, _ in logs]))
+        has = [k for k, at in enumerate(columns) if j in at]
+        logs = [float(np.log(states[k]["variances"][columns[k] == j][0])) for k in has]
+        variances[j] = np.exp(np.average(logs, weights=weight[has])) if has else 1.0
     first = states[0]
     start, weights, covariance = np.ones(d), np.zeros(d), np.eye(d)
     start[columns[0]], weights[columns[0]] = first["start"], first["weights"]
@@ -165,8 +165,8 @@ def merged(
 
 
 def _sum(states: Sequence[State], n_bases: int, name: str) -> np.ndarray:
-    base = sum(state[name] for state in states[:n_bases]) if n_bases else np.zeros_like(states[0][name])
-    found: np.ndarray = base + sum(state[name] - base for state in states[n_bases:])
+    base = states[0][name] if n_bases else np.zeros_like(states[0][name])
+    found: np.ndarray = base + np.sum([state[name] - base for state in states[n_bases:]], axis=0)
     return found
 
 
@@ -175,7 +175,7 @@ def _moments(state: State, d: int, columns: NDArray[np.intp], missing: NDArray[n
     at = np.append(columns, d)
     found = Moments(*np.zeros((4, d + 1)))
     found.count[:d] = np.where(missing, 0.0, state["count"][-1])
-    for name, array in found._asdict().items():
+    for name, array in vars(found).items():
         array[at] = state[name]
     found.count[0] = 0.0  # the intercept is not centered
     return found

@@ -123,7 +123,7 @@ class KeyedModel(ServedModel):
 
     def _answers(self, batch: Batch, lines: Sequence[bytes]) -> list[AnyAnswer]:
         found = self._scores(batch, lines)
-        if self.task.regression:
+        if self.task.regression or isinstance(found, scores.Expected):
             return [*self._number_answers(*scores.numbers(self.table, found))]
         center, spread = scores.margins(self.table, found)
         if self.table.outputs == 1:
