@@ -240,6 +240,7 @@ def test_columns_that_come_later_are_those_that_were_zero() -> None:
 
 def test_a_column_without_values_so_far_is_at_any_center() -> None:
     X, key, y = rows(40)
+    X[:20, 2] = 0.0  # absent
     before, after = core_of(X[:, :2], key, y), _core.Hierarchy(FOREVER)
     after.add(12)
     missing = np.ones(3, np.int8)
@@ -271,13 +272,13 @@ def test_more_columns_than_it_suits_continue_with_moments() -> None:
     model = EntityModels("user", OnlineRegressor()).fit(named, y)
     mean, before = model.predict(named, return_std=True)
     shared = model.deviation(int(key[0]))
-    wide = {"user": int(key[0]), **{f"d{j}": 0.0 for j in range(20)}, "d20": 1.0}
+    wide = {"user": int(key[0]), **{f"d{j}": 1.0 for j in range(20)}}
     with pytest.warns(UserWarning, match="new columns"):
         model.partial_fit([wide], [3.0])
     assert not hasattr(model, "entity_variance_") and model.n_entities_ == 20
     after, std = model.predict(named, return_std=True)
     assert np.corrcoef(mean, after)[0, 1] > 0.9 and np.median(std / before) < 2
-    at_once = EntityModels("user", OnlineRegressor()).fit([*named, wide], [*y, 3.0])
+    at_once = EntityModels("user", OnlineRegressor()).fit([*named[:570], wide, *named[570:]], [*y[:570], 3.0, *y[570:]])
     for one in (model, at_once):
         assert [one.deviation(k).rows - (k == key[0]) for k in range(20)] == np.bincount(key, minlength=20).tolist()
     assert len(shared.mean) == 5
@@ -319,6 +320,21 @@ def test_merged_parts_are_one_stream() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-4)
         for one in whole.keys_:
             assert merged.deviation(one).rows == whole.deviation(one).rows
+
+
+def test_a_column_that_a_part_lacks_is_at_its_mean() -> None:
+    X, key, y = rows(80, entities=4)
+    named = [{"user": int(k), "a": x[0], "b": x[1], "z": x[2] + 1e3} for x, k in zip(X, key, strict=True)]
+    lacking = [{name: row[name] for name in ("user", "a", "b")} for row in named if row["user"] < 2]
+    parts = [
+        EntityModels("user", OnlineRegressor()).fit(lacking, y[key < 2]),
+        EntityModels("user", OnlineRegressor()).fit([row for row in named if row["user"] > 1], y[key > 1]),
+    ]
+    whole = merge_entities(parts)
+    z = 1 + whole.deviation(0).features[1:].index("z")
+    sums = unpacked(whole._table.state()["sums"], 4, 4)
+    for one in range(4):
+        assert sums[whole._table.slots[one], z].any() == (one > 1)
 
 
 # --- unusual input ----------------------------------------------------------------------------------------------------
