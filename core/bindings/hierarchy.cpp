@@ -88,7 +88,7 @@ Dict state_of_columns(const Hierarchy& all) {
     found["squares"] = array_of(with_target(all, all.squares));
     found["variances"] = array_of(of_columns(all, all.variances));
     found["start"] = array_of(of_columns(all, all.start));
-    found["weights"] = array_of(of_columns(all, all.weights));
+    found["shared"] = array_of(of_columns(all, all.weights));
     std::vector<double> covariance;
     for (std::size_t j = 0; j < all.d; ++j)
         for (std::size_t k = 0; k < all.d; ++k) covariance.push_back(all.covariance[j * kMostColumns + k]);
@@ -148,7 +148,7 @@ void restore(Hierarchy& all, const Dict& state) {
     with_target("mean", any, found.mean), with_target("squares", 0.0, found.squares);
     std::copy_n(numbers(state, "variances", d, positive), d, found.variances.begin());
     std::copy_n(numbers(state, "start", d, positive), d, found.start.begin());
-    std::copy_n(numbers(state, "weights", d, any), d, found.weights.begin());
+    std::copy_n(numbers(state, "shared", d, any), d, found.weights.begin());
     const double* covariance = numbers(state, "covariance", d * d, any);
     for (std::size_t j = 0; j < d; ++j) std::copy_n(covariance + j * d, d, &found.covariance[j * kMostColumns]);
     const double* totals = numbers(state, "totals", 3, 0.0);

@@ -84,7 +84,7 @@ def test_with_the_true_variances_it_is_the_joint_gaussian() -> None:
     prior = 0.3 / state["start"]
     mean, covariance, own = exact(centered, y - state["center"][4], key.tolist(), T, noise, prior)
     # learned rows since the last refit were folded in one by one; the shared Gaussian must be that of all of them
-    np.testing.assert_allclose(state["weights"], mean, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(state["shared"], mean, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(noise * state["covariance"].reshape(4, 4), covariance, rtol=1e-6, atol=1e-12)
     found, variance = expected(core, X[:20], key[:20], len(y))
     for i in range(20):
@@ -147,7 +147,7 @@ def test_errors_and_deviations_are_those_of_known_variances(d: int) -> None:
 
 def test_intervals_of_few_rows_cover_or_are_infinite() -> None:
     inside: dict[int, list[float]] = {k: [] for k in (1, 4, 12, 25)}
-    for seed in range(40):
+    for seed in range(20):
         X, key, y = rows(max(inside) + 40, entities=5, d=2, seed=seed)
         for n, found in inside.items():
             model = EntityModels(shared=OnlineRegressor()).fit(X[:n], y[:n], key=key[:n])
@@ -227,7 +227,7 @@ def test_columns_that_come_later_are_those_that_were_zero() -> None:
     X, key, y = rows(90)
     X[:40, 2] = 0.0
     late, early = core_of(X, key, y).state(), core_of(X[:, ::-1], key, y).state()
-    for name in ("weights", "variances", "start"):
+    for name in ("shared", "variances", "start"):
         np.testing.assert_allclose(late[name][1:], early[name][:0:-1], rtol=1e-9, err_msg=name)
     X[40:, 2] += 1e6
     named = [{"user": int(k), "a": x[0], "b": x[1], "c": x[2]} for x, k in zip(X, key, strict=True)]
@@ -275,7 +275,9 @@ def test_more_columns_than_it_suits_continue_with_moments() -> None:
     wide = {"user": int(key[0]), **{f"d{j}": 1.0 for j in range(20)}}
     with pytest.warns(UserWarning, match="new columns"):
         model.partial_fit([wide], [3.0])
-    assert not hasattr(model, "entity_variance_") and model.n_entities_ == 20
+    assert not hasattr(model, "entity_variance_") and not hasattr(model, "noise_variance_") and model.n_entities_ == 20
+    low, high = model.predict_interval(named).T
+    assert np.mean((low <= y) & (y <= high)) > 0.8
     after, std = model.predict(named, return_std=True)
     assert np.corrcoef(mean, after)[0, 1] > 0.9 and np.median(std / before) < 2
     at_once = EntityModels("user", OnlineRegressor()).fit([*named[:570], wide, *named[570:]], [*y[:570], 3.0, *y[570:]])
@@ -378,7 +380,7 @@ def test_rows_of_weight_0_and_invalid_targets() -> None:
     w = np.where(np.arange(50) % 2, 1.0, 0.0)
     model = EntityModels(shared=OnlineRegressor()).fit(X, y, key=key, sample_weight=w)
     half = core_of(X[1::2], key[1::2], y[1::2])
-    np.testing.assert_allclose(model._table.core.state()["weights"], half.state()["weights"], rtol=1e-9)
+    np.testing.assert_allclose(model._table.core.state()["shared"], half.state()["shared"], rtol=1e-9)
     before = model._table.state()
     bad = y.copy()
     bad[3] = np.nan
@@ -406,12 +408,19 @@ def test_files_with_moments_of_numbers_continue(tmp_path: Path) -> None:
         EntityModels.load(tmp_path / "new")
 
 
+def test_intervals_are_for_numbers() -> None:
+    X, key, y = rows(50)
+    assert not hasattr(EntityModels().fit(X, y > 3, key=key), "predict_interval")
+    with pytest.raises(ValueError, match="coverage"):
+        EntityModels(shared=OnlineRegressor()).fit(X, y, key=key).predict_interval(X, 1.5, key=key)
+
+
 def test_damaged_arrays_are_refused() -> None:
     X, key, y = rows(30)
     core = core_of(X, key, y)
     state = core.state()
     for name, wrong in (
-        ("sums", state["sums"][1:]), ("sums", -state["sums"]), ("rows", state["rows"][1:]), ("weights", np.ones(9)),
+        ("sums", state["sums"][1:]), ("sums", -state["sums"]), ("rows", state["rows"][1:]), ("shared", np.ones(9)),
         ("variances", -state["variances"]), ("covariance", np.full(16, np.nan)), ("totals", np.zeros(3)),
         ("schedule", state["schedule"][1:]), ("losses", np.ones(2)), ("variances", np.ones(17)),
     ):  # fmt: skip

@@ -66,7 +66,7 @@ def deviations(state: State, sums: Floats) -> tuple[Floats, Floats, Floats]:
     P, h = sums[:, :d, :d], sums[:, :d, d]
     C = np.linalg.inv(P + lag)
     own = C @ P  # of the shared weights, what the entity's rows explain
-    mean = np.einsum("njk,nk->nj", C, h) - own @ state["weights"]
+    mean = np.einsum("njk,nk->nj", C, h) - own @ state["shared"]
     between = -own @ state["covariance"].reshape(d, d)
     return mean, C - between @ own.swapaxes(1, 2), between
 
@@ -93,7 +93,7 @@ def weights_of(state: State, sums: Floats | None) -> tuple[Floats, Floats]:
     uncentered = np.eye(d)
     uncentered[0, 1:] = -state["center"][1:d]
     if sums is None:
-        mean, covariance = state["weights"], state["covariance"].reshape(d, d)
+        mean, covariance = state["shared"], state["covariance"].reshape(d, d)
         return uncentered @ mean + state["center"][d] * np.eye(d)[0], uncentered @ covariance @ uncentered.T
     [mean], [covariance], _ = deviations(state, unpacked(sums, d, d))
     return uncentered @ mean, uncentered @ covariance @ uncentered.T
@@ -155,11 +155,11 @@ def merged(
         variances[j] = np.exp(np.average(logs, weights=weight[has])) if has else 1.0
     first = states[0]
     start, weights, covariance = np.ones(d), np.zeros(d), np.eye(d)
-    start[columns[0]], weights[columns[0]] = first["start"], first["weights"]
+    start[columns[0]], weights[columns[0]] = first["start"], first["shared"]
     covariance[np.ix_(columns[0], columns[0])] = first["covariance"].reshape((len(columns[0]),) * 2)
     return {
         "sums": packed(total), "center": whole.mean, "count": whole.count, "mean": whole.mean,
-        "squares": whole.squares, "variances": variances, "start": start, "weights": weights,
+        "squares": whole.squares, "variances": variances, "start": start, "shared": weights,
         "covariance": covariance.ravel(), "totals": first["totals"], "schedule": _sum(states, n_bases, "schedule"),
     }  # fmt: skip
 

@@ -175,7 +175,7 @@ def added(table: EntityTable, key: Key, columns: Any, values: Any, missing: Any)
     [mean], [covariance], [between] = deviations(state, unpacked(sums, d, d))
     shared, noise = state["covariance"].reshape(d, d), core.noise
     of_shared, of_own = noise * x * (shared @ x), noise * x * ((covariance + between + between.T) @ x)
-    return Added(x, state["weights"], mean, of_shared, of_own, float(state["center"][d]))
+    return Added(x, state["shared"], mean, of_shared, of_own, float(state["center"][d]))
 
 
 def _sharper(table: EntityTable, scores: Scores) -> Floats:
