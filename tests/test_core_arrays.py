@@ -334,6 +334,18 @@ def entities(numbers: bool = False) -> _core.Entities:
     return found
 
 
+def hierarchy() -> _core.Hierarchy:
+    found = _core.Hierarchy(100)
+    found.add(2)
+    return found
+
+
+def hierarchy_state() -> Arrays:
+    learned = hierarchy()
+    learned.learn(i32(1, 0), matrix(CSR), None, np.ones(2), None, 0, 0)
+    return {f"state.{name}": array for name, array in learned.state().items()}
+
+
 def entities_learn(numbers: bool) -> Call:
     def make() -> Arrays:
         y = {"targets": np.ones(2)} if numbers else {"labels": i32(1, 0)}
@@ -821,6 +833,24 @@ CALLS = {
         lambda: {"slots": i32(1, 0)}, lambda a: entities().keep(a["slots"]), ("slots: shorter", "slots: empty")
     ),
     "Entities.restore": Call(entities_state, lambda a: entities().restore(state_in(a))),
+    "Hierarchy.learn": Call(
+        lambda: CSR | {
+            "slots": i32(1, 0), "targets": np.ones(2), "weight": np.ones(2), "missing": np.zeros(3, np.int8)
+        },
+        lambda a: hierarchy().learn(a["slots"], matrix(a), a["missing"], a["targets"], a["weight"], 0, 0),
+        ("start: longer", "missing: longer"),
+    ),
+    "Hierarchy.predict": Call(
+        lambda: CSR | {
+            "slots": i32(1, 0), "missing": np.zeros(3, np.int8), "mean_out": np.zeros(2), "variance_out": np.zeros(2)
+        },
+        lambda a: hierarchy().predict(a["slots"], matrix(a), a["missing"], 0, a["mean_out"], a["variance_out"]),
+        ("start: longer", "missing: longer", "slots: negative at 0", "slots: negative at 1"),  # an unknown entity
+    ),
+    "Hierarchy.keep": Call(
+        lambda: {"slots": i32(1, 0)}, lambda a: hierarchy().keep(a["slots"]), ("slots: shorter", "slots: empty")
+    ),
+    "Hierarchy.restore": Call(hierarchy_state, lambda a: hierarchy().restore(state_in(a))),
     "mixture_learn": mixture(),
     "label_mixtures_learn": label_mixtures(),
     "number_mixture_learn": number_mixture(),

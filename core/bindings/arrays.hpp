@@ -126,6 +126,7 @@ void bind_topics(nb::module_& m);
 void bind_tables(nb::module_& m);
 void bind_dicts(nb::module_& m);
 void bind_entities(nb::module_& m);
+void bind_hierarchy(nb::module_& m);
 void bind_predictions(nb::module_& m);
 void bind_views(nb::module_& m);
 void bind_weights(nb::module_& m);

@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
     confidently::python::bind_tables(m);
     confidently::python::bind_dicts(m);
     confidently::python::bind_entities(m);
+    confidently::python::bind_hierarchy(m);
     confidently::python::bind_views(m);
     confidently::python::bind_stack(m);
     confidently::python::bind_stack_row(m);

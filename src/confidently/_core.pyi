@@ -1087,6 +1087,56 @@ class Entities:
     @property
     def bytes(self) -> int: ...
 
+class Hierarchy:
+    def __init__(self, max_age: int) -> None: ...
+    def __len__(self) -> int: ...
+    def add(self, n: int) -> None: ...
+    def keep(
+        self, slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+    ) -> None: ...
+    def learn(
+        self,
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        matrix: Matrix,
+        missing: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        targets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        first: int,
+        now: int,
+    ) -> int: ...
+    def predict(
+        self,
+        slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        matrix: Matrix,
+        missing: Annotated[NDArray[numpy.int8], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
+        now: int,
+        mean: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+        variance: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    ) -> None: ...
+    def settle(self, now: int) -> None: ...
+    def one(self, slot: int) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], int, int]: ...
+    def state(self) -> dict[str, Any]: ...
+    def state_of_columns(self) -> dict[str, Any]: ...
+    def restore(self, state: dict[str, Any]) -> None: ...
+    @property
+    def forgot(self) -> bool:
+        """whether entities are to be dropped"""
+
+    @property
+    def noise(self) -> float:
+        """variance of the noise"""
+
+    @property
+    def freedom(self) -> float:
+        """rows less the shared weights that they determine"""
+
+    @property
+    def last(self) -> Annotated[NDArray[numpy.int64], dict(shape=(None,))]:
+        """number of the last row of each entity, -1 if it is forgotten"""
+
+    @property
+    def bytes(self) -> int: ...
+
 def view_names() -> list[str]: ...
 def normal_quantile(p: float) -> float: ...
 def see(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from confidently import OnlineClassifier
+from confidently import OnlineClassifier, OnlineRegressor
 from confidently.data import DataError
 from confidently.distributed import fit_entities
 from confidently.entities import EntityModels, merge_entities
@@ -45,6 +45,30 @@ def test_rounds_continue_from_a_base(client, files):
         model.partial_fit_stream(path)
     for one, other in zip(found.predict_stream(files), model.predict_stream(files), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_numbers_are_those_of_one_stream(client, tmp_path, rounds):
+    """However rows are divided: users are in several files, and a column is in the last ones only."""
+    random, paths = np.random.default_rng(0), [str(tmp_path / f"{k}.jsonl") for k in range(6)]
+    own = random.normal(size=(20, 3))
+    for k, path in enumerate(paths):
+        with open(path, "w") as file:
+            for _ in range(200):
+                user, x, late = random.integers(20), random.normal() + 5, k > 2 and random.random() < 0.5
+                y = own[user] @ [1, x, late] + 2 * x + 0.3 * random.normal()
+                kind = ', "kind": "late"' if late else ""
+                file.write(f'{{"label": {y:.5f}, "user": "u{user}", "x": {x:.5f}{kind}}}\n')
+    found = fit_entities(EntityModels("user", OnlineRegressor()), paths, client=client, rounds=rounds)
+    whole = EntityModels("user", OnlineRegressor()).fit_stream(paths)
+    whole._table.settle(1200)
+    assert (found.n_seen_, found.n_entities_) == (1200, 20)
+    assert found.entity_variance_ == pytest.approx(whole.entity_variance_, rel=1e-3)
+    assert found.noise_variance_ == pytest.approx(whole.noise_variance_, rel=1e-5)
+    for one, other in zip(found.predict_stream(paths), whole.predict_stream(paths), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4)
+    for key in found.keys_:
+        assert found.deviation(key).rows == whole.deviation(key).rows
 
 
 def test_what_cannot_be_trained(client, files, tmp_path):

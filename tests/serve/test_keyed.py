@@ -114,10 +114,12 @@ def test_explanations_have_what_the_entity_deviates_by(local, tmp_path):
     found = server("POST", f"{MODEL}/explain", {"features": row}).json()
     assert found["predicted"] == pytest.approx(twin.predict([row])[0])
     assert found["offset"] + sum(one["mean"] for one in found["contributions"]) == pytest.approx(found["predicted"])
-    own, share = twin.deviation("u1"), 1.0 - twin.variance_weights_[0.0]
+    own = twin.deviation("u1")
     mean = dict(zip(own.features, own.mean, strict=True))
     [genre] = [one for one in found["contributions"] if one["feature"] == "user=u1: genre=love"]
-    assert genre["weight"] == pytest.approx(share * mean["genre=love"])
+    assert genre["weight"] == pytest.approx(mean["genre=love"])
+    _, [variance] = twin.margin_distribution([row])
+    assert sum(one["variance"] for one in found["contributions"]) == pytest.approx(variance)
     unknown = server("POST", f"{MODEL}/explain", {"features": row | {"user": "nobody"}}).json()
     assert not any(str(one["feature"]).startswith("user=") for one in unknown["contributions"])
 

@@ -12,7 +12,7 @@ from ..data.features import Strings
 from ..estimators.archive import Archive, ArchiveKind
 from .keys import Key
 
-ENTITIES = ArchiveKind("entities.json", 1, "the file of models of entities", "EntityModels.save")
+ENTITIES = ArchiveKind("entities.json", 2, "the file of models of entities", "EntityModels.save", oldest=1)
 SHARED = "shared"
 
 damage_reported = ENTITIES.damage_reported

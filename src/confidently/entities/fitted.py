@@ -83,7 +83,25 @@ class FittedEntities(BaseEstimator):
     @property
     def variance_weights_(self) -> dict[float, float]:
         check_is_fitted(self)
+        if self._table.exact:
+            raise AttributeError("the variances are learned; see entity_variance_")
         return dict(zip((0.0, *self._table.priors), self._table.weights.tolist(), strict=True))
+
+    @property
+    def entity_variance_(self) -> dict[Any, float]:
+        check_is_fitted(self)
+        if not self._table.exact:
+            raise AttributeError("several variances are tried side by side; see variance_weights_")
+        core = self._table.exact_core
+        variances = core.noise * core.state_of_columns()["variances"]
+        return {self._name(k - 1): one for k, one in enumerate(variances.tolist())}
+
+    @property
+    def noise_variance_(self) -> float:
+        check_is_fitted(self)
+        if not self._table.exact:
+            raise AttributeError("the variance of the noise is that of numbers of few columns; see predict(return_std)")
+        return float(self._table.exact_core.noise)
 
     @property
     def log_loss_(self) -> float:
@@ -105,7 +123,7 @@ class FittedEntities(BaseEstimator):
         check_is_fitted(self)
         if self._table.regression is not of_numbers:
             raise AttributeError(f"the model predicts {'classes' if of_numbers else 'numbers'}")
-        losses = self._table.core.state_of_levels()["losses"]
+        losses = self._table.losses
         return float(losses[which] / max(losses[0], 1.0))
 
     @property
@@ -131,10 +149,8 @@ class FittedEntities(BaseEstimator):
             mean, variance = map(self.shared_._class_order.columns, (mean, variance))
         else:
             mean, variance = (self._sign * mean)[:, 0], variance[:, 0]
-        one = table.one(key)
-        return Deviation(
-            one.rows, self._rows - 1 - one.last, [self._name(k - 1) for k in columns.tolist()], mean, variance
-        )
+        last, rows = table.rows_of(key)
+        return Deviation(rows, self._rows - 1 - last, [self._name(k - 1) for k in columns.tolist()], mean, variance)
 
     @property
     def _sign(self) -> float:

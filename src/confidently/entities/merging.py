@@ -14,8 +14,10 @@ from ..estimators.merging import merge
 from ..models.alignment import all_classes, all_features, class_numbers
 from ..models.merged_learner import MergeError
 from ..models.model import Model
+from .hierarchy import MAX_COLUMNS, columns_of, merged
 from .keys import Key
 from .models import EntityModels
+from .shared import missing_columns
 from .table import EntityTable
 
 Floats = NDArray[np.float64]
@@ -64,7 +66,9 @@ def merge_entities(models: Iterable[EntityModels], base: EntityModels | None = N
 
         p = p_0 + sum_i (p_i - p_0),     p mean = p_0 mean_0 + sum_i (p_i mean_i - p_0 mean_0)
 
-    so an entity that was trained by one model only is taken over as it is.
+    so an entity that was trained by one model only is taken over as it is. Of numbers of few columns the sums of all
+    rows of an entity are added instead, and what entities share is made from all of them: the merged model is that of
+    one stream of all rows, but for how far the variances between entities are learned.
 
     Parameters
     ----------
@@ -110,11 +114,15 @@ def merge_entities(models: Iterable[EntityModels], base: EntityModels | None = N
         return deepcopy(models[0])
     whole: EntityModels = clone(models[0])
     parts = [EntityPart(model.shared_.as_model(), model._table, model.n_seen_) for model in together]
-    return whole._take(shared, *merged_entities(parts, 0 if base is None else 1, whole._new_table()))
+    table, rows = merged_entities(parts, 0 if base is None else 1, whole._new_table())
+    table.settle(rows)
+    return whole._take(shared, table, rows)
 
 
 def merged_entities(parts: Sequence[EntityPart], n_bases: int, table: EntityTable) -> tuple[EntityTable, int]:
     """Return the merged entities, in a table that was empty, and their rows; the first of ``parts`` may be a base.
+
+    Exact posteriors are to be settled, once all entities are there.
 
     Raises
     ------
@@ -142,11 +150,9 @@ class _Union:
             models[0].table.check_kind(model.table.keys)
             for key in model.table.keys:
                 self.keys.setdefault(key, len(self.keys))
+        self.columns, self.classes = columns, classes
         self.n_features = max(int(own.max(initial=-1)) + 1 for own in columns) + 1  # with the intercept
-        self.weights = [
-            self._aligned(model.table, own, class_numbers(model.shared, classes))
-            for model, own in zip(models, columns, strict=True)
-        ]
+        self.exact = all(model.table.exact for model in models) and self.n_features <= MAX_COLUMNS
 
     def rows(self, n_bases: int) -> int:
         """Return the rows of all models, of which those of the base count once."""
@@ -156,15 +162,38 @@ class _Union:
 
     def merged(self, table: EntityTable, n_bases: int) -> dict[str, Any]:
         """Return the state of the merged entities."""
-        number = np.unique(np.concatenate([one.number for one in self.weights]))
+        found = self._sums(n_bases) if self.exact else self._moments(table, n_bases)
+        return found | {"swept": np.array(0, dtype=np.int64), **self._counts(n_bases)}
+
+    def _sums(self, n_bases: int) -> dict[str, Any]:
+        """Return the sums of the rows of all models."""
+        states = [model.table.state() for model in self.models]
+        columns = [
+            np.concatenate([[0], own[: columns_of(state) - 1] + 1]).astype(np.intp)
+            for own, state in zip(self.columns, states, strict=True)
+        ]
+        missing = np.zeros(max(int(own.max()) for own in columns) + 1, dtype=bool)
+        for own, model in zip(columns, self.models, strict=True):
+            kinds = missing_columns(model.shared.learner)
+            if kinds is not None:
+                missing[own[1:]] |= kinds[: len(own) - 1].astype(bool)
+        return merged(states, columns, self._places(), len(self.keys), n_bases, missing)
+
+    def _moments(self, table: EntityTable, n_bases: int) -> dict[str, Any]:
+        """Return the weights of the merged entities."""
+        weights = [
+            self._aligned(model.table, own, class_numbers(model.shared, self.classes))
+            for model, own in zip(self.models, self.columns, strict=True)
+        ]
+        number = np.unique(np.concatenate([one.number for one in weights]))
         shape = len(number), table.outputs, len(table.priors)
         least = 1.0 / np.array(table.priors)
         precision_0, product_0 = np.broadcast_to(least, shape).copy(), np.zeros(shape)
-        for one in self.weights[:n_bases]:
+        for one in weights[:n_bases]:
             at = np.searchsorted(number, one.number)
             precision_0[at], product_0[at] = one.precision, one.product
         precision, product = precision_0.copy(), product_0.copy()
-        for one in self.weights[n_bases:]:
+        for one in weights[n_bases:]:
             at = np.searchsorted(number, one.number)
             precision[at] += one.precision - precision_0[at]
             product[at] += one.product - product_0[at]
@@ -174,15 +203,13 @@ class _Union:
             "size": np.bincount(number // self.n_features, minlength=len(self.keys)).astype(np.int32),
             "features": (number % self.n_features).astype(np.int32),
             "cells": cells.ravel(),
-            "swept": np.array(0, dtype=np.int64),
-            **self._counts(n_bases),
         }
 
     def _counts(self, n_bases: int) -> dict[str, Any]:
         """Return the rows of each entity, when it was last seen, and what is known about the prior variances."""
         rows, last = np.zeros(len(self.keys), np.int64), np.full(len(self.keys), -1, np.int64)
-        states = [model.table.state() for model in self.models]
-        places = [np.array([self.keys[key] for key in model.table.keys], dtype=np.intp) for model in self.models]
+        states = [self._kept(model.table).state() for model in self.models]
+        places = self._places()
         newest = self.rows(n_bases) - 1
         for model, state, at in zip(self.models, states, places, strict=True):
             last[at] = np.maximum(last[at], newest - (model.rows - 1 - state["last"]))
@@ -191,11 +218,23 @@ class _Union:
         before = rows.copy()
         for state, at in zip(states[n_bases:], places[n_bases:], strict=True):
             rows[at] += state["rows"] - before[at]
-        evidence, noise, losses = (self._sum(name, states, n_bases) for name in SUMS)
-        return {
-            "rows": rows, "last": np.maximum(last, 0), "evidence": evidence, "noise": np.maximum(noise, 0.0),
-            "losses": losses,
-        }  # fmt: skip
+        names = ("losses",) if self.exact else SUMS
+        found = {name: self._sum(name, states, n_bases) for name in names}
+        if not self.exact:
+            found["noise"] = np.maximum(found["noise"], 0.0)
+        return {"rows": rows, "last": np.maximum(last, 0), **found}
+
+    def _places(self) -> list[NDArray[np.intp]]:
+        """Return the numbers of the entities of each model in the merged one."""
+        return [np.array([self.keys[key] for key in model.table.keys], dtype=np.intp) for model in self.models]
+
+    def _kept(self, table: EntityTable) -> EntityTable:
+        """Return a table as it is merged: with moments, unless all have exact posteriors."""
+        if self.exact or not table.exact:
+            return table
+        found = table.copied()
+        found.lose_exactness()
+        return found
 
     def _sum(self, name: str, states: Sequence[dict[str, Any]], n_bases: int) -> Floats:
         """Return what all models have added to a sum of their base, of which decay has left a part in each."""
@@ -213,6 +252,7 @@ class _Union:
 
     def _aligned(self, table: EntityTable, columns: NDArray[np.intp], classes: NDArray[np.intp]) -> _Weights:
         """Return the weights of a model's entities in the numbers of the merged model."""
+        table = self._kept(table)
         if self.outputs > 1:
             table = table.copied()
             table.grow(max(len(classes), 2))

@@ -38,6 +38,12 @@ class EntityModels(EntityStreams):
     so an unknown entity has the shared model's probability, and its own rows pull it away from there. Several tau^2 are
     tried side by side and weighted by how well each predicted the last few thousand rows.
 
+    Numbers y of up to 15 columns have the exact posterior of the hierarchical model::
+
+        y = (w + d).x + noise,   d ~ N(0, diag(T)),   noise ~ N(0, s)
+
+    in which the shared weights w follow from all entities, and T and s are learned by restricted maximum likelihood.
+
     Parameters
     ----------
     key : str, optional
@@ -48,8 +54,8 @@ class EntityModels(EntityStreams):
         With an OnlineRegressor, targets are numbers.
     entity_variance : float or sequence of float, default=(1/64, 1/16, 1/4, 1)
         The prior variances tau^2 of the weights of entities, each > 0: how loosely entities are tied to the shared
-        model. In squared log-odds; for numbers, in units of the variance of the noise. Of one number the alternative is
-        the shared model alone.
+        model. In squared log-odds; for numbers of more than 15 columns, in units of the variance of the noise. Of one
+        number the alternative is the shared model alone. The exact posterior learns the variances instead.
     max_entities : int, optional
         Forget the eighth of the entities that was seen the longest time ago when there are more than these.
     max_age : int, optional
@@ -71,14 +77,25 @@ class EntityModels(EntityStreams):
     rmse_, mae_ : float
         The same of numbers.
     variance_weights_ : dict
-        The weight of each prior variance in predictions; that of 0 is the weight of the shared model alone.
+        The weight of each prior variance in predictions; that of 0 is the weight of the shared model alone. Not of the
+        exact posterior.
+    entity_variance_ : dict
+        Of the exact posterior: the learned variance T of the deviations, by feature; ``"intercept"`` is that of a row
+        at the means of the columns.
+    noise_variance_ : float
+        Of the exact posterior: the learned variance s of the noise.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
 
     Notes
     -----
     Three or more classes have a deviation each, which learns whether a row is of its class; probabilities are
-    normalized. For numbers the deviations are those of ridge regression on what the shared model leaves.
+    normalized.
+
+    The exact posterior is that of rows as they are given, around the means of their columns, or as the shared model's
+    view makes them. The shared model is trained besides, for the names of features and in case that a row has more
+    columns; from then on, and with another rule than "ridge" or with ``forget``, numbers have a mean and a variance of
+    each weight, as classes have, of what the shared model leaves.
 
     The shared model is trained on all rows as if there were no entities. It predicts blocks of rows, of at most an
     eighth of the rows before and 4,096; a block ends with a call of :meth:`partial_fit`.
@@ -89,7 +106,8 @@ class EntityModels(EntityStreams):
     References
     ----------
     Ramanath et al., Lambda Learner: fast incremental learning on data streams (KDD 2021); MacKay, The evidence
-    framework applied to classification networks (1992).
+    framework applied to classification networks (1992); Patterson & Thompson, Recovery of inter-block information when
+    block sizes are unequal (Biometrika 1971); Laird & Ware, Random-effects models for longitudinal data (1982).
 
     Examples
     --------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,14 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core
 from ..data import Batch
 from ..estimators.rows import separated
+from ..rules.ranges import UNIT, check_number
+from ..wording import counted
 from .fitted import FittedEntities, Floats
 from .inputs import in_memory
 from .keys import Key, without_key
-from .scores import Scores, margins, numbers, probabilities, scores_of
+from .scores import Expected, Scores, intervals, margins, numbers, probabilities, scores_of
+
+TOO_FEW = "too few rows for intervals, which are infinite: the model has seen {}"
 
 
 def _classifies(estimator: EntityPredictor) -> bool:
     return not estimator._regression
+
+
+def _predicts_numbers(estimator: EntityPredictor) -> bool:
+    return estimator._regression
 
 
 class EntityPredictor(FittedEntities):
@@ -42,8 +51,31 @@ class EntityPredictor(FittedEntities):
             if return_std:
                 raise ValueError("return_std is for numbers; use margin_distribution")
             return self.classes_[self.predict_proba(X, key).argmax(axis=1)]
-        mean, variance = self._numbers(*self._scored(X, key))
+        mean, variance = numbers(self._table, self._scored(X, key))
         return (mean, np.sqrt(variance)) if return_std else mean
+
+    @available_if(_predicts_numbers)  # type: ignore[untyped-decorator]
+    def predict_interval(self, X: Any, coverage: float = 0.9, key: Any = None) -> Floats:
+        """Return central intervals that contain the targets with a probability.
+
+        Parameters
+        ----------
+        X, key
+            As in :meth:`predict`.
+        coverage : float, default=0.9
+            In (0, 1).
+
+        Returns
+        -------
+        ndarray of shape (n, 2)
+            Lower and upper limits; infinite, with a warning, before there are enough rows.
+        """
+        check_is_fitted(self)
+        check_number("predict_interval", "coverage", coverage, UNIT)
+        found = intervals(self._table, *numbers(self._table, self._scored(X, key)), coverage)
+        if np.isinf(found).any():
+            warnings.warn(TOO_FEW.format(counted(self._rows, "row")), stacklevel=2)
+        return found
 
     @available_if(_classifies)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, key: Any = None) -> Floats:
@@ -51,7 +83,7 @@ class EntityPredictor(FittedEntities):
         check_is_fitted(self)
         return self._probabilities(self._scored(X, key))
 
-    def _probabilities(self, scores: Scores) -> Floats:
+    def _probabilities(self, scores: Any) -> Floats:
         found: Floats = self.shared_._class_order.columns(probabilities(self._table, scores))
         return found
 
@@ -74,7 +106,7 @@ class EntityPredictor(FittedEntities):
         check_is_fitted(self)
         return self._distribution(self._scored(X, key))
 
-    def _distribution(self, scores: Scores) -> tuple[Floats, Floats]:
+    def _distribution(self, scores: Scores | Expected) -> tuple[Floats, Floats]:
         center, spread = margins(self._table, scores)
         if self._table.outputs == 1:
             return self._sign * center[:, 0], spread[:, 0]
@@ -115,13 +147,10 @@ class EntityPredictor(FittedEntities):
             for batch in stream:
                 scores = self._scores_of(shared._known(batch), list(batch.kept[str(self.key)]))
                 if self._regression:
-                    mean, variance = self._numbers(*scores)
+                    mean, variance = numbers(self._table, scores)
                     yield batch, np.column_stack([mean, np.sqrt(variance)])
                 else:
                     yield batch, self._probabilities(scores)
-
-    def _numbers(self, *scores: Floats) -> tuple[Floats, Floats]:
-        return numbers(self._table, Scores(*scores))
 
     def _kept(self, options: dict[str, Any]) -> tuple[str, ...]:
         """Return the columns to keep of files: those of the options, and that of the keys."""
@@ -129,7 +158,7 @@ class EntityPredictor(FittedEntities):
             raise ValueError("there are no keys; name their column, as in EntityModels(key='user')")
         return tuple(dict.fromkeys((*options.pop("keep", ()), self.key)))
 
-    def _scored(self, X: Any, key: Any) -> Scores:
+    def _scored(self, X: Any, key: Any) -> Scores | Expected:
         shared = self.shared_
         X, keys = without_key(X, self.key, key)
         rows = in_memory(X)
@@ -138,7 +167,7 @@ class EntityPredictor(FittedEntities):
             raise ValueError(f"X has {matrix.shape[0]:,} rows, key has {len(keys):,}; they must have as many")
         return self._scores_of(matrix, keys)
 
-    def _scores_of(self, matrix: _core.Matrix, keys: Sequence[Key]) -> Scores:
+    def _scores_of(self, matrix: _core.Matrix, keys: Sequence[Key]) -> Scores | Expected:
         self._table.check_kind(keys)
         shared = self.shared_
         return scores_of(self._table, shared._learner_for(matrix), shared.calibration, matrix, keys, self._rows)

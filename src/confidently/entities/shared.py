@@ -18,11 +18,27 @@ from ..data.selection import joined
 from ..estimators.gaussian import GaussianEstimator
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner
+from ..views.center import KINDS, Center
+from ..views.columns import MISSING
 
 Floats = NDArray[np.float64]
 ROWS_PER_BLOCK = 4096  # that one state of the shared model predicts
 BLOCK_FRACTION = 8  # a block has at most this fraction of the rows before, since the first rows teach most
 MIN_PROBABILITY = 1e-6  # of a class of which the shared model knows nothing
+
+
+class Plain(NamedTuple):
+    """Rows as the exact posterior of entities takes them, which centers them itself.
+
+    Attributes
+    ----------
+    matrices : list of matrices
+    missing : int8 array, optional
+        Whether absent values of a column are not known, rather than 0.
+    """
+
+    matrices: list[_core.Matrix]
+    missing: NDArray[np.int8] | None
 
 
 class Block(NamedTuple):
@@ -36,6 +52,8 @@ class Block(NamedTuple):
         The probabilities of the classes so far, by number, or the numbers.
     seen : list of matrices
         The rows as the shared model sees them.
+    plain : Plain, optional
+        The rows as the exact posterior takes them, if the shared model suits it.
     labels : int32 array, optional
         Class numbers.
     targets : array of shape (n,), optional
@@ -51,6 +69,7 @@ class Block(NamedTuple):
     targets: Floats | None
     weight: Floats | None
     kept: list[str]
+    plain: Plain | None = None
 
 
 def outputs_of(learner: Learner) -> int:
@@ -61,6 +80,20 @@ def outputs_of(learner: Learner) -> int:
 def block_rows(before: int) -> int:
     """Return the rows of the next block, given those before."""
     return min(max(before // BLOCK_FRACTION, 1), ROWS_PER_BLOCK)
+
+
+def plain_rows(learner: Learner, matrix: _core.Matrix, seen: list[_core.Matrix]) -> Plain | None:
+    """Return rows as the exact posterior takes them; ``None`` with a shared model other than least squares."""
+    settings = learner.settings
+    if settings.rule.name != "ridge" or settings.forget:
+        return None
+    missing = missing_columns(learner)
+    return Plain(seen if missing is None else [matrix], missing)
+
+
+def missing_columns(learner: Learner) -> NDArray[np.int8] | None:
+    """Return whether absent values of a column are not known, rather than 0; ``None``: rows are taken as seen."""
+    return (learner.state[KINDS] == MISSING).astype(np.int8) if isinstance(learner.view, Center) else None
 
 
 def predictions(learner: Learner | None, matrix: _core.Matrix, calibration: str | None) -> Floats:
@@ -106,7 +139,8 @@ def blocks_of_array(
             names = shared._class_order.by_number
             labels = np.ascontiguousarray(class_numbers(y[first:last], names), dtype=np.int32)
         seen = list(shared.learner_.seen_rows(matrix))
-        yield Block(slice(first, last), predicted, seen, labels, targets, of_rows, [])
+        plain = plain_rows(shared.learner_, matrix, seen)
+        yield Block(slice(first, last), predicted, seen, labels, targets, of_rows, [], plain)
         first = last
 
 
@@ -136,7 +170,8 @@ def blocks_of_stream(
         seen = list(learning.learner.seen_rows(part.matrix))
         kept = [] if key is None else list(part.kept[key])
         targets = None if part.targets is None else part.targets.reshape(len(part))  # those in memory have a column
-        yield Block(rows, predicted, seen, labels, targets, part.weights, kept)
+        plain = plain_rows(learning.learner, part.matrix, seen)
+        yield Block(rows, predicted, seen, labels, targets, part.weights, kept, plain)
 
 
 def _blocks(batches: Iterable[Batch], before: int) -> Iterator[Batch]:

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..memory import require_memory
+from .hierarchy import MAX_COLUMNS, as_moments, columns_of
 from .keys import KINDS, Key, kind_of_keys
-from .shared import Block, offsets_of
+from .shared import Block, Plain, offsets_of
 
 Floats = NDArray[np.float64]
 NEVER = 2**62  # rows, as the age of the oldest entity that is not forgotten
@@ -21,6 +22,7 @@ KEY_BYTES = 130  # of a key and its number
 ENTITIES_PER_CHECK = 2**16  # new ones between checks of the memory
 SPARE_BYTES = 2**27  # that must be left
 REMEDY = "forget some (max_entities, max_age), use fewer features, or fewer variances"
+BY_ENTITY = "size", "rows", "last"  # arrays of a state with a number per entity
 KEPT_EIGHTHS = 7  # of the most entities, when there are more
 
 
@@ -46,10 +48,13 @@ class OneEntity(NamedTuple):
 class EntityTable:
     """Entities by key.
 
+    Numbers of few columns have the exact posterior; classes, and numbers of a shared model or of rows that it does not
+    suit, have moments, a mean and a variance of each weight.
+
     Parameters
     ----------
     priors : sequence of float
-        Prior variances of the weights of entities, each > 0, ascending.
+        Prior variances of the weights of entities that have moments, each > 0, ascending.
     outputs : int
         Scores per row.
     regression : bool
@@ -59,7 +64,11 @@ class EntityTable:
     ----------
     slots : dict
         The number of each entity in the core.
+    exact : bool
+        Whether entities have the exact posterior. Rows that it does not suit end that.
     """
+
+    core: _core.Entities | _core.Hierarchy
 
     def __init__(
         self, priors: Sequence[float], outputs: int, regression: bool, max_entities: int | None, max_age: int | None
@@ -67,6 +76,7 @@ class EntityTable:
         self.priors, self.outputs, self.regression = tuple(priors), outputs, regression
         self.max_entities, self.max_age = max_entities, max_age
         self.slots: dict[Key, int] = {}
+        self.exact = regression
         self.core = self._new_core()
         self._swept = 0  # the row before which entities were last dropped for their age
 
@@ -81,7 +91,7 @@ class EntityTable:
     @property
     def weights(self) -> Floats:
         """The weights of no deviation and of each prior variance, by how well they predicted; they add up to 1."""
-        evidence: Floats = self.core.state_of_levels()["evidence"]
+        evidence: Floats = self._moments.state_of_levels()["evidence"]
         shares: Floats = np.exp(evidence - evidence.max())
         shares /= shares.sum()
         return shares
@@ -89,9 +99,28 @@ class EntityTable:
     @property
     def noise(self) -> Floats:
         """Of numbers: the variance of the noise at each level."""
-        squares, weight = self.core.state_of_levels()["noise"].reshape(-1, 2).T
+        squares, weight = self._moments.state_of_levels()["noise"].reshape(-1, 2).T
         found: Floats = np.divide(squares, weight, out=np.zeros_like(squares), where=weight > 0)
         return found
+
+    @property
+    def losses(self) -> Floats:
+        """Rows, and the sums of their progressive losses: log-loss and mistakes, or squared and absolute errors."""
+        core = self.core
+        state = core.state_of_columns() if isinstance(core, _core.Hierarchy) else core.state_of_levels()
+        found: Floats = state["losses"]
+        return found
+
+    @property
+    def exact_core(self) -> _core.Hierarchy:
+        """The entities, if they have the exact posterior."""
+        assert isinstance(self.core, _core.Hierarchy)
+        return self.core
+
+    @property
+    def _moments(self) -> _core.Entities:
+        assert isinstance(self.core, _core.Entities)
+        return self.core
 
     def check_kind(self, keys: Sequence[Key]) -> None:
         """Raise ``TypeError`` if keys have another type than those before."""
@@ -108,7 +137,9 @@ class EntityTable:
         new = sum(key not in self.slots for key in set(keys))
         if self.max_entities is not None:
             new = min(new, max(self.max_entities - len(self.slots), 0))
-        each = ENTITY_BYTES + (features + 1) * (4 + 8 * len(self.priors) * self.outputs)
+        columns = min(features + 1, MAX_COLUMNS)
+        own = (features + 1) * (4 + 8 * len(self.priors) * self.outputs)
+        each = ENTITY_BYTES + (4 * (columns + 1) * (columns + 2) if self.exact else own)
         what = f"a model of {len(self.slots) + new:,} entities with {features:.0f} features each"
         require_memory(self.core.bytes + int(new * each), what, REMEDY)
 
@@ -116,39 +147,92 @@ class EntityTable:
         self, keys: Sequence[Key], matrix: _core.Matrix, offsets: Floats, labels: NDArray[np.int32] | None,
         targets: Floats | None, weight: Floats | None, now: int,
     ) -> None:  # fmt: skip
-        """Train on rows with these keys, whose numbers begin with ``now``."""
-        if self.max_age is not None and now - self._swept > self.max_age:
-            self._keep(np.flatnonzero(now - self.core.last <= self.max_age))
-            self._swept = now
-        self.core.learn(self._numbered(keys), matrix, offsets, labels, targets, weight, now)
-        if self.max_entities is not None and len(self.slots) > self.max_entities:
-            newest = np.argsort(-self.core.last, kind="stable")[: max(self.max_entities * KEPT_EIGHTHS // 8, 1)]
-            self._keep(np.sort(newest))
+        """Train moments on rows with these keys, whose numbers begin with ``now``."""
+        self._forget_old(now)
+        self._moments.learn(self._numbered(keys), matrix, offsets, labels, targets, weight, now)
+        self._forget_some()
+
+    def learn_exactly(self, keys: Sequence[Key], plain: Plain, targets: Floats, weight: Floats | None, now: int) -> int:
+        """Train the exact posterior on rows as :meth:`learn` does; return how many there were before one too wide."""
+        before = 0
+        for matrix in plain.matrices:
+            n, done, stopped = matrix.shape[0], 0, -1
+            rows = slice(before, before + n)
+            of_rows = None if weight is None else weight[rows]
+            while done < n and done != stopped:
+                stopped, slots = done, np.zeros(n, dtype=np.int32)
+                slots[done:] = self._numbered(keys[before + done : before + n])
+                done = self.exact_core.learn(slots, matrix, plain.missing, targets[rows], of_rows, done, now + before)
+                self._drop_forgotten()
+            before += done
+            if done < n:
+                break
+        self._forget_some()
+        return before
 
     def learn_block(self, block: Block, keys: Sequence[Key], before: int) -> None:
         """Train on a block, before the first row of whose call there were so many rows."""
+        done, weight = 0, block.weight
+        if self.exact:
+            if block.plain is not None and block.targets is not None:
+                done = self.learn_exactly(keys, block.plain, block.targets, weight, before + block.rows.start)
+            if done == len(keys):
+                return
+            self.lose_exactness()
+        if done:
+            weight = np.ones(len(keys)) if weight is None else weight.copy()
+            weight[:done] = 0.0
         offsets, first = offsets_of(block.predicted, self.outputs, self.regression), 0
         for matrix in block.seen:
             rows = slice(first, first + matrix.shape[0])
             labels = None if block.labels is None else block.labels[rows]
             targets = None if block.targets is None else block.targets[rows]
-            weight = None if block.weight is None else block.weight[rows]
+            of_rows = None if weight is None else weight[rows]
             now = before + block.rows.start + first
-            self.learn(keys[rows], matrix, offsets[rows], labels, targets, weight, now)
+            self.learn(keys[rows], matrix, offsets[rows], labels, targets, of_rows, now)
             first = rows.stop
+
+    def lose_exactness(self) -> None:
+        """Continue with the mean and the variance of each weight."""
+        if not self.exact:
+            return
+        core = self.exact_core
+        state, noise, self.exact = core.state(), core.noise, False
+        self.core = self._new_core()
+        self.core.restore(as_moments(state, len(self.priors), noise))
+
+    def settle(self, now: int) -> None:
+        """Make what is learned of all entities together from those that were put together, before row ``now``."""
+        if self.exact:
+            self.exact_core.settle(now)
+            self._drop_forgotten()
+
+    def expected(self, keys: Sequence[Key], plain: Plain, now: int) -> tuple[Floats, Floats]:
+        """Return the expectation of targets, and its variance in units of the noise, by the exact posterior."""
+        slots, first = self._known(keys), 0
+        mean, variance = np.empty((2, len(slots)))
+        for matrix in plain.matrices:
+            rows = slice(first, first + matrix.shape[0])
+            self.exact_core.predict(slots[rows], matrix, plain.missing, now, mean[rows], variance[rows])
+            first = rows.stop
+        return mean, variance
 
     def scores(self, keys: Sequence[Key], matrix: _core.Matrix, now: int) -> tuple[Floats, Floats, Floats]:
         """Return mean and variance of the deviations of rows, (n, outputs, levels), and |x|^2 with the intercept."""
-        get = self.slots.get
-        slots = np.array([get(key, -1) for key in keys], dtype=np.int32)
+        slots = self._known(keys)
         shape = len(slots), self.outputs, len(self.priors)
         mean, variance, squares = np.empty(shape), np.empty(shape), np.empty(len(slots))
-        self.core.scores(slots, matrix, now, mean, variance, squares)
+        self._moments.scores(slots, matrix, now, mean, variance, squares)
         return mean, variance, squares
 
+    def rows_of(self, key: Key) -> tuple[int, int]:
+        """Return the number of the last row of an entity, and how many there were."""
+        *_, last, rows = self.core.one(self.slots[key])
+        return last, rows
+
     def one(self, key: Key) -> OneEntity:
-        """Return the entity with a key."""
-        features, weights, last, rows = self.core.one(self.slots[key])
+        """Return the moments of the entity with a key."""
+        features, weights, last, rows = self._moments.one(self.slots[key])
         cells = weights.reshape(-1, self.outputs, len(self.priors), 2).astype(np.float64)
         return OneEntity(features, cells[..., 0], cells[..., 1], last, rows)
 
@@ -180,8 +264,10 @@ class EntityTable:
 
     def restore(self, keys: Sequence[Key], state: dict[str, np.ndarray]) -> None:
         """Continue with keys and what :meth:`state` returned."""
-        if len(set(keys)) != len(keys) or len(keys) != len(state["size"]):
+        if len(set(keys)) != len(keys) or len(keys) != len(state["last"]):
             raise ValueError("the keys do not fit the entities")
+        self.exact = "sums" in state
+        self.core = self._new_core()
         self.core.restore(state)
         self.slots = {key: number for number, key in enumerate(keys)}
         self._swept = int(state["swept"])
@@ -194,9 +280,30 @@ class EntityTable:
         self.core = self._new_core()
         self.core.restore(saved["core"])
 
-    def _new_core(self) -> _core.Entities:
+    def _new_core(self) -> _core.Entities | _core.Hierarchy:
         age = NEVER if self.max_age is None else self.max_age
+        if self.exact:
+            return _core.Hierarchy(age)
         return _core.Entities(np.array(self.priors, dtype=np.float64), self.outputs, self.regression, age)
+
+    def _known(self, keys: Sequence[Key]) -> NDArray[np.int32]:
+        """Return the numbers of entities, -1 for unknown ones."""
+        get = self.slots.get
+        return np.array([get(key, -1) for key in keys], dtype=np.int32)
+
+    def _forget_old(self, now: int) -> None:
+        if self.max_age is not None and now - self._swept > self.max_age:
+            self._keep(np.flatnonzero(now - self.core.last <= self.max_age))
+            self._swept = now
+
+    def _drop_forgotten(self) -> None:
+        if self.exact_core.forgot:
+            self._keep(np.flatnonzero(self.exact_core.last >= 0))
+
+    def _forget_some(self) -> None:
+        if self.max_entities is not None and len(self.slots) > self.max_entities:
+            newest = np.argsort(-self.core.last, kind="stable")[: max(self.max_entities * KEPT_EIGHTHS // 8, 1)]
+            self._keep(np.sort(newest))
 
     def _numbered(self, keys: Sequence[Key]) -> NDArray[np.int32]:
         """Return the numbers of entities, the new ones of which are added."""
@@ -209,9 +316,35 @@ class EntityTable:
                 require_memory(self.core.bytes + KEY_BYTES * len(slots) + SPARE_BYTES, what, REMEDY)
         return np.array(numbers, dtype=np.int32)
 
+    def part(self, numbers: NDArray[np.intp]) -> EntityTable:
+        """Return a table with some of the entities, in this order."""
+        found, keys = self.empty(), self.keys
+        found.grow(self.outputs)
+        found.restore([keys[k] for k in numbers.tolist()], picked(self.state(), numbers))
+        return found
+
+    def empty(self) -> EntityTable:
+        """Return a table with the same settings, without entities."""
+        return EntityTable(self.priors, 1, self.regression, self.max_entities, self.max_age)
+
     def _keep(self, numbers: NDArray[np.intp]) -> None:
         if len(numbers) == len(self.slots):
             return
         keys = self.keys
         self.core.keep(numbers.astype(np.int32))
         self.slots = {keys[k]: number for number, k in enumerate(numbers.tolist())}
+
+
+def picked(state: dict[str, np.ndarray], numbers: NDArray[np.intp]) -> dict[str, np.ndarray]:
+    """Return the state of some entities, in this order."""
+    found = {name: state[name][numbers] for name in BY_ENTITY if name in state}
+    if "sums" in state:
+        d = columns_of(state)
+        sums = state["sums"].reshape(-1, (d + 1) * (d + 2) // 2)
+        return state | found | {"sums": np.ascontiguousarray(sums[numbers]).ravel()}
+    sizes, starts = found["size"], np.cumsum(state["size"])[numbers] - found["size"]
+    first = np.cumsum(sizes) - sizes
+    features = np.arange(int(sizes.sum())) + np.repeat(starts - first, sizes)
+    width = len(state["cells"]) // max(len(state["features"]), 1)
+    cells = state["cells"].reshape(len(state["features"]), width)[features]
+    return state | found | {"features": state["features"][features], "cells": cells.ravel()}

@@ -59,12 +59,15 @@ class ArchiveKind:
         What such a file is: "the file of a bandit".
     writer : str
         The method that writes it.
+    oldest : int, optional
+        The first version of the format that is read, if it is another one.
     """
 
     header: str
     format: int
     title: str
     writer: str
+    oldest: int | None = None
 
     def write(self, path: str | os.PathLike[str], contents: Archive) -> None:
         """Write a file, which appears under its name only when it is complete."""
@@ -107,7 +110,8 @@ class ArchiveKind:
             tempfile.TemporaryDirectory() as folder,
         ):
             header = json.loads(archive.read(self.header))
-            if header["format"] != self.format:
+            oldest = self.format if self.oldest is None else self.oldest
+            if header["format"] not in range(oldest, self.format + 1):
                 raise ModelFileError(
                     f"{path}: unknown format {header['format']!r}; this version of confidently reads format "
                     f"{self.format}, so upgrade it"

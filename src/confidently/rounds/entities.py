@@ -15,10 +15,11 @@ from ..data import DataError, DataWarning, ReaderOptions
 from ..data.formats.files import Path
 from ..data.sources.file_range import FileRange
 from ..entities import EntityModels
+from ..entities.hierarchy import recentered
 from ..entities.inputs import MULTILABEL
 from ..entities.merging import EntityPart, check_view, merged_entities
 from ..entities.streams import learn_stream
-from ..entities.table import EntityTable
+from ..entities.table import EntityTable, picked
 from ..estimators.streams import open_to_learn
 from ..models.model import Model
 from .change import Change, advanced, change_of, merge_changes, model_bytes
@@ -27,9 +28,7 @@ from .preparation import check_estimator, initial_model, skipping, take_trained
 from .survey import first_rows
 from .tasks import Counts, Failure, Job, Learned, Seed, choose_by_files, copied, opened
 
-BY_ENTITY = "size", "rows", "last"  # arrays of a table with a number per entity
-BY_FEATURE = "features", "cells"  # and with some per feature of an entity
-OF_LEVELS = "evidence", "noise", "losses"
+OF_ENTITIES = "rows", "last", "size", "features", "cells", "sums"  # arrays of a table with some numbers per entity
 NO_CLASS_WEIGHT = "class_weight: models of entities on files have no weights of classes; use weights of rows"
 
 
@@ -84,8 +83,8 @@ class EntityJob(Job):
             learning.learner, learning.classes.names, learning.features, base.shared.estimator, base.shared.source
         )
         since = np.flatnonzero(table.core.last >= base.rows)
-        change = EntityChange(change_of(base.shared, model), _part(table, since), base.rows + rows)
-        lost = 0.0 if table.regression else float(_losses(table)[1] - _losses(base.table)[1])
+        change = EntityChange(change_of(base.shared, model), table.part(since), base.rows + rows)
+        lost = 0.0 if table.regression else float(table.losses[1] - base.table.losses[1])
         return Learned(
             change, rows, lost, change.nbytes, time.monotonic() - began, stream.skipped, stream.skipped_examples
         )
@@ -93,17 +92,17 @@ class EntityJob(Job):
     def merged(self, base: EntityPart, changes: Sequence[EntityChange]) -> EntityChange:
         known = {key for change in changes for key in change.table.slots}
         touched = np.array([k for key, k in base.table.slots.items() if key in known], dtype=np.intp)
-        parts = [EntityPart(base.shared, _part(base.table, touched), base.rows)]
+        parts = [EntityPart(base.shared, base.table.part(touched), base.rows)]
         parts += [EntityPart(advanced(base.shared, one.shared), one.table, one.rows) for one in changes]
         shared = merge_changes(base.shared, [change.shared for change in changes])
-        return EntityChange(shared, *merged_entities(parts, 1, _empty(base.table)))
+        return EntityChange(shared, *merged_entities(parts, 1, base.table.empty()))
 
     def advanced(self, base: EntityPart, change: EntityChange) -> EntityPart:
-        return EntityPart(advanced(base.shared, change.shared), _joined(base.table, change.table), change.rows)
+        return EntityPart(advanced(base.shared, change.shared), _joined(base.table, change), change.rows)
 
     def counts(self, model: EntityPart) -> Counts:
         table = model.table
-        mistakes = 0 if table.regression else round(_losses(table)[2])
+        mistakes = 0 if table.regression else round(table.losses[2])
         n_bytes = model_bytes(model.shared) + int(table.core.bytes)
         return Counts(model.rows, mistakes, model.shared.learner.updates, n_bytes)
 
@@ -173,43 +172,18 @@ def finished(model: EntityModels, trained: EntityPart) -> EntityModels:
     return whole._take(shared, trained.table, trained.rows)
 
 
-def _losses(table: EntityTable) -> Any:
-    return table.core.state_of_levels()["losses"]
-
-
-def _empty(table: EntityTable) -> EntityTable:
-    """Return a table with the settings of another one, without entities."""
-    return EntityTable(table.priors, 1, table.regression, table.max_entities, table.max_age)
-
-
-def _part(table: EntityTable, numbers: np.ndarray) -> EntityTable:
-    """Return a table with some of the entities."""
-    found, keys = _empty(table), table.keys
-    found.grow(table.outputs)
-    found.restore([keys[k] for k in numbers.tolist()], _picked(table.state(), numbers))
-    return found
-
-
-def _joined(base: EntityTable, change: EntityTable) -> EntityTable:
+def _joined(base: EntityTable, change: EntityChange) -> EntityTable:
     """Return all entities, in the order of the base: those of a change, and the others as in the base."""
-    table = base.copied()
-    table.grow(change.outputs)
-    before, after, n = table.state(), change.state(), len(table)
-    keys = [*table.slots, *(key for key in change.slots if key not in table.slots)]
-    numbers = [n + change.slots[key] if key in change.slots else table.slots[key] for key in keys]
-    both = {name: np.concatenate([before[name], after[name]]) for name in (*BY_ENTITY, *BY_FEATURE)}
-    table.restore(
-        keys, before | _picked(both, np.array(numbers, dtype=np.intp)) | {name: after[name] for name in OF_LEVELS}
-    )
-    return table
-
-
-def _picked(state: dict[str, np.ndarray], numbers: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the state of some entities, in this order."""
-    sizes, starts = state["size"][numbers], np.cumsum(state["size"])[numbers] - state["size"][numbers]
-    first = np.cumsum(sizes) - sizes
-    features = np.arange(int(sizes.sum())) + np.repeat(starts - first, sizes)
-    width = len(state["cells"]) // max(len(state["features"]), 1)
-    cells = state["cells"].reshape(len(state["features"]), width)[features]
-    found = {name: state[name][numbers] for name in BY_ENTITY}
-    return state | found | {"features": state["features"][features], "cells": cells.ravel()}
+    found, after = base.copied(), change.table
+    found.grow(after.outputs)
+    if not after.exact:
+        found.lose_exactness()
+    before, own, n = found.state(), after.state(), len(base)
+    if after.exact:
+        before = recentered(before, own)
+    keys = [*base.slots, *(key for key in after.slots if key not in base.slots)]
+    numbers = [n + after.slots[key] if key in after.slots else base.slots[key] for key in keys]
+    both = {name: np.concatenate([before[name], own[name]]) for name in OF_ENTITIES if name in own}
+    found.restore(keys, picked(own | {"swept": before["swept"]} | both, np.array(numbers, dtype=np.intp)))
+    found.settle(change.rows)
+    return found

@@ -17,6 +17,7 @@ from ..data.formats.table import TYPED
 from ..data.reading import DEFAULT_LABEL
 from ..data.selection import joined
 from ..entities.merging import EntityPart
+from ..entities.scores import numbers
 from ..rounds.entities import begin, check_entities, finished
 from ..rounds.preparation import check_counts
 from ..rounds.rounds import Round, Rounds
@@ -114,7 +115,7 @@ class OfEntities:
             batch = joined(list(stream))
         scores = estimator._scores_of(shared._known(batch), list(batch.kept[key]))
         if estimator._regression:
-            found = dict(zip(("predict", "variance"), estimator._numbers(*scores), strict=True))
+            found = dict(zip(("predict", "variance"), numbers(estimator._table, scores), strict=True))
         else:
             p = estimator._probabilities(scores)
             variance = estimator._distribution(scores)[1].reshape(len(p), -1)

@@ -22,8 +22,12 @@ def entities_text(result: dict[str, Any]) -> str:
         ]
     else:
         lines += [["progressive RMSE", digits(result["rmse"])], ["progressive MAE", digits(result["mae"])]]
-    shares = ", ".join(f"{variance}: {share:.2f}" for variance, share in result["variance_weights"].items())
-    lines.append(["weights of variances", shares])
+    if "variance_weights" in result:
+        shares = ", ".join(f"{variance}: {share:.2f}" for variance, share in result["variance_weights"].items())
+        lines.append(["weights of variances", shares])
+    else:
+        own = ", ".join(f"{shown(name)}: {digits(one**0.5)}" for name, one in result["entity_variance"].items())
+        lines += [["standard deviation of the noise", digits(result["noise_variance"] ** 0.5)], ["of entities", own]]
     if "model_bytes" in result:
         lines.append(["saved", f"{result['model']} ({result['model_bytes']:,} bytes)"])
     return table(lines, align=str.ljust)

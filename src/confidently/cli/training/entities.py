@@ -59,8 +59,18 @@ def entity_facts(model: EntityModels) -> dict[str, Any]:
         "entities": model.n_entities_,
         "features": model.n_features_in_,
         **{name: getattr(model, f"{name}_") for name in names},
-        "variance_weights": {f"{variance:g}": weight for variance, weight in model.variance_weights_.items()},
+        **_variances(model),
     }
+
+
+def _variances(model: EntityModels) -> dict[str, Any]:
+    """Return what is known of how much entities differ."""
+    if hasattr(model, "entity_variance_"):
+        return {
+            "entity_variance": {str(name): one for name, one in model.entity_variance_.items()},
+            "noise_variance": model.noise_variance_,
+        }
+    return {"variance_weights": {f"{variance:g}": weight for variance, weight in model.variance_weights_.items()}}
 
 
 def deviation_facts(model: EntityModels, key: str, top: int) -> dict[str, Any]:

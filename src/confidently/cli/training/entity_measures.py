@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import logit, ndtri
+from scipy.special import logit
 
 from ...entities import EntityModels
+from ...entities.scores import intervals, numbers
 from ...evaluation.measures import Wanted, evaluated, kept
 from ...tasks.targets import Prediction
 from ..inputs import open_for, reported
@@ -56,9 +57,8 @@ class _Answering:
         return found
 
     def number_distribution(self, scores: Any) -> Prediction:
-        mean, variance = self.entities._numbers(*scores)
+        mean, variance = numbers(self.entities._table, scores)
         return Prediction(mean[:, None], variance[:, None])
 
     def intervals(self, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
-        half = np.sqrt(found.spread) * ndtri(0.5 + coverage / 2)
-        return np.stack([found.mean - half, found.mean + half], axis=-1)
+        return intervals(self.entities._table, found.mean[:, 0], found.spread[:, 0], coverage)[:, None, :]

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri
 
 from ...data.batch import Batch
 from ...entities import files, scores
 from ...entities.inputs import checked_variances
 from ...entities.keys import Key
 from ...entities.models import VARIANCES
-from ...entities.shared import Block, outputs_of, predictions
+from ...entities.shared import Block, missing_columns, outputs_of, plain_rows, predictions
 from ...entities.table import EntityTable
 from ...estimators.classifier import OnlineClassifier
 from ...learner.streams import StreamLearner
@@ -108,7 +107,7 @@ class KeyedModel(ServedModel):
         return True  # probabilities of rows learned are known of the shared model only
 
     def _counts(self) -> list[float]:
-        weight, second, first = self.table.core.state_of_levels()["losses"].tolist()
+        weight, second, first = self.table.losses.tolist()
         return [self._learning.rows, first, second, *([weight] if self.task.regression else [])]
 
     @property
@@ -124,7 +123,7 @@ class KeyedModel(ServedModel):
 
     def _answers(self, batch: Batch, lines: Sequence[bytes]) -> list[AnyAnswer]:
         found = self._scores(batch, lines)
-        if self.task.regression:
+        if self.task.regression or isinstance(found, scores.Expected):
             return [*self._number_answers(*scores.numbers(self.table, found))]
         center, spread = scores.margins(self.table, found)
         if self.table.outputs == 1:
@@ -134,19 +133,22 @@ class KeyedModel(ServedModel):
         probability = scores.probabilities(self.table, found)[:, : self.stream.learner.n_classes]
         return [*answers_of(self.stream, None, self.asking, margin, variance, probability)]
 
-    def _scores(self, batch: Batch, lines: Sequence[bytes]) -> scores.Scores:
+    def _scores(self, batch: Batch, lines: Sequence[bytes]) -> scores.Scores | scores.Expected:
         answering, keys = self._ready(), [self._learning.key(line) for line in lines]
         matrix = answering.matrix(batch)
         return scores.scores_of(self.table, answering.learner, self._calibration, matrix, keys, self._learning.rows)
 
     def _number_answers(self, mean: np.ndarray, variance: np.ndarray) -> Iterator[NumberAnswer]:
-        half = np.sqrt(variance) * ndtri(0.5 + COVERAGE / 2)
-        found = [
-            NumberAnswer(m, (m - h, m + h), v, False)
-            for m, h, v in zip(mean.tolist(), half.tolist(), variance.tolist(), strict=True)
-        ]
+        limits = self._intervals(mean, variance, COVERAGE)
+        parts = zip(mean.tolist(), limits, variance.tolist(), strict=True)
+        found = [NumberAnswer(m, low_high, v, False) for m, low_high, v in parts]
         asked = self.asking.of_certainties(answer.certainty for answer in found).tolist()
         return (answer._replace(ask=ask) for answer, ask in zip(found, asked, strict=True))
+
+    def _intervals(self, mean: np.ndarray, variance: np.ndarray, coverage: float) -> list[tuple[float, float] | None]:
+        """Return intervals; ``None``: there are too few rows."""
+        found = scores.intervals(self.table, mean, variance, coverage).tolist()
+        return [(low, high) if math.isfinite(high - low) else None for low, high in found]
 
     def judged(self, examples: Sequence[Example]) -> Judged:
         answers, stated = self.answers([one.line for one in examples]), list[tuple[float, bool]]()
@@ -163,20 +165,19 @@ class KeyedModel(ServedModel):
     def promises(self, answers: Sequence[AnyAnswer], asked: Promises) -> list[dict[str, Any]]:
         if asked.coverage is None:
             return [{} for _ in answers]
-        z, found = float(ndtri(0.5 + asked.coverage / 2)), list[dict[str, Any]]()
-        for one in answers:
-            limits = None
-            if isinstance(one, NumberAnswer) and one.label is not None and one.variance is not None:
-                half = z * math.sqrt(one.variance)
-                limits = one.label - half, one.label + half
-            found.append({"interval": limits})
-        return found
+        of_numbers = [one if isinstance(one, NumberAnswer) and one.label is not None else None for one in answers]
+        known = [(one.label, one.variance) for one in of_numbers if one is not None]
+        mean, variance = np.array(known, np.float64).reshape(-1, 2).T
+        limits = iter(self._intervals(mean, variance, asked.coverage))
+        return [{"interval": None if one is None else next(limits)} for one in of_numbers]
 
     def explanation(self, line: bytes, about: Any = None) -> Explanation | NumberExplanation:
         """Explain a row: the shared model's contributions, and what the entity deviates by, in log-odds or numbers."""
-        shared = super().explanation(line, about)
+        shared, batch = super().explanation(line, about), self._questions.batch([line])
         assert isinstance(shared, Explanation | NumberExplanation)
-        found = self._scores(self._questions.batch([line]), [line])
+        found = self._scores(batch, [line])
+        if self.table.exact:
+            return self._exact_explanation(batch, line, *scores.numbers(self.table, found))
         own = self._deviations(line, shared)
         parts = sorted([*shared.contributions, *own], key=lambda one: -abs(one.mean))
         mean = shared.mean + sum(one.mean for one in own)
@@ -189,6 +190,32 @@ class KeyedModel(ServedModel):
         left = 1.0 - sum(answer.probability.values())  # of a class that no row had so far
         classes = [one | {"probability": answer.probability.get(str(one["name"]), left)} for one in shared.classes]
         return Explanation(answer.label, shared.supported, shared.rival, mean, variance, classes, parts)
+
+    def _exact_explanation(
+        self, batch: Batch, line: bytes, mean: np.ndarray, variance: np.ndarray
+    ) -> NumberExplanation:
+        """Explain a number by the posterior of all weights; values are those around the means of their columns."""
+        key, naming, learner = self._learning.key(line), Naming(self.model()), self._ready().learner
+        columns, values, missing = batch.columns, batch.values, missing_columns(learner)
+        if learner.view is not None and missing is None:
+            seen = learner.view.see(learner.state, batch.matrix, 0, 1)
+            columns, values = seen.columns, seen.values
+        added, parts = scores.added(self.table, key, columns, values, missing), list[Contribution]()
+        for j, value in enumerate(added.value.tolist()):
+            name = naming.seen(j - 1) if j else INTERCEPT
+            both = [(name, added.shared[j], added.of_shared[j])]
+            if key in self.table.slots:
+                both.append((f"{self._key}={key}: {name}", added.own[j], added.of_own[j]))
+            parts += [
+                Contribution(label, value, float(weight), float(weight) * value, float(own), True)
+                for label, weight, own in both
+                if value
+            ]
+        parts.sort(key=lambda one: -abs(one.mean))
+        total = sum(one.variance for one in parts)
+        return NumberExplanation(
+            float(mean[0]), math.sqrt(float(variance[0])), added.offset, float(mean[0]) - added.offset, total, parts
+        )
 
     def _deviations(self, line: bytes, shared: Explanation | NumberExplanation) -> list[Contribution]:
         """Return what the features of the row add in the entity's own model."""
@@ -318,7 +345,8 @@ class KeyedRowLearner(RowLearner):
             targets = targets.reshape(len(part))
         seen = list(learner.seen_rows(part.matrix))
         table.grow(outputs_of(learner))
-        block = Block(slice(0, 1), self._predicted, seen, labels, targets, part.weights, [])
+        plain = plain_rows(learner, part.matrix, seen)
+        block = Block(slice(0, 1), self._predicted, seen, labels, targets, part.weights, [], plain)
         table.learn_block(block, [self._key], self.rows)
         self.rows += 1
 
