@@ -282,8 +282,7 @@ def mixture() -> Call:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "own": np.ones((3, 2))}
         arrays |= {"hessian": np.stack([np.eye(2)] * 3), "rows": np.zeros(1), "counters": i64(0, 0)}
         labels = {"labels": i32(1, 2), "weight": np.ones(2), "log_loss": np.zeros(1)}
-        more = {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3), "lasting": i64(0, 1),
-                "recorded": np.zeros(2)}
+        more = {"scores": np.zeros((2, 2, 3)), "conformal": untrained(3), "lasting": i64(0, 1), "recorded": np.zeros(2)}
         return arrays | labels | more
 
     def run(a: Arrays) -> None:

@@ -13,7 +13,7 @@ from confidently.data import DataError, DataWarning, open_stream
 from confidently.evaluation.labeled_data import evaluate
 from confidently.models.file import ModelFileError
 from confidently.models.merging import MergeError
-from confidently.tasks.conformal import CONFORMAL, COUNTS, LEVELS, MARTINGALE, RARE, ConformalSets, rows_seen
+from confidently.tasks.conformal import CONFORMAL, COUNTS, MARTINGALE, RARE, ConformalSets, rows_seen
 from confidently.tasks.groups import GROUPS
 from tests.model_files import contents_of, write_contents
 

@@ -39,7 +39,7 @@ def assert_same(state, twin):
             np.testing.assert_allclose(found.p_values(p, False)[0], twin.all.p_value(score), rtol=1e-9)
     for error, enough in zip(ERRORS, (30.0, 30.0, 30.0, 99.0), strict=True):
         levels = [twin.levels, *(twin.levels_of(k, enough) for k in range(3))]
-        at = [np.maximum.accumulate((ERRORS + one.said())[::-1])[::-1][ERRORS == error][0] for one in levels]
+        at = [np.maximum.accumulate((ERRORS + one.said())[::-1])[::-1][error == ERRORS][0] for one in levels]
         np.testing.assert_allclose(found.errors(1.0 - error, False), at[0], rtol=1e-9)
         np.testing.assert_allclose(found.errors(1.0 - error, True), at[1:], rtol=1e-9)
 

@@ -67,7 +67,7 @@ def test_sets_are_those_of_the_group_or_of_all_groups_with_few_rows(settled):
 
 
 def test_rows_of_several_groups_together_count_as_in_each():
-    values, scores, labels = stream()
+    _, scores, labels = stream()
     half = [slice(450), slice(450, 900)]
     parts = [Groups("town").learned(["a"] * 450, scores[own], labels[own], None, 3).states["a"] for own in half]
     found = ConformalSets(conformal.together(parts, 3))

@@ -66,8 +66,8 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         confidently.data.DataWarning
             If fewer rows count than 1/(1 - coverage) - 1, of a class and of all rare classes together, or of a value of
             ``coverage_by`` and of all rare values together; these classes, or all, are then in every set.
-            If single rows move the weights also after many, as those of "pa1" and other rules, and these are not averaged
-            (see the parameter ``average``): sets may then cover less.
+            If single rows move the weights also after many, as those of "pa1" and other rules, and these are not
+            averaged (see the parameter ``average``): sets may then cover less.
 
         Notes
         -----

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..covariances.settings import DTYPES
 from ..covariances.state import PLACES, REAL, State, check_within, put_places, without_base
 from ..learner.learner import Learner

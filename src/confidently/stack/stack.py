@@ -121,7 +121,7 @@ class Stack(Members):
     # --- learning -------------------------------------------------------------------------------------------------
 
     @property
-    def _lasting(self) -> np.ndarray:
+    def _lasting_members(self) -> np.ndarray:
         """The numbers of the members that do not forget, or of all if there are no others."""
         forget = [isinstance(member, Learner) and member.settings.forget > 0.0 for member in self.members]
         return np.flatnonzero(~np.array(forget)) if not all(forget) else np.arange(len(forget))
@@ -151,7 +151,7 @@ class Stack(Members):
         before = [array.copy() for array in kept]
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weight, progressive.log_loss, shares, scores, self._lasting if calibrate else None, progressive.scores,
+            weight, progressive.log_loss, shares, scores, self._lasting_members if calibrate else None, progressive.scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values
