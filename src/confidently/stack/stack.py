@@ -148,10 +148,10 @@ class Stack(Members):
             outputs = outputs if self._outputs == 1 else _with_late(outputs, means, _of_late(by_class))
         kept = [] if calibrate else [state[name] for name in (WEIGHTS, SHARE, OWN, HESSIAN, ROWS)]
         scores = state[CONFORMAL] if calibrate else None
-        before = [array.copy() for array in kept]
+        before, lasting = [array.copy() for array in kept], self._lasting_members if calibrate else None
         _core.mixture_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[COUNTERS], outputs, labels,
-            weight, progressive.log_loss, shares, scores, self._lasting_members if calibrate else None, progressive.scores,
+            weight, progressive.log_loss, shares, scores, lasting, progressive.scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

@@ -317,8 +317,8 @@ class ConformalSets:
             return None
         verb = "is" if short.sum() == 1 else "are"
         return (
-            f"{short.sum():,} of {self.classes:,} classes {verb} in every set: coverage {coverage:g} needs {needed:,.0f} "
-            f"rows of a class, or of all rare classes together, and theirs count as {rows[short][0]:,.0f}"
+            f"{short.sum():,} of {self.classes:,} classes {verb} in every set: coverage {coverage:g} needs "
+            f"{needed:,.0f} rows of a class, or of all rare classes together, and theirs count as {rows[short][0]:,.0f}"
         )
 
     def errors(self, coverage: float, by_class: bool) -> np.ndarray:
