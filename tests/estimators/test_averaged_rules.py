@@ -100,6 +100,9 @@ def test_held_rows_are_judged_by_the_averaged_weights():
     error = 1 / (1 + np.exp(-t)) - labels
     assert abs(error.mean()) < 0.03
     assert abs((error * t).mean()) < 0.06
+    # and what the rows are as evidence counts once, whatever it took to find the slope
+    p = learner.probabilities(matrix)[:, 1]
+    assert learner.state["calibration"][4] == pytest.approx((p * (1 - p)).sum(), rel=0.3)
 
 
 @pytest.mark.parametrize("rule", ["pa1", "perceptron", "cw_stdev", "iellip"])

@@ -14,8 +14,10 @@ from confidently.learner.learner import Learner
 from confidently.stack.choice import choose
 from confidently.stack.following import LONGEST, SHARE, Later, begun, copied, lasting
 from confidently.stack.members import COUNTERS, ROWS, WEIGHTS
+from confidently.stack.number_stack import PRODUCTS
 from confidently.stack.stack import HESSIAN, OWN, Stack
 from confidently.views.columns import ZERO, Columns
+from confidently.views.cosines import Cosines
 from tests.stack.test_stack_against_twins import recipes
 from tests.twins import stack as twins
 
@@ -147,6 +149,21 @@ def test_a_saved_model_continues_as_the_model_itself(kind, tmp_path):
     assert_same(load(tmp_path / "model.cw"), model)
 
 
+@pytest.mark.parametrize("kind", ["two classes", "numbers"])
+def test_shorter_windows_begin_with_as_many_rows_as_they_have(kind):
+    stack = fitted(kind).learner_
+    stack.follow()
+    state = stack.state
+    if kind == "numbers":
+        np.testing.assert_allclose(state[ROWS][1:], np.minimum((50, 300, 5000), state[ROWS][-1]))
+        mean = state[PRODUCTS] / state[ROWS][1:, None, None]
+    else:
+        np.testing.assert_array_equal(state[OWN], np.broadcast_to(state[OWN][-1], state[OWN].shape))
+        mean = state[HESSIAN] / np.minimum((50, 300, 5000), state[ROWS])[:, None, None]
+    for one in mean[:-1]:
+        np.testing.assert_allclose(one, mean[-1], rtol=1e-9, atol=1e-12)
+
+
 def test_an_error_undoes_the_beginning():
     X, _ = rows_of("classes")
     model, before = fitted("classes"), trained("classes")
@@ -155,15 +172,19 @@ def test_an_error_undoes_the_beginning():
     assert_same(model, before)
 
 
-@pytest.mark.parametrize("covariance", ["diag", "full"])
+@pytest.mark.parametrize(
+    ("covariance", "view"), [("diag", None), ("full", None), ("full", "cosines"), ("full", "pairs")]
+)
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_a_copy_that_forgets_begins_as_its_twin(covariance, n_classes):
+@pytest.mark.parametrize("rule", ["arow", "logistic"])
+def test_a_copy_that_forgets_begins_as_its_twin(rule, covariance, view, n_classes):
     X, y = rows_of("classes", 700)
     y = y % n_classes
-    model = OnlineClassifier("logistic", covariance).fit(X[:600], y[:600])
+    view = Cosines(n=110) if view == "cosines" else view  # products of matrices, in blocks that rows leave open
+    model = OnlineClassifier(rule, covariance, view=view).fit(X[:600], y[:600])
     learner, matrix = model.learner_, as_matrix(X)
-    copy = copied(learner, 0.01)
-    assert copy.settings.forget == 0.01
+    copy = copied(learner, 0.1)
+    assert copy.settings.forget == 0.1
     np.testing.assert_allclose(copy.decision(matrix), learner.decision(matrix), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(copy.top_margins(matrix)[1], learner.top_margins(matrix)[1], rtol=1e-9)
     before = learner.decision(matrix).copy()

@@ -179,6 +179,12 @@ class Covariance:
         """
         raise self._undefined("grown")
 
+    def forgetting(self, state: State, size: Size, new: Covariance) -> State:
+        """Return a copy of a state for a covariance with the same settings that forgets from now on."""
+        none = Size(0, size.n_classes)
+        begun, added = new.new_state(none), new.shapes(none).keys() - self.shapes(none).keys()
+        return {name: array.copy() for name, array in state.items()} | {name: begun[name] for name in added}
+
     def bytes_per_feature(self, state: State) -> int:
         """Return a lower bound of the memory that one more feature takes."""
         raise self._undefined("bytes_per_feature")

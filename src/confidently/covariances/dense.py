@@ -335,6 +335,14 @@ class Dense(DenseState):
             self._forget(flushed, rows_in_use(flushed, len(flushed["weights"])))
         return flushed
 
+    def forgetting(self, state: State, size: Size, new: Covariance) -> State:
+        assert isinstance(new, Dense)
+        found = super().forgetting(state, size, new)
+        self.flush(found)
+        rows, _, columns = found["weights"].shape
+        new._clear_pending(found, rows, columns)  # of which a covariance that forgets has fewer
+        return found
+
     def left_prior(self, state: State) -> np.ndarray:
         moved = super().left_prior(state)
         sigma = flushed_matrices(state)[0]

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from ..covariances.settings import Settings
-from ..covariances.state import Size, State
+from ..covariances.state import State
 from ..covariances.table import make_covariance, resolved
 from ..learner.learner import Learner
 from ..learner.recipe import Recipe
@@ -175,15 +175,8 @@ def _kind(one: Settings | Recipe) -> str:
 
 def copied(member: Learner, forget: float) -> Learner:
     """Return a copy of a member that forgets from now on."""
-    size, covariance = member.size, member.covariance
-    own = member.without_view(member.state)
-    of_view = {name: array for name, array in member.state.items() if name not in own}
     settings = resolved(replace(member.settings, forget=forget), member.n_features)
-    new = make_covariance(settings)
-    none = Size(0, member.n_classes)
-    added = new.shapes(none).keys() - covariance.shapes(none).keys()  # what forgetting keeps
-    begun = {name: array for name, array in new.new_state(none).items() if name in added}
-    packed = covariance.packed(covariance.flushed(own, member.width), member.width)
-    state = new.unpacked(begun | packed, size) | of_view
-    state = {name: array.copy() for name, array in state.items()}
+    own = member.without_view(member.state)
+    of_view = {name: array.copy() for name, array in member.state.items() if name not in own}
+    state = member.covariance.forgetting(own, member.size, make_covariance(settings)) | of_view
     return Learner(settings, member.n_classes, member.n_features, view=member.view, state=state)
