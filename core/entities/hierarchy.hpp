@@ -50,8 +50,7 @@ class Hierarchy {
 
     std::int64_t max_age;  // rows after which an entity is as if it had never been seen
     std::size_t d = 1;     // columns, of which the first is the intercept
-    // Of each entity: the lower triangle of sum (x, y)(x, y)' around the center, row by row, the last of which is (h,
-    // q).
+    // Of each entity: the lower triangle of sum (x, y)(x, y)' around the center, row by row; the last row is (h, q).
     std::vector<double> sums{};
     std::vector<std::int64_t> last{}, rows{};     // number of the last row (-1: forgotten), and how many
     Values center{}, count{}, mean{}, squares{};  // of columns and targets: what they are taken from, moments
@@ -294,7 +293,7 @@ class Hierarchy {
     // A step of Fisher scoring for log G, where the noise is the most likely one for each G.
     void learn_variances() {
         const double s = noise();
-        Columns score{}, total{}, step{};
+        Columns score{}, total{};
         std::array<double, kMostColumns * kMostColumns> information{};
         double n = 0.0;
         for (std::size_t j = 0; j < d; ++j) {
@@ -319,16 +318,13 @@ class Hierarchy {
                 score[j] += variances[j] * (t * t / s - S[j] + of_shared), total[j] += variances[j] * S[j];
             }
         }
-        step = score;
         SmallFactor of_all;
-        const Columns least = [] {
-            Columns all;
-            all.fill(kPriorEntities);
-            return all;
-        }();
+        Columns least;
+        least.fill(kPriorEntities);
         of_all.of(d, least.data(), [&](std::size_t j, std::size_t k) {
             return information[j * d + k] - total[j] * total[k] / std::max(n, 1e-300);
         });
+        Columns step = score;
         of_all.solve(step.data());
         for (std::size_t j = 0; j < d; ++j) {
             if (std::isfinite(step[j])) variances[j] *= std::clamp(1.0 + step[j], 1.0 / kMaxFactor, kMaxFactor);

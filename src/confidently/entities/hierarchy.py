@@ -119,7 +119,7 @@ def as_moments(state: State, levels: int, noise: float) -> State:
     }
 
 
-def merged(
+def merged_sums(
     states: Sequence[State], columns: Sequence[NDArray[np.intp]], places: Sequence[NDArray[np.intp]], n_entities: int,
     n_bases: int, missing: NDArray[np.bool_],
 ) -> State:  # fmt: skip

@@ -14,7 +14,7 @@ from ..estimators.merging import merge
 from ..models.alignment import all_classes, all_features, class_numbers
 from ..models.merged_learner import MergeError
 from ..models.model import Model
-from .hierarchy import MAX_COLUMNS, columns_of, merged
+from .hierarchy import MAX_COLUMNS, columns_of, merged_sums
 from .keys import Key
 from .models import EntityModels
 from .shared import missing_columns
@@ -177,7 +177,7 @@ class _Union:
             kinds = missing_columns(model.shared.learner)
             if kinds is not None:
                 missing[own[1:]] |= kinds[: len(own) - 1].astype(bool)
-        return merged(states, columns, self._places(), len(self.keys), n_bases, missing)
+        return merged_sums(states, columns, self._places(), len(self.keys), n_bases, missing)
 
     def _moments(self, table: EntityTable, n_bases: int) -> dict[str, Any]:
         """Return the weights of the merged entities."""
