@@ -1,5 +1,9 @@
 """Promises about predictions: sets of classes, answers withheld, alarms and stated probabilities. Nothing is tuned.
 
+Rows: a class with 10 to 1,000 of 3,000 rows, of continuous columns, of categories, of both, and of sparse words
+(``tests/ordinary_rows.py``), 20 trainings each: how often new rows of this class and of the other have it in their sets
+of .9, and the size of these sets. Null: streams of 3,000 rows in random order that do not change, of eight kinds; how
+many have a drift alarm, and the upper limit of their share at 95 % (Clopper & Pearson 1934).
 Streams: AutoClassifier row by row on recorded streams and six of River's generators of 10,000 rows; ``predict_set`` of
 coverage .9 answers each row before training on it. Windows of 1,000 and 250 rows follow each other; "any" is every run
 of 1,000 rows. Classes are those of at least 300 rows. Late: the same streams, if of 3,000 rows or more, ten rows at a
@@ -32,13 +36,15 @@ from generated_streams import streams as generated
 from harness import arguments, have_data, load, machine, markdown, table, write_json
 from reliability import made_up
 from scipy.sparse import issparse, vstack
+from scipy.stats import beta
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 from sklearn.metrics import roc_auc_score
 
 from confidently import AutoClassifier, OnlineClassifier
 from tests.data_sets import standardized, unit_rows
+from tests.ordinary_rows import KINDS, NULL, null_stream, rare_class
 
-PARTS = ("streams", "late", "sizes", "risk", "alarms", "probabilities", "novelty")
+PARTS = ("rows", "null", "streams", "late", "sizes", "risk", "alarms", "probabilities", "novelty")
 COVERAGE, RECORDED, ROWS = 0.9, 4, 10_000
 GENERATED = ("SEA, at once", "moving hyperplane", "moving centers", "Agrawal, at once", "Mixed, coming again",
              "Sine, at once")  # fmt: skip
@@ -60,6 +66,10 @@ LEFT_OUT, UNLIKELY = ("digits", "usps", "letter", "newsgroups"), 0.05
 LEARNERS: dict[str, Callable[[], Any]] = {
     "OnlineClassifier": lambda: OnlineClassifier(view="standard"), "AutoClassifier": AutoClassifier,
 }  # fmt: skip
+ORDINARY: dict[str, Callable[[], Any]] = {
+    "arow": OnlineClassifier, "logistic": lambda: OnlineClassifier("logistic"), "AutoClassifier": AutoClassifier,
+}  # fmt: skip
+ROWS_OF_CLASS, TRAININGS, NULL_STREAMS = (10, 30, 100, 300, 1000), 20, {"AutoClassifier": 100}
 Rows = tuple[Any, np.ndarray]
 
 
@@ -290,6 +300,48 @@ def risk(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[s
     return found, header, lines
 
 
+# --- rare classes and streams that do not change ------------------------------------------------------------------
+
+
+def rows(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
+    """Return coverage of a class with few rows and of the other one, and sizes, by learner and kind of columns."""
+    found: dict[str, Any] = {}
+    for (learner, make), kind in product(ORDINARY.items(), KINDS):
+        if only is not None and learner not in only and kind not in only:
+            continue
+        for n in ROWS_OF_CLASS:
+            runs = []
+            for seed in range(TRAININGS):
+                X, y, X_new, y_new = rare_class(kind, n, np.random.default_rng(seed))
+                sets = make().fit(X, y).predict_set(X_new, COVERAGE)
+                runs.append([sets[y_new == 1, 1].mean(), sets[y_new == 0, 0].mean(), sets.sum(axis=1).mean()])
+            found.setdefault(f"{learner}, {kind}", {})[n] = np.mean(runs, axis=0).tolist()
+        print(learner, kind, found[f"{learner}, {kind}"], flush=True)
+    lines = [[name, *(f"{rare:.2f} / {other:.2f}, {size:.2f}" for rare, other, size in of.values())]
+             for name, of in found.items()]  # fmt: skip
+    return found, ["class / other, size", *(f"{n:,} rows" for n in ROWS_OF_CLASS)], lines
+
+
+def null(only: list[str] | None) -> tuple[dict[str, Any], list[str], list[list[str]]]:
+    """Return how many streams that do not change have an alarm."""
+    found: dict[str, Any] = {}
+    for learner, make in ORDINARY.items():
+        if only is not None and learner not in only:
+            continue
+        for kind in NULL:
+            n, alarmed = NULL_STREAMS.get(learner, 500), 0
+            for seed in range(n):
+                X, y = null_stream(kind, np.random.default_rng(seed))
+                alarmed += make().partial_fit(X, y, classes=np.unique(y)).alarms_ > 0
+            upper = float(beta.ppf(0.95, alarmed + 1, n - alarmed))
+            found.setdefault(kind, {})[learner] = [alarmed, n, upper]
+            print(learner, kind, alarmed, n, f"{upper:.4f}", flush=True)
+    learners = [learner for learner in ORDINARY if only is None or learner in only]
+    lines = [[kind, *(f"{a} of {n} (< {100 * u:.1f} %)" for a, n, u in (of[learner] for learner in learners))]
+             for kind, of in found.items()]  # fmt: skip
+    return found, ["stream", *learners], lines
+
+
 # --- alarms -------------------------------------------------------------------------------------------------------
 
 
@@ -417,6 +469,8 @@ def main() -> None:
     warnings.simplefilter("ignore", UserWarning)
     print(machine(), flush=True)
     parts = {
+        "rows": rows,
+        "null": null,
         "streams": streams,
         "late": late,
         "sizes": sizes,
