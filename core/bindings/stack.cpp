@@ -351,7 +351,8 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
         ++counters.data()[0];
         if (!calibrate) continue;
         if (statistics.weight() > 0.0) {  // otherwise the members have predicted the row by its own target
-            statistics.learn(y, mixture.counted(predicted, y), conformal ? conformal->data() : nullptr);
+            statistics.learn(y, mixture.counted(predicted, y), conformal ? conformal->data() : nullptr,
+                             mixture.knows_spreads());
             mixture.learn(found, y, w);
         }
         statistics.add(y, w, Offset::centered);

@@ -28,7 +28,7 @@ struct Predicted {
 
 // Of one column of weights.
 struct TargetStatistics {
-    static constexpr int bins = 512, size = 8 + bins;
+    static constexpr int bins = 512, at_bins = 12, size = at_bins + bins;
     // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard
     // deviations.
     static constexpr double bins_per_unit = 40.0;
@@ -46,7 +46,11 @@ struct TargetStatistics {
     double& gain() const { return state[5]; }       // what a row adds to its bin: it grows, so that old rows count less
     double& squared_errors() const { return state[6]; }  // sums over rows with a prediction
     double& absolute_errors() const { return state[7]; }
-    double* bin() const { return state + 8; }
+    double& low() const { return state[8]; }  // of targets, as was said; equal if nothing was
+    double& high() const { return state[9]; }
+    double& negative() const { return state[10]; }    // rows with a target below 0
+    double& fractional() const { return state[11]; }  // rows with a target that is no integer
+    double* bin() const { return state + at_bins; }
 
     // Counts in a target of a row of weight w.
     void add(double y, double w, Offset offset) const {
@@ -55,6 +59,14 @@ struct TargetStatistics {
         const double d = y - mean();
         if (moves) mean() += w / weight() * d;
         squares() += w * d * (y - mean());
+        negative() += y < 0.0;
+        fractional() += y != std::floor(y);
+    }
+
+    // A prediction within what was said of targets or, if nothing was, not below 0 unless a target is. NaN stays.
+    double clipped(double prediction) const {
+        if (low() < high()) return std::min(std::max(prediction, low()), high());
+        return negative() > 0.0 ? prediction : std::max(prediction, 0.0);
     }
 
     // The factor from spreads to variances of errors.
@@ -82,10 +94,11 @@ struct TargetStatistics {
         return {(low + part + gain()) / all, (high + bin()[own] - part + gain()) / all};
     }
 
-    // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted
-    void learn(double y, const Predicted& prediction, double* conformal = nullptr) const {
+    // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted; standard:
+    // whether the spread is known before the error
+    void learn(double y, const Predicted& prediction, double* conformal = nullptr, bool standard = true) const {
         const double e = y - prediction.mean;
-        if (predicted() > 1.0 && noise() > 0.0) {
+        if (standard && predicted() > 1.0 && noise() > 0.0) {
             double z = e / std::sqrt(noise_factor() * prediction.spread);
             if (conformal) {
                 const ConformalIntervals intervals{conformal};

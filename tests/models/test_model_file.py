@@ -198,7 +198,7 @@ def deep(n):
 FOREIGN = {
     "later format": (
         lambda h, a: h.update(format=99),
-        "unknown format, got 99; this version .* reads formats up to 12",
+        "unknown format, got 99; this version .* reads formats up to 13",
     ),
     "unknown rule": (
         lambda h, a: h["settings"]["rule"].update(name="x"),

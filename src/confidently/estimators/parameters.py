@@ -18,6 +18,7 @@ from ..encoders import check_encoder
 from ..learner.recipe import Recipe
 from ..rules import make_rule
 from ..rules.rule import Rule
+from ..tasks.targets import check_bounds
 from ..views.table import AUTO, make_view
 from ..views.view import View
 from .groups import check_coverage_by
@@ -59,6 +60,8 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
     settings = {name: getattr(estimator, name) for name in SHARED if name != "rule" and hasattr(estimator, name)}
     settings |= {} if dtype is None else {"dtype": dtype}
     multiclass = getattr(estimator, "multiclass", None)
+    if targets:
+        settings["bounds"] = check_bounds(estimator.bounds)
     return Recipe.of(make_rule(estimator.rule), view, multiclass, targets=targets, **settings)
 
 

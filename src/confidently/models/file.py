@@ -36,8 +36,10 @@ from . import tensors
 
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
-# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders
-FORMAT = 12
+# conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders, 12 had no bounds of targets and
+# no scales of noise
+FORMAT = 13
+WITHOUT_BOUNDS = 12  # of models of classes
 WITHOUT_ENCODER = 11  # of models without one, which need nothing later
 WITHOUT_GROUPS = 10  # of models without these either
 WITHOUT_VIEWS = 3  # of topic models, which need nothing later
@@ -207,8 +209,10 @@ def _needed(header: dict[str, Any]) -> int:
     """Return the lowest format that has everything of a header."""
     if header.get("kind") == TOPICS:
         return WITHOUT_VIEWS
-    if "encoder" in header["source"] or any(one["kind"] == "class_means" for one in header.get("members") or ()):
+    if header.get("kind") == REGRESSION:
         return FORMAT
+    if "encoder" in header["source"] or any(one["kind"] == "class_means" for one in header.get("members") or ()):
+        return WITHOUT_BOUNDS
     return WITHOUT_ENCODER if "coverage_by" in header else WITHOUT_GROUPS
 
 
