@@ -172,7 +172,7 @@ def test_intervals_cover_what_they_promise(noise, covariance):
     for coverage in (0.5, 0.8, 0.9, 0.98):
         low, high = model.predict_interval(X[3000:], coverage).T
         inside = np.mean((low <= y[3000:]) & (y[3000:] <= high))
-        assert inside == pytest.approx(coverage, abs=0.02)
+        assert inside == pytest.approx(coverage, abs=0.03)
     if noise == "skewed":  # the limits are not symmetric about the mean, which normal ones would be
         below, above = model.predict(X[3000:]) - low, high - model.predict(X[3000:])
         assert (above > 1.5 * below).all()

@@ -141,7 +141,12 @@ class Predictor(Posterior):
 
     def number_distribution(self, X: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression."""
-        return self.task.prediction(self.settings.rule, self.targets, *self.score_distribution(X))
+        parts = [self._sized(self.number_distribution_of(seen), seen) for seen in self.seen_rows(X, scored=True)]
+        return parts[0] if len(parts) == 1 else Prediction(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _sized(self, found: Prediction, seen: _core.Matrix) -> Prediction:
+        """Return distributions with the size of the noise of rows."""
+        return found._replace(size=self.conformal.sizes(found.centers, seen))
 
     def number_distribution_of(self, seen: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression, of rows as it sees them."""

@@ -46,6 +46,8 @@ def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStac
     regression = header.kind == REGRESSION
     if header.format == 9 and not regression:
         arrays = _with_best_scores(arrays)
+    if header.format < 13 and regression:
+        arrays = _with_noise(arrays, header.n_classes)
     of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
     learner = _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
     if header.coverage_by is not None:
@@ -165,6 +167,16 @@ def _with_best_scores(arrays: State) -> State:
             found[name] = np.insert(found[name], before, conformal.no_counts())
         else:
             found[name + PLACES] = np.where(places >= before, places + conformal.COUNTS, places)
+    return found
+
+
+def _with_noise(arrays: State, n_outputs: int) -> State:
+    """Return arrays of a regression of a file of format 12 or before with what is learned of the noise."""
+    found = dict(arrays)
+    for name in (name for name in arrays if name.rpartition(".")[2] == CONFORMAL):
+        if name + PLACES in found:
+            put_places(intervals.untrained_before(n_outputs), found, name)
+        found[name] = intervals.upgraded(found[name], n_outputs)
     return found
 
 

@@ -280,7 +280,8 @@ class NumberStack(Members):
             predictions, targets, weight = self._of_number(k, outputs, part)
             _core.number_mixture_learn(
                 mixture[WEIGHTS], mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS], mixture[CALIBRATION], counters,
-                self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL],
+                self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL], part.X,
+                part.order,
             )  # fmt: skip
         if calibrate and shares is not None:
             self._follow(shares, weight, seen)
@@ -336,7 +337,8 @@ class NumberStack(Members):
         ]
         spreads = np.stack(spread, axis=1) * self.spread_factors()
         center = self._mixed(means)
-        return Prediction(self.targets.clipped(center), np.maximum(spreads, np.finfo(np.float64).tiny), center)
+        spreads = np.maximum(spreads, np.finfo(np.float64).tiny)
+        return Prediction(self.targets.clipped(center), spreads, center, self.conformal.sizes(center, X))
 
     def spread_factors(self) -> np.ndarray:
         """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2 without rests for each number, 1 before the first error."""

@@ -24,10 +24,11 @@ from .intervals import ConformalIntervals
 # Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
 # and absolute errors; the bounds that were said, rows below 0, rows that are no integers; then the bins of standardized
-# errors.
-TARGET_STATISTICS, TARGET_BINS = 12, 512
-OF_ERRORS, GAIN, BOUNDS, NEGATIVE = 3, 5, 8, 10
-OF_KINDS = slice(BOUNDS, TARGET_STATISTICS)
+# errors, after the sums of groups of these.
+TARGET_BINS, TARGET_GROUPS = 512, 32
+OF_ERRORS, GAIN, BOUNDS, NEGATIVE, AT_GROUPS = 3, 5, 8, 10, 12
+TARGET_STATISTICS = AT_GROUPS + TARGET_GROUPS
+OF_KINDS = slice(BOUNDS, AT_GROUPS)
 MAX_TARGET, MAX_GAIN = 1e50, 1e110
 TARGETS = Range(-MAX_TARGET, MAX_TARGET, closed_low=True, closed_high=True)
 ERRORS = Range(0.0, 1e250, closed_low=True)
@@ -112,6 +113,7 @@ class Targets(NamedTuple):
         )  # fmt: skip
         of_column[:, :BOUNDS] = np.stack(numbers, axis=1)
         of_column[:, OF_KINDS] = self.kinds
+        of_column[:, AT_GROUPS:TARGET_STATISTICS] = _group_sums(self.bins)
         of_column[:, TARGET_STATISTICS:] = self.bins
         return of_column.ravel()
 
@@ -197,11 +199,12 @@ class Targets(NamedTuple):
         """
         found = np.empty((len(self.bins), 2))
         for k, (bins, n) in enumerate(zip(self.bins, self.errors, strict=True)):
-            beyond, error = np.maximum(tails[k] * (n + 1.0) - 1.0, 0.0), (1.0 - coverage) * (1.0 + ROUNDING)
-            found[k] = -_limit(bins[::-1], beyond[0]), _limit(bins, beyond[1])
-            if 0.5 * error * (n + 1.0) < 1.0:
-                beyond = max(tails[k].sum() * (n + 1.0) - 1.0, 0.0)
-                size = _limit(bins + bins[::-1], beyond) if error * (n + 1.0) >= 1.0 else math.inf
+            whole = (n + 1.0) * (1.0 + ROUNDING)
+            below, above = np.maximum(tails[k] * whole - 1.0, 0.0)
+            found[k] = -_limit(bins[::-1], below), _limit(bins, above)
+            if 0.5 * (1.0 - coverage) * whole < 1.0:
+                beyond = max(tails[k].sum() * whole - 1.0, 0.0)
+                size = _limit(bins + bins[::-1], beyond) if (1.0 - coverage) * whole >= 1.0 else math.inf
                 found[k] = min(found[k, 0], -size), max(found[k, 1], size)
         return found
 
@@ -226,11 +229,14 @@ class Prediction(NamedTuple):
         The variance up to the noise factor.
     center : float64 array of shape (n, K), optional
         The mean before it was clipped to the bounds, by default the mean: what errors are relative to.
+    size : float64 array of shape (n, K), optional
+        Of the noise, relative to other rows; by default 1.
     """
 
     mean: np.ndarray
     spread: np.ndarray
     center: np.ndarray | None = None
+    size: np.ndarray | None = None
 
     @property
     def centers(self) -> np.ndarray:
@@ -309,11 +315,12 @@ def calibrated_interval(
 ) -> np.ndarray:
     """Return limits that contain the targets in training that often, shape (n, K, 2).
 
-    ``conformal`` has the sizes of errors and the levels that follow misses.
+    ``conformal`` has the levels that follow misses.
     """
-    sd = deviation(found, targets) * conformal.sizes(found.centers, targets.mean, targets.unit())
+    sd = deviation(found, targets) * (1.0 if found.size is None else found.size)
     errors = targets.error_limits(coverage, conformal.tails(coverage))
-    return _within_bounds(targets, found, found.centers[:, :, None] + sd[:, :, None] * errors, coverage)
+    reach = np.where(np.isinf(errors), errors, sd[:, :, None] * np.where(np.isinf(errors), 0.0, errors))
+    return _within_bounds(targets, found, found.centers[:, :, None] + reach, coverage)
 
 
 def _of_the_model(rule: Rule, targets: Targets, found: Prediction, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -354,9 +361,15 @@ def upgraded(calibration: np.ndarray, n_outputs: int) -> np.ndarray:
     """Return statistics of a model file of format 12 or before, which knew no bounds; others as they are."""
     if calibration.size != n_outputs * (BOUNDS + TARGET_BINS):
         return calibration
-    unknown = 0.0, 0.0, 1.0, 1.0
-    found = np.insert(calibration.reshape(n_outputs, -1), [BOUNDS], unknown, axis=1)
-    return found.ravel()
+    numbers, bins = np.split(calibration.reshape(n_outputs, -1), [BOUNDS], axis=1)
+    unknown = np.tile([0.0, 0.0, 1.0, 1.0], (n_outputs, 1))
+    return np.hstack([numbers, unknown, _group_sums(bins), bins]).ravel()
+
+
+def _group_sums(bins: np.ndarray) -> np.ndarray:
+    """Return the sums of groups of the bins of each number."""
+    sums: np.ndarray = bins.reshape(len(bins), TARGET_GROUPS, -1).sum(axis=2)
+    return sums
 
 
 def values(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:
