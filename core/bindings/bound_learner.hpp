@@ -54,7 +54,8 @@ class BoundLearner {
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
             const bool without_bins = kind_.targets && own == "calibration" && columns() == 1;
             if (numbers.nbytes())
-                kept_.push_back({numbers.data(), without_bins ? TargetStatistics::at_groups * sizeof(double) : numbers.nbytes()});
+                kept_.push_back(
+                    {numbers.data(), without_bins ? TargetStatistics::at_groups * sizeof(double) : numbers.nbytes()});
         }
         if (kind_.targets && state.contains("precision")) {
             const std::int64_t n = learner_->n_features;

@@ -321,7 +321,8 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
                           Array<double, 1> rows, Array<double, 1> calibration, Array<std::int64_t, 1> counters,
                           int rests, Input<double, 3> predictions, Input<double, 1> targets, Optional<double> weight,
                           bool calibrate, std::optional<Array<double, 1>> mixed, std::optional<Array<double, 2>> shares,
-                          std::optional<Array<double, 1>> conformal, const Matrix* matrix, Optional<std::int64_t> order) {
+                          std::optional<Array<double, 1>> conformal, const Matrix* matrix,
+                          Optional<std::int64_t> order) {
     const std::size_t members = weights.shape(0), n = predictions.shape(1), windows = NumberMixture::windows;
     require(members >= 1 && members < (1 << 10) && products.shape(1) == members && products.shape(2) == members &&
                 predictions.shape(0) == members && predictions.shape(2) == 2,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "rows.hpp"
@@ -13,23 +14,27 @@
 namespace confidently {
 
 // log size = (1 + s) sum_j a_j t_j + b_j (|t_j| - .8) + (1 + r) sum_j f_j(t_j), where t_j is the prediction, or one of
-// the first columns of the row, standardized by the rows before, and f_j is linear between knots. Both sums together are
-// learned as if s and r were 0; these shrink what they say to what it was worth, on later rows. All numbers are 0 at
-// first.
+// the first columns of the row, standardized by the rows before, and f_j is linear between knots. Both sums together
+// are learned as if s and r were 0; these shrink what they say to what it was worth, on later rows. All numbers are 0
+// at first.
 struct NoiseScale {
-    static constexpr int inputs = 65, knots = 9;  // the prediction, and columns
-    static constexpr double knots_per_unit = 2.0, farthest = 4.0, mean_size = 0.8;  // of |t|, if t is normal
+    static constexpr int inputs = 65, knots = 9;                                    // the prediction, and columns
+    static constexpr double knots_per_unit = 2.0, farthest = 2.5, mean_size = 0.8;  // of |t|, if t is normal
     static constexpr double evidence = 10.0, evidence_of_shares = 1.0, largest_log = 5.0, largest_error = 4.0;
     static constexpr double keep = 1.0 - 1.0 / 10000.0;  // of the evidence, from one row to the next
     static constexpr double least_rate = 1.0 / 5000.0;   // at which centers and scales of inputs follow
+    static constexpr double first_rows = 2048.0;         // that are all learned
+    static constexpr int later = 4;                      // of later rows, every fourth is
     // rows, inputs in use, means of errors relative to what both sums say and to what is left of them; the two shares,
-    // and what their precision has gained; then of inputs the centers, variances, slopes, slopes of sizes, precisions of
-    // these, and of knots the values and precisions
+    // and what their precision has gained; then of inputs the centers, variances, slopes, slopes of sizes, precisions
+    // of these, and of knots the values and precisions; the scales of inputs, 1 over their standard deviations
     static constexpr int at_whole = 2, at_mean = 3, at_shares = 4, at_precision = 6, at_center = 9,
                          at_variance = at_center + inputs, at_slope = at_variance + inputs,
                          at_size_slope = at_slope + inputs, at_slope_known = at_size_slope + inputs,
                          at_size_slope_known = at_slope_known + inputs, at_knots = at_size_slope_known + inputs,
-                         at_knots_known = at_knots + inputs * knots, size = at_knots_known + inputs * knots;
+                         at_knots_known = at_knots + inputs * knots, at_scale = at_knots_known + inputs * knots,
+                         size = at_scale + inputs;
+    static constexpr double least_variance = 1e-300;
     double* state;
 
     // The inputs of a row, and what follows from them.
@@ -48,7 +53,10 @@ struct NoiseScale {
     // Computes what follows from the inputs; returns the logarithm of the size of the noise.
     double log_size(Inputs& in) const {
         in.known = static_cast<int>(state[1]);
-        for (int j = 0; j < in.known; ++j) in.t[j] = standardized(in.x[j], j);
+        for (int j = 0; j < in.known; ++j) {
+            const double t = (in.x[j] - state[at_center + j]) * state[at_scale + j];
+            in.t[j] = std::min(std::max(t, -farthest), farthest);
+        }
         for (int j = 0; j < in.known; ++j)
             in.linear += state[at_slope + j] * in.t[j] + state[at_size_slope + j] * (std::fabs(in.t[j]) - mean_size);
         for (int j = 0; j < in.known; ++j) {
@@ -61,24 +69,19 @@ struct NoiseScale {
 
     // error: relative to what it is for all rows; log_size: that of the row
     void learn(Inputs& in, double error, double log_size) const {
+        const double rows = state[0] += 1.0;
+        if (rows > first_rows && std::int64_t(rows) % later != 0) return;
         const double size = std::fabs(error), left = size * std::exp(-log_size);
         const double whole = size * std::exp(-limited(in.linear + in.curved));
         learn_shares(in, step(left, at_mean));
         learn_parts(in, step(whole, at_whole));
-        state[0] += 1.0;
-        const double rate = std::min(1.0, growth(state[0]) - 1.0);
+        const double rate = std::min(1.0, growth(rows) - 1.0);
         follow(state[at_whole], whole, rate), follow(state[at_mean], left, rate);
         follow_inputs(in);
     }
 
   private:
     static double limited(double log) { return std::clamp(log, -largest_log, largest_log); }
-
-    double standardized(double x, int j) const {
-        const double variance = state[at_variance + j];
-        const double t = variance > 0.0 ? (x - state[at_center + j]) / std::sqrt(variance) : 0.0;
-        return std::clamp(t, -farthest, farthest);
-    }
 
     static std::pair<int, double> between(double t) {
         const double place = within_bins(t * knots_per_unit + knots / 2, knots - 1);
@@ -142,6 +145,7 @@ struct NoiseScale {
             const double d = in.x[j] - center;
             center += rate * d;
             variance = (1.0 - rate) * (variance + rate * d * d);
+            state[at_scale + j] = variance > least_variance ? 1.0 / std::sqrt(variance) : 0.0;
         }
     }
 };

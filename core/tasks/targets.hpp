@@ -32,6 +32,8 @@ struct TargetStatistics {
     // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard
     // deviations.
     static constexpr double bins_per_unit = 40.0;
+    static constexpr int near = 4;  // bins on both sides, whose errors may be equal ones of a learner that has moved
+    static constexpr double crowd = 0.125;  // a part of all errors, above which that is likely
     static constexpr double largest_gain = 1e100;
     // Weight of the rows whose mean is the offset beside a constant feature. Later it would move without the rule
     // having asked for it, and the weight of that feature, by then certain, would follow too slowly.
@@ -48,8 +50,8 @@ struct TargetStatistics {
     double& absolute_errors() const { return state[7]; }
     double& low() const { return state[8]; }  // of targets, as was said; equal if nothing was
     double& high() const { return state[9]; }
-    double& negative() const { return state[10]; }    // rows with a target below 0
-    double& fractional() const { return state[11]; }  // rows with a target that is no integer
+    double& negative() const { return state[10]; }                  // rows with a target below 0
+    double& fractional() const { return state[11]; }                // rows with a target that is no integer
     double& of_group(int j) const { return state[at_groups + j]; }  // sum of its bins
     double* bin() const { return state + at_bins; }
 
@@ -87,14 +89,20 @@ struct TargetStatistics {
     ErrorPValues p_values(double z) const {
         const double place = place_of(z);
         const int own = static_cast<int>(place), groups = own / group;
-        double low = 0.0, high = 0.0;
+        double low = 0.0, high = 0.0, near_low = 0.0, near_high = 0.0;
         for (int j = 0; j < groups; ++j) low += of_group(j);
         for (int j = groups + 1; j < bins / group; ++j) high += of_group(j);
         for (int k = groups * group; k < own; ++k) low += bin()[k];
         for (int k = own + 1; k < (groups + 1) * group; ++k) high += bin()[k];
+        for (int k = std::max(own - near, 0); k < own; ++k) near_low += bin()[k];
+        for (int k = own + 1; k <= std::min(own + near, bins - 1); ++k) near_high += bin()[k];
         const double same = bin()[own], part = (place - own) * same, all = low + same + high + gain();
-        return {(low + part + gain()) / all, (high + same - part + gain()) / all, (low + same + gain()) / all,
-                (high + same + gain()) / all};
+        const double alike = near_low + same + near_high + gain(), below = low - near_low;
+        // where many are alike, the least extreme of what it may be: a learner that moves makes them drift together
+        const double middle = std::clamp(0.5 * all - below, 0.0, alike);
+        const double random = alike > crowd * all ? middle : uniform(predicted()) * alike;
+        return {(low + part + gain()) / all, (high + same - part + gain()) / all,
+                std::clamp((below + random) / all, 0.0, 1.0)};
     }
 
     // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted; standard:

@@ -314,7 +314,9 @@ def test_equal_targets_and_single_rows_have_predictions():
         assert np.isfinite(model.predict_interval(X)).all()
         one = OnlineRegressor(covariance=covariance).partial_fit(X[:1], [3.0])
         assert one.predict(X[:1])[0] == pytest.approx(3.0)
-        with pytest.warns(DataWarning, match="coverage 0.9 needs 9 errors of predictions, and those learned count as 0"):
+        with pytest.warns(
+            DataWarning, match="coverage 0.9 needs 9 errors of predictions, and those learned count as 0"
+        ):
             assert (one.predict_interval(X) == [-np.inf, np.inf]).all()
 
 

@@ -144,6 +144,8 @@ def test_limits_of_errors_are_those_of_the_twin(n, coverage):
     tails = np.full((1, 2), 0.5 * (1.0 - coverage))
     found, expected = targets.error_limits(coverage, tails)[0], limits(counted, coverage)
     np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
-    assert np.isinf(found).all() == (n < round(1.0 / (1.0 - coverage), 9) - 1) == (targets.shortage(coverage) is not None)
+    assert (
+        np.isinf(found).all() == (n < round(1.0 / (1.0 - coverage), 9) - 1) == (targets.shortage(coverage) is not None)
+    )
     if np.isfinite(expected).all():  # the search has steps of 1/64 bin
         np.testing.assert_allclose(np.arcsinh(found), np.arcsinh(expected), atol=2 / 64 / 40)

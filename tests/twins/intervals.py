@@ -18,14 +18,14 @@ class Input:
         self.knots, self.knots_known = np.zeros(KNOTS), np.zeros(KNOTS)
 
     def standardized(self, x):
-        return min(max((x - self.center) / math.sqrt(self.variance), -4.0), 4.0) if self.variance > 0 else 0.0
+        return min(max((x - self.center) / math.sqrt(self.variance), -2.5), 2.5) if self.variance > 0 else 0.0
 
     def slope_features(self, x):
         t = self.standardized(x)
         return np.array([t, abs(t) - 0.8])
 
     def knot_features(self, x):
-        """The hat functions around -2, -1.5, ..., 2 at the standardized value, which stays between the first and last."""
+        """The hat functions around -2, -1.5, ..., 2 at the standardized value, kept between the first and the last."""
         t = min(max(self.standardized(x), -2.0), 2.0)
         return np.maximum(1.0 - np.abs(t - np.linspace(-2.0, 2.0, KNOTS)) / 0.5, 0.0)
 
@@ -58,6 +58,9 @@ class Noise:
         return float(np.clip(self.shares @ self.sums(prediction, row), -5.0, 5.0))
 
     def learn(self, prediction, row, error):
+        self.rows += 1
+        if self.rows > 2048 and self.rows % 4:
+            return
         sums, values, size = self.sums(prediction, row), self.values(prediction, row), abs(error)
         left = size / math.exp(self.log_size(prediction, row))
         whole = size / math.exp(np.clip(sums.sum(), -5.0, 5.0))
@@ -78,7 +81,6 @@ class Noise:
                 known[touched] = 0.9999 * known[touched] + features[touched] ** 2
         for weights, move in moves:
             weights += step / variance * move
-        self.rows += 1
         rate = min(1.0, max(2.0 / self.rows, 1.0 / 2000.0))
         self.mean += rate * (min(left, 4.0 * self.mean if self.mean > 0 else left) - self.mean)
         self.whole += rate * (min(whole, 4.0 * self.whole if self.whole > 0 else whole) - self.whole)
@@ -95,12 +97,21 @@ class Noise:
         return slice(k, k + 2)
 
 
+def uniform(k):
+    """SplitMix64 (Steele, Lea & Flood, OOPSLA 2014), from the reference code."""
+    z = k * 0x9E3779B97F4A7C15 % 2**64
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % 2**64
+    return ((z ^ (z >> 31)) >> 11) / 2.0**53
+
+
 class Intervals:
     """Errors relative to the size of the noise, the levels below and above, and the martingale."""
 
     ERROR_BINS = 512
 
-    def __init__(self):
+    def __init__(self, before=2):
+        self.before = before  # the predictions before the first standardized error
         self.noise, self.errors, self.gain = Noise(), [], 1.0
         self.low, self.high, self.martingale = Followed(), Followed(), Martingale()
 
@@ -108,7 +119,7 @@ class Intervals:
         return float(np.clip(np.arcsinh(error) * 40.0 + 256.0, 0.0, self.ERROR_BINS - 1e-9))
 
     def p_values(self, error):
-        """Return the parts of the errors not above and not below one; then the same with all of its bin."""
+        """Return the parts of the errors not above and not below one; of those in its bin in proportion."""
         at = self.place(error)
         own = math.floor(at)
         low = sum(weight for place, weight in self.errors if place < own)
@@ -116,14 +127,25 @@ class Intervals:
         same = sum(weight for place, weight in self.errors if place == own)
         whole = low + same + high + self.gain
         inside = (low + (at - own) * same + self.gain) / whole, (high + (1.0 - at + own) * same + self.gain) / whole
-        return inside, ((low + same + self.gain) / whole, (high + same + self.gain) / whole)
+        return inside
+
+    def random_p_value(self, error, u):
+        """Return the two-sided p-value whose errors within four bins are divided at random, unless they are many."""
+        own = math.floor(self.place(error))
+        low = sum(weight for place, weight in self.errors if place < own - 4)
+        near = sum(weight for place, weight in self.errors if abs(place - own) <= 4) + self.gain
+        whole = sum(weight for _, weight in self.errors) + self.gain
+        below = (low + u * near) / whole
+        if near > whole / 8:  # many are alike: the value nearest to the middle
+            below = float(np.clip(0.5, low / whole, (low + near) / whole))
+        return 2.0 * min(below, 1.0 - below)
 
     def learn(self, prediction, row, error):
         own = error / math.exp(self.noise.log_size(prediction, row))
-        (below, above), atoms = self.p_values(own)
+        below, above = self.p_values(own)
         self.low.learn(below)
         self.high.learn(above)
-        self.martingale.learn(min(1.0, 2.0 * min(atoms)))
+        self.martingale.learn(self.random_p_value(own, uniform(self.before + len(self.errors))))
         self.noise.learn(prediction, row, error)
         self.errors.append((math.floor(self.place(own)), self.gain))
         self.gain /= 1.0 - 1.0 / 2000.0

@@ -317,6 +317,14 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
             if member.covariance != AUTO and kind_of(member.covariance).keeps_examples:
                 raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
 
+    def _check_parameters(self, partial: bool) -> None:
+        check_bounds(self.bounds)
+        super()._check_parameters(partial)
+
+    def _follow_parameters(self) -> None:
+        self._check_bounds()
+        super()._follow_parameters()
+
     def _new_stack(self, multilabel: bool, **options: Any) -> NumberStack:
         return new_number_stack(**options, bounds=check_bounds(self.bounds))
 

@@ -41,17 +41,13 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
     _one_dimensional = True  # whether targets have one dimension
     bounds: Bounds | None
 
-    def _check_parameters(self, partial: bool) -> None:
-        check_bounds(self.bounds)
-        super()._check_parameters(partial)
-
-    def _follow_parameters(self) -> None:
+    def _check_bounds(self) -> None:
+        """Raise ``ValueError`` if training continues with other bounds."""
         if check_bounds(self.bounds) != (before := self.learner_.targets.said):
             raise ValueError(
-                f"bounds cannot change after training has begun, from {before} to {self.bounds}; call fit to train from "
-                "scratch, or restore them"
+                f"bounds cannot change after training has begun, from {before} to {self.bounds}; call fit to train "
+                "from scratch, or restore them"
             )
-        super()._follow_parameters()
 
     # --- training on arrays --------------------------------------------------------------------------------------
 

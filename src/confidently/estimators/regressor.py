@@ -17,7 +17,7 @@ from ..models.model import Model
 from ..rules import REGRESSION_RULES, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
-from ..tasks.targets import Bounds
+from ..tasks.targets import Bounds, check_bounds
 from ..views.center import MEAN, Center
 from ..views.view import View
 from .base_regressor import BaseOnlineRegressor
@@ -197,7 +197,12 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
                 "OnlineClassifier"
             )
         check_choice("covariance", self.covariance, (AUTO, *COVARIANCES))
+        check_bounds(self.bounds)
         super()._check_parameters(partial)
+
+    def _follow_parameters(self) -> None:
+        self._check_bounds()
+        super()._follow_parameters()
 
     def _saved_parameters(self) -> dict[str, Any]:
         own = {"covariance": self.covariance, "calibration": self.calibration, **saved_training(self)}

@@ -19,6 +19,8 @@ INPUTS, KNOTS = _core.noise_inputs, 9  # of the noise, as in core/tasks/noise_sc
 WHOLE, SHARES, PRECISION, CENTERS, VARIANCES = 2, 4, 6, 9, 9 + INPUTS
 SLOPES = CENTERS + 2 * INPUTS
 SLOPES_KNOWN, AT_KNOTS, KNOTS_KNOWN = SLOPES + 2 * INPUTS, SLOPES + 4 * INPUTS, SLOPES + (4 + KNOTS) * INPUTS
+SCALES = KNOTS_KNOWN + KNOTS * INPUTS
+MIN_VARIANCE = 1e-300
 MAX_SLOPE = Range(-1e6, 1e6, closed_low=True, closed_high=True)
 BEFORE_NOISE = 44  # numbers of a model file of format 12 or before, whose sizes depended on the prediction
 
@@ -50,15 +52,17 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     by_rows = [slice(WHOLE, SHARES), slice(SHARES, PRECISION), slice(CENTERS, VARIANCES), slice(VARIANCES, SLOPES)]
     for own in by_rows:
         found[:, own] = _mean(states[..., own], states[..., :1])
-    for own, known in ((SLOPES, SLOPES_KNOWN), (AT_KNOTS, KNOTS_KNOWN)):
-        found[:, own:known] = _mean(states[..., own:known], states[..., known : 2 * known - own])
+    for first, known in ((SLOPES, SLOPES_KNOWN), (AT_KNOTS, KNOTS_KNOWN)):
+        found[:, first:known] = _mean(states[..., first:known], states[..., known : 2 * known - first])
     # the variances of inputs are around the mean of all
     centers, rows = states[..., CENTERS:VARIANCES], states[..., :1]
     found[:, VARIANCES:SLOPES] += _mean((centers - found[:, CENTERS:VARIANCES]) ** 2, rows)
     gained = np.maximum(states - start, 0.0).sum(axis=0)
-    for own in (slice(0, 1), slice(PRECISION, CENTERS), slice(SLOPES_KNOWN, AT_KNOTS), slice(KNOTS_KNOWN, LOW)):
+    for own in (slice(0, 1), slice(PRECISION, CENTERS), slice(SLOPES_KNOWN, AT_KNOTS), slice(KNOTS_KNOWN, SCALES)):
         found[:, own] = start[:, own] + gained[:, own]
     found[:, PRECISION + 1] = start[:, PRECISION + 1] + (states - start)[..., PRECISION + 1].sum(axis=0)
+    variances = found[:, VARIANCES:SLOPES]
+    found[:, SCALES:LOW] = np.where(variances > MIN_VARIANCE, 1.0 / np.sqrt(np.maximum(variances, MIN_VARIANCE)), 0.0)
     found[:, 1] = states[..., 1].max(axis=0)
     found[:, MARTINGALE:] = untrained(1)[MARTINGALE:]
     alarms = states[..., MARTINGALE + ALARMS]
@@ -93,12 +97,14 @@ def values(state: np.ndarray) -> Values:
     """Yield name, numbers and range of the parts of what was learned."""
     for own in state.reshape(-1, SIZE):
         gained = own[[PRECISION, PRECISION + 2]]
-        known = np.concatenate([own[:SHARES], gained, own[SLOPES_KNOWN:AT_KNOTS], own[KNOTS_KNOWN:LOW]])
+        known = np.concatenate([own[:SHARES], gained, own[SLOPES_KNOWN:AT_KNOTS], own[KNOTS_KNOWN:SCALES]])
         slopes = np.concatenate([own[SHARES:PRECISION], own[SLOPES:SLOPES_KNOWN], own[AT_KNOTS:KNOTS_KNOWN]])
         yield "the inputs of the noise", own[1:2], Range(0.0, INPUTS, closed_low=True, closed_high=True)
         yield "the evidence of the noise", known, Range(0.0, MAX_COUNT, closed_low=True)
         yield "the slopes of the noise", slopes, MAX_SLOPE
-        yield "the variances of the noise's inputs", own[VARIANCES:SLOPES], Range(0.0, math.inf, closed_low=True)
+        for start in (VARIANCES, SCALES):
+            spread = own[start : start + INPUTS]
+            yield "the variances of the noise's inputs", spread, Range(0.0, math.inf, closed_low=True)
         for start in (LOW, HIGH):
             yield from level_values(own[start : start + LEVELS])
         yield "the martingale", own[MARTINGALE:], Range(0.0, math.inf, closed_low=True)

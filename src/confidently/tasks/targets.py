@@ -243,6 +243,11 @@ class Prediction(NamedTuple):
         """What errors are relative to, shape (n, K)."""
         return self.mean if self.center is None else self.center
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes of the noise, shape (n, K)."""
+        return np.ones_like(self.mean) if self.size is None else self.size
+
 
 def deviation(found: Prediction, targets: Targets) -> np.ndarray:
     """Return the standard deviation of targets around their predictions in training, shape (n, K)."""
@@ -317,7 +322,7 @@ def calibrated_interval(
 
     ``conformal`` has the levels that follow misses.
     """
-    sd = deviation(found, targets) * (1.0 if found.size is None else found.size)
+    sd = deviation(found, targets) * found.sizes
     errors = targets.error_limits(coverage, conformal.tails(coverage))
     reach = np.where(np.isinf(errors), errors, sd[:, :, None] * np.where(np.isinf(errors), 0.0, errors))
     return _within_bounds(targets, found, found.centers[:, :, None] + reach, coverage)

@@ -136,7 +136,9 @@ def chosen_bounds(options: dict[str, Any]) -> Any:
     try:
         return check_bounds([float(bound) if bound.strip() else None for bound in given.split(",")])
     except (TypeError, ValueError):
-        raise click.UsageError(f"--bounds: expected LOW,HIGH, such as 0,1 or 0, without an end, got {given!r}") from None
+        raise click.UsageError(
+            f"--bounds: expected LOW,HIGH, such as 0,1 or 0, without an end, got {given!r}"
+        ) from None
 
 
 def new_stream_learner(

@@ -19,7 +19,6 @@ from ..parameters import recipe_of
 from .rows import OnDicts, StackOnDicts, WeightsByName
 
 
-
 class DictRegressor(OnDicts, base.MiniBatchRegressor):
     """Base of the regressors of one number per row."""
 
