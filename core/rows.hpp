@@ -87,6 +87,7 @@ inline constexpr std::int64_t kEntriesAhead = 2048;
 
 class Rows {
   public:
+    static constexpr bool positions = false;  // whether rows are known by products only
     Rows(std::int64_t n_rows, std::int64_t n_columns) : n_rows(n_rows), n_columns(n_columns) {}
     virtual ~Rows() = default;
     virtual Row at(std::int64_t i, bool intercept, RowBuffer& buffer) const = 0;

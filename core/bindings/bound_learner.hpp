@@ -54,7 +54,8 @@ class BoundLearner {
             // Bins of errors change, as the normal equations do, when nothing can fail any more.
             const bool without_bins = kind_.targets && own == "calibration" && columns() == 1;
             if (numbers.nbytes())
-                kept_.push_back({numbers.data(), without_bins ? 8 * sizeof(double) : numbers.nbytes()});
+                kept_.push_back(
+                    {numbers.data(), without_bins ? TargetStatistics::at_groups * sizeof(double) : numbers.nbytes()});
         }
         if (kind_.targets && state.contains("precision")) {
             const std::int64_t n = learner_->n_features;
@@ -118,8 +119,11 @@ class BoundLearner {
         return {mean, learner_->variance(row, {0, kNone}) + prior_ * unseen * unseen};
     }
 
-    // of the scores of a regression, except for one of counts
-    double offset() const { return kind_.targets ? TargetStatistics{calibration_}.mean() : 0.0; }
+    // what a regression predicts by a score, except for one of counts
+    double number(double score) const {
+        const TargetStatistics known{calibration_};
+        return known.clipped(score + known.mean());
+    }
 
     // one per class or label, also for two classes
     void probabilities(const Row& bare, double* out) {

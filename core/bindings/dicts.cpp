@@ -72,7 +72,7 @@ class DictLearner {
     double number(nb::handle x) {
         const std::vector<double>& s = score(x);
         require(s.size() == 1, "a row has one number");
-        return s[0] + bound().offset();
+        return bound().number(s[0]);
     }
 
     // mean and variance of the score of a regression, without its offset

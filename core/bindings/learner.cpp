@@ -257,15 +257,18 @@ void bind_learner(nb::module_& m) {
                Optional<double> weight, Optional<double> class_weight, Optional<std::int64_t> order, std::int64_t first,
                std::int64_t last, Optional<std::int64_t> class_start, std::optional<Input<double, 2>> targets,
                bool calibrate, std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 2>> logits,
-               std::optional<Array<double, 2>> evidence, std::optional<Array<double, 1>> scores) {
-        new (self) TrainingRows{labels,      label_start, weight,    class_weight, order,  first,    last,
-                                class_start, targets,     calibrate, log_loss,     logits, evidence, scores};
+               std::optional<Array<double, 2>> evidence, std::optional<Array<double, 1>> scores, const Matrix* seen,
+               Optional<std::int64_t> seen_order, std::int64_t seen_first) {
+        new (self)
+            TrainingRows{labels,    label_start, weight, class_weight, order,  first, last,       class_start, targets,
+                         calibrate, log_loss,    logits, evidence,     scores, seen,  seen_order, seen_first};
     },
             "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
             "class_weight"_a.noconvert().none(), "order"_a.noconvert().none(), "first"_a, "last"_a,
             "class_start"_a.noconvert().none(), "targets"_a.noconvert().none(), "calibrate"_a,
             "log_loss"_a.noconvert().none(), "logits"_a.noconvert().none(), "evidence"_a.noconvert().none(),
-            "scores"_a.noconvert().none());
+            "scores"_a.noconvert().none(), "seen"_a.none() = nb::none(), "seen_order"_a.noconvert().none() = nb::none(),
+            "seen_first"_a = 0, nb::keep_alive<1, 16>());
     nb::class_<UndoLog>(m, "UndoLog").def(nb::init<>()).def("roll_back", &UndoLog::roll_back);
     nb::class_<LearnerSettings>(m, "LearnerSettings");
     nb::class_<Learner, LearnerSettings>(m, "Learner")

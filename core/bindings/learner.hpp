@@ -65,6 +65,9 @@ struct TrainingRows {
     std::optional<Array<double, 1>> log_loss;
     std::optional<Array<double, 2>> logits, evidence;
     std::optional<Array<double, 1>> scores;
+    const Matrix* seen = nullptr;  // where the rows to train on are only products of these; order and first: of them
+    Optional<std::int64_t> seen_order = {};
+    std::int64_t seen_first = 0;
 
     // Checks everything that training on rows of a matrix indexes by.
     void check(const TaskFacts& task, int columns, std::int64_t n_rows) const {
@@ -85,6 +88,12 @@ struct TrainingRows {
         require(!class_weight || (!lists && std::int64_t(class_weight->size()) == classes),
                 "class weights do not match the classes");
         if (order) require_below(order->data() + from, to - from, n_rows, "order out of range");
+        if (seen && seen_order) {
+            require(std::int64_t(seen_order->size()) >= n_rows, "the order does not match the rows");
+            require_below(seen_order->data(), n_rows, seen->rows->n_rows, "order out of range");
+        } else if (seen) {
+            require(seen_first >= 0 && seen_first + n_rows <= seen->rows->n_rows, "rows out of range");
+        }
         std::int64_t existing = classes - new_classes;
         if (!lists && !order && !new_classes)
             return require_below(labels.data() + from, to - from, existing, "labels out of range");
@@ -108,7 +117,8 @@ struct TrainingRows {
                 data_or_null(order),
                 from,
                 to,
-                starts()};
+                starts(),
+                {seen ? seen->rows.get() : nullptr, data_or_null(seen_order), seen_first}};
     }
 
     // Checks all of n rows of a chunk, which are trained on in their order.

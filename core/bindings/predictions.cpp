@@ -7,8 +7,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/interpreter_lock.hpp"
+#include "bindings/learner.hpp"
 #include "tasks/calibration.hpp"
-#include "tasks/conformal.hpp"
+#include "tasks/intervals.hpp"
 #include "tasks/margin_variances.hpp"
 #include "tasks/task.hpp"
 
@@ -99,6 +100,21 @@ void conformal_begin(Array<double, 1> state, std::size_t classes) {
 void conformal_begin_intervals(Array<double, 1> state) {
     require(state.shape(0) == std::size_t(ConformalIntervals::size), "the conformal errors have the wrong size");
     ConformalIntervals::begin(state.data());
+}
+
+// The sizes of the noise of rows, given what is predicted of them.
+void noise_sizes(Input<double, 1> state, const Matrix& matrix, Input<double, 1> predictions, Array<double, 1> out) {
+    const std::size_t n = std::size_t(matrix.rows->n_rows);
+    require(state.shape(0) == std::size_t(ConformalIntervals::size), "the conformal errors have the wrong size");
+    require(predictions.shape(0) == n && out.shape(0) == n, "predictions or sizes do not match the rows");
+    require(state.data()[1] >= 0.0 && state.data()[1] <= NoiseScale::inputs, "there are not so many inputs");
+    const NoiseScale scale{const_cast<double*>(state.data())};
+    const ReleasedLock released(n > kManyEntries / NoiseScale::inputs);
+    RowBuffer buffer;
+    for (std::size_t i = 0; i < n; ++i) {
+        NoiseScale::Inputs inputs(predictions.data()[i], matrix.rows->at(std::int64_t(i), false, buffer));
+        out.data()[i] = std::exp(scale.log_size(inputs));
+    }
 }
 
 void conformal_learn(Array<double, 1> state, std::size_t classes, Input<double, 1> scores,
@@ -212,9 +228,12 @@ void bind_predictions(nb::module_& m) {
                                 ConformalSets::at_classes};
     });
     m.def("conformal_places_of_numbers", [] {
-        return std::vector<int>{ConformalIntervals::at_mean, ConformalIntervals::at_low, ConformalIntervals::at_high,
+        return std::vector<int>{ConformalIntervals::at_low, ConformalIntervals::at_high,
                                 ConformalIntervals::at_martingale, ConformalIntervals::size};
     });
+    m.attr("noise_inputs") = int(NoiseScale::inputs);
+    m.def("noise_sizes", &noise_sizes, "state"_a.noconvert(), "matrix"_a, "predictions"_a.noconvert(),
+          "out"_a.noconvert());
     m.def("conformal_begin_intervals", &conformal_begin_intervals, "state"_a.noconvert());
     m.def("conformal_begin", &conformal_begin, "state"_a.noconvert(), "classes"_a);
     m.def("conformal_learn", &conformal_learn, "state"_a.noconvert(), "classes"_a, "scores"_a.noconvert(),

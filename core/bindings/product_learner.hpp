@@ -182,6 +182,7 @@ struct ProductLearner {
     // Rows that are known by products only: the row that is trained on is the unit vector of its number in the chunk.
     class PositionRows final : public Rows {
       public:
+        static constexpr bool positions = true;
         explicit PositionRows(std::int64_t n) : Rows(n, n) {}
         Row at(std::int64_t, bool, RowBuffer& buffer) const override {
             buffer.hold(1);

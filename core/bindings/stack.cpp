@@ -338,12 +338,13 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
 // Learns from the predictions of all members, (members, rows, 2), of which the last are rests, in the order of
 // training; calibration: the statistics of the targets and of the mixture's errors, which without `calibrate` stay as
 // they are; mixed: becomes what is predicted of each row before it is learned; shares: those of the windows after each
-// row that was learned, (rows, windows).
+// row that was learned, (rows, windows); matrix, order: the rows, and which of them, in the order of training.
 void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 3> products,
                           Array<double, 1> rows, Array<double, 1> calibration, Array<std::int64_t, 1> counters,
                           int rests, Input<double, 3> predictions, Input<double, 1> targets, Optional<double> weight,
                           bool calibrate, std::optional<Array<double, 1>> mixed, std::optional<Array<double, 2>> shares,
-                          std::optional<Array<double, 1>> conformal) {
+                          std::optional<Array<double, 1>> conformal, const Matrix* matrix,
+                          Optional<std::int64_t> order) {
     const std::size_t members = weights.shape(0), n = predictions.shape(1), windows = NumberMixture::windows;
     require(members >= 1 && members < (1 << 10) && products.shape(1) == members && products.shape(2) == members &&
                 predictions.shape(0) == members && predictions.shape(2) == 2,
@@ -357,6 +358,10 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
     require(!conformal || conformal->shape(0) == std::size_t(ConformalIntervals::size),
             "the conformal errors have the wrong size");
     require(counters.shape(0) == 1, "there must be one counter");
+    require(!matrix || (order ? order->shape(0) : std::size_t(matrix->rows->n_rows)) == n, "rows do not match");
+    if (matrix && order)
+        for (std::size_t i = 0; i < n; ++i)
+            require(0 <= order->data()[i] && order->data()[i] < matrix->rows->n_rows, "there is no such row");
     require(targets.shape(0) == n && (!weight || weight->shape(0) == n) && (!mixed || mixed->shape(0) == n),
             "targets, weights or predictions do not match the rows");
     require(!shares || (shares->shape(0) == n && shares->shape(1) == windows),
@@ -364,6 +369,7 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
     nb::gil_scoped_release release;
     NumberMixture mixture(int(members), rests, weights.data(), share.data(), products.data(), rows.data());
     const TargetStatistics statistics{calibration.data()};
+    RowBuffer buffer;
     for (std::size_t i = 0; i < n; ++i) {
         const double w = weight ? weight->data()[i] : 1.0, y = targets.data()[i];
         const MemberPredictions found{predictions.data() + 2 * i, std::int64_t(n)};
@@ -373,7 +379,9 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
         ++counters.data()[0];
         if (!calibrate) continue;
         if (statistics.weight() > 0.0) {  // otherwise the members have predicted the row by its own target
-            statistics.learn(y, mixture.counted(predicted, y), conformal ? conformal->data() : nullptr);
+            const Row row = matrix ? matrix->rows->at(order ? order->data()[i] : i, false, buffer) : Row{};
+            statistics.learn(y, mixture.counted(predicted, y), row, conformal ? conformal->data() : nullptr,
+                             mixture.knows_spreads());
             mixture.learn(found, y, w);
         }
         statistics.add(y, w, Offset::centered);
@@ -413,7 +421,8 @@ void bind_stack(nb::module_& m) {
           "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
           "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,
           "mixed"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
-          "conformal"_a.noconvert().none() = nb::none());
+          "conformal"_a.noconvert().none() = nb::none(), "matrix"_a.none() = nb::none(),
+          "order"_a.noconvert().none() = nb::none());
 }
 
 }  // namespace confidently::python

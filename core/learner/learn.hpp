@@ -22,6 +22,15 @@ struct Counters {
     std::int64_t* updates;  // one per learner
 };
 
+// The rows of a batch whose own are only positions among products of them: row i is row order[i], or first + i.
+struct SeenRows {
+    const Rows* rows = nullptr;
+    const std::int64_t* order = nullptr;
+    std::int64_t first = 0;
+
+    Row at(std::int64_t i, RowBuffer& buffer) const { return rows->at(order ? order[i] : first + i, false, buffer); }
+};
+
 struct Batch {
     const Rows& rows;
     Labels labels;
@@ -30,6 +39,7 @@ struct Batch {
     const std::int64_t* order;                       // nullptr: as they come
     std::int64_t from, to;                           // the part of the order to train on
     std::span<const std::int64_t> class_start = {};  // positions in the order at which the last classes begin to exist
+    SeenRows seen = {};
 
     std::int64_t row(std::int64_t at) const { return order ? order[at] : at; }
     double weight_of(std::int64_t i) const {
@@ -194,7 +204,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
                 conformal, variances] = training;
     const Batch batch = whole_batch;
     const Inspector inspector = every_row;
-    RowBuffer buffer;
+    RowBuffer buffer, seen_buffer;
     const std::int64_t width = covariance.weights.columns;
     int& columns = covariance.weights.columns;
     columns -= static_cast<int>(batch.class_start.size());
@@ -231,7 +241,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
         double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
         double* own_score = progressive.scores ? progressive.scores + (at - batch.from) : nullptr;
-        const Example example{row,    label,      label_end, target,    w,         calibration, progressive.log_loss,
+        const Row seen = AnyRows::positions && batch.seen.rows ? batch.seen.at(i, seen_buffer) : row;
+        const Example example{seen,   label,      label_end, target,    w,         calibration, progressive.log_loss,
                               logits, statistics, evidence,  conformal, variances, own_score};
         counters.mistakes += task.learn(covariance, example, prior_variance, update);
         if constexpr (requires { covariance.forget(w); }) covariance.forget(w);

@@ -58,10 +58,12 @@ class NumberMixture {
         return {mean, std::max(deviation * deviation * relative_error(), std::numeric_limits<double>::min())};
     }
 
+    bool knows_spreads() const { return rows_[0] >= kFirstRows; }
+
     // The prediction whose error is counted; among the first rows, the error itself is its spread.
     Predicted counted(const Predicted& mixed, double y) const {
         const double error = y - mixed.mean;
-        if (rows_[0] >= kFirstRows) return mixed;
+        if (knows_spreads()) return mixed;
         return {mixed.mean, std::max(error * error, std::numeric_limits<double>::min())};
     }
 

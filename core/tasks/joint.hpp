@@ -33,6 +33,24 @@ struct Multiclass {
         calibrate(e, *e.label, OneEach{static_cast<int>(scores.size())}, variance);
     }
 
+    // What the probabilities expect of a class, of those that were computed from `scratch`. Classes below all knots
+    // count as equally probable, since some of them may have been added up.
+    template <class Classes>
+    Expected expected(int truth, Classes classes) const {
+        const double p = probabilities[truth];
+        const bool is_below = scratch[truth] < TemperatureCalibration::first_knot;
+        double all = 0.0, at_least = 0.0, as_probable = 0.0;
+        for (int k = 0; k < classes.n; ++k) {
+            const double of_these = classes.of(k) * probabilities[k];
+            const bool same = probabilities[k] == p || (is_below && scratch[k] < TemperatureCalibration::first_knot);
+            all += of_these;
+            at_least += same || probabilities[k] > p ? of_these : 0.0;
+            as_probable += same ? of_these : 0.0;
+        }
+        const double added_up = is_below ? std::max(1.0 - all, 0.0) : 0.0;
+        return Expected::of(p, at_least + added_up, as_probable + added_up);
+    }
+
     // The same with moderated scores. truth: the number of the score of the row's class
     template <class Classes>
     void calibrate(const Example& e, int truth, Classes classes, double variance) {
@@ -48,13 +66,7 @@ struct Multiclass {
         const ConformalSets sets{e.conformal};
         const double score = log_odds(p);
         if (e.score) *e.score = score;
-        double at_least = 0.0, as_probable = 0.0;
-        for (int k = 0; k < classes.n; ++k) {
-            const double all_of = classes.of(k) * probabilities[k];
-            at_least += probabilities[k] >= p ? all_of : 0.0;
-            as_probable += probabilities[k] == p ? all_of : 0.0;
-        }
-        sets.surprise().learn(Expected::of(p, at_least, as_probable));
+        sets.surprise().learn(expected(truth, classes));
         sets.learn(score, *e.label);
         sets.answer(log_odds(top), p < top);
     }

@@ -131,7 +131,7 @@ class Regression {
         }
         // With an offset, the first row has no prediction.
         if (e.calibration && (kind_ == Offset::none || goal.before > 0.0))
-            statistics(e, column).learn(e.target[column], prediction,
+            statistics(e, column).learn(e.target[column], prediction, e.row,
                                         e.conformal ? e.conformal + column * ConformalIntervals::size : nullptr);
     }
 

@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "tasks/calibration.hpp"
-#include "tasks/conformal.hpp"
+#include "tasks/intervals.hpp"
 
 namespace confidently {
 
@@ -28,10 +27,13 @@ struct Predicted {
 
 // Of one column of weights.
 struct TargetStatistics {
-    static constexpr int bins = 512, size = 8 + bins;
+    static constexpr int bins = 512, group = 16, at_groups = 12, at_bins = at_groups + bins / group,
+                         size = at_bins + bins;
     // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard
     // deviations.
     static constexpr double bins_per_unit = 40.0;
+    static constexpr int near = 4;  // bins on both sides, whose errors may be equal ones of a learner that has moved
+    static constexpr double crowd = 0.125;  // a part of all errors, above which that is likely
     static constexpr double largest_gain = 1e100;
     // Weight of the rows whose mean is the offset beside a constant feature. Later it would move without the rule
     // having asked for it, and the weight of that feature, by then certain, would follow too slowly.
@@ -46,7 +48,12 @@ struct TargetStatistics {
     double& gain() const { return state[5]; }       // what a row adds to its bin: it grows, so that old rows count less
     double& squared_errors() const { return state[6]; }  // sums over rows with a prediction
     double& absolute_errors() const { return state[7]; }
-    double* bin() const { return state + 8; }
+    double& low() const { return state[8]; }  // of targets, as was said; equal if nothing was
+    double& high() const { return state[9]; }
+    double& negative() const { return state[10]; }                  // rows with a target below 0
+    double& fractional() const { return state[11]; }                // rows with a target that is no integer
+    double& of_group(int j) const { return state[at_groups + j]; }  // sum of its bins
+    double* bin() const { return state + at_bins; }
 
     // Counts in a target of a row of weight w.
     void add(double y, double w, Offset offset) const {
@@ -55,6 +62,14 @@ struct TargetStatistics {
         const double d = y - mean();
         if (moves) mean() += w / weight() * d;
         squares() += w * d * (y - mean());
+        negative() += y < 0.0;
+        fractional() += y != std::floor(y);
+    }
+
+    // A prediction within what was said of targets or, if nothing was, not below 0 unless a target is. NaN stays.
+    double clipped(double prediction) const {
+        if (low() < high()) return std::min(std::max(prediction, low()), high());
+        return negative() > 0.0 ? prediction : std::max(prediction, 0.0);
     }
 
     // The factor from spreads to variances of errors.
@@ -70,43 +85,64 @@ struct TargetStatistics {
     // The logarithm of the mean of counts, with half a row of mean 1 for the time without any.
     double log_mean() const { return std::log((weight() * mean() + 0.5) / (weight() + 0.5)); }
 
-    // The parts of the errors so far that were smaller and larger than a standardized one, itself included.
-    std::pair<double, double> p_values(double z) const {
-        const double at = std::asinh(z) * bins_per_unit + bins / 2;
-        const double place = at > 0.0 ? std::min(at, bins - 1e-9) : 0.0;  // also for NaN
-        const int own = static_cast<int>(place);
-        double low = 0.0, high = 0.0;
-        for (int k = 0; k < own; ++k) low += bin()[k];
-        for (int k = own + 1; k < bins; ++k) high += bin()[k];
-        const double part = (place - own) * bin()[own], all = low + bin()[own] + high + gain();
-        return {(low + part + gain()) / all, (high + bin()[own] - part + gain()) / all};
+    // The p-values of a standardized error.
+    ErrorPValues p_values(double z) const {
+        const double place = place_of(z);
+        const int own = static_cast<int>(place), groups = own / group;
+        double low = 0.0, high = 0.0, near_low = 0.0, near_high = 0.0;
+        for (int j = 0; j < groups; ++j) low += of_group(j);
+        for (int j = groups + 1; j < bins / group; ++j) high += of_group(j);
+        for (int k = groups * group; k < own; ++k) low += bin()[k];
+        for (int k = own + 1; k < (groups + 1) * group; ++k) high += bin()[k];
+        for (int k = std::max(own - near, 0); k < own; ++k) near_low += bin()[k];
+        for (int k = own + 1; k <= std::min(own + near, bins - 1); ++k) near_high += bin()[k];
+        const double same = bin()[own], part = (place - own) * same, all = low + same + high + gain();
+        const double alike = near_low + same + near_high + gain(), below = low - near_low;
+        // where many are alike, the least extreme of what it may be: a learner that moves makes them drift together
+        const double middle = std::clamp(0.5 * all - below, 0.0, alike);
+        const double random = alike > crowd * all ? middle : uniform(predicted()) * alike;
+        return {(low + part + gain()) / all, (high + same - part + gain()) / all,
+                std::clamp((below + random) / all, 0.0, 1.0)};
     }
 
-    // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted
-    void learn(double y, const Predicted& prediction, double* conformal = nullptr) const {
+    // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted; standard:
+    // whether the spread is known before the error
+    void learn(double y, const Predicted& prediction, const Row& row, double* conformal = nullptr,
+               bool standard = true) const {
         const double e = y - prediction.mean;
-        if (predicted() > 1.0 && noise() > 0.0) {
-            double z = e / std::sqrt(noise_factor() * prediction.spread);
-            if (conformal) {
-                const ConformalIntervals intervals{conformal};
-                const double place = ConformalIntervals::place((prediction.mean - mean()) / unit());
-                z /= intervals.size_at(place);
-                const auto [below, above] = p_values(z);
-                intervals.learn(place, z, below, above);
-            }
-            const double at = std::floor(std::asinh(z) * bins_per_unit) + bins / 2;
-            bin()[at > 0.0 ? static_cast<int>(std::min(at, bins - 1.0)) : 0] +=
-                gain();  // at is NaN for targets that the rule excludes
-            gain() /= kDecay;
-            if (gain() > largest_gain) {
-                for (int k = 0; k < bins; ++k) bin()[k] /= gain();
-                gain() = 1.0;
-            }
+        if (standard && predicted() > 1.0) {
+            if (noise() > 0.0)
+                learn_standardized(e / std::sqrt(noise_factor() * prediction.spread), prediction.mean, row, conformal);
+            else if (e == 0.0)  // as all before
+                count(0.0);
         }
         predicted() += 1.0;
         noise() += e * e / prediction.spread;
         squared_errors() += e * e;
         absolute_errors() += std::fabs(e);
+    }
+
+  private:
+    void learn_standardized(double z, double mean, const Row& row, double* conformal) const {
+        if (!conformal || !std::isfinite(z)) return count(z);  // NaN for targets that the rule excludes
+        const ConformalIntervals intervals{conformal};
+        NoiseScale::Inputs inputs(mean, row);
+        const double log_size = intervals.scale().log_size(inputs), own = z * std::exp(-log_size);
+        intervals.learn(p_values(own));
+        intervals.scale().learn(inputs, z, log_size);
+        count(own);
+    }
+
+    static double place_of(double z) { return within_bins(std::asinh(z) * bins_per_unit + bins / 2, bins); }
+
+    void count(double z) const {
+        const int k = static_cast<int>(place_of(z));
+        bin()[k] += gain();
+        of_group(k / group) += gain();
+        gain() /= kDecay;
+        if (!(gain() > largest_gain)) return;
+        for (int j = 0; j < bins / group + bins; ++j) state[at_groups + j] /= gain();
+        gain() = 1.0;
     }
 };
 

@@ -11,7 +11,7 @@
 #include "covariances/weights.hpp"
 #include "rows.hpp"
 #include "tasks/calibration.hpp"
-#include "tasks/conformal.hpp"
+#include "tasks/intervals.hpp"
 #include "tasks/label_calibration.hpp"
 #include "tasks/margin_variances.hpp"
 

@@ -132,6 +132,10 @@ class TrainingRows:
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
+        seen: Matrix | None,
+        seen_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
+        | None,
+        seen_first: int,
     ) -> None: ...
 
 class UndoLog:
@@ -305,6 +309,15 @@ conformal_answer_width: float = 0.125
 
 def conformal_places() -> list[int]: ...
 def conformal_places_of_numbers() -> list[int]: ...
+
+noise_inputs: int = 65
+
+def noise_sizes(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    matrix: Matrix,
+    predictions: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
 def conformal_begin_intervals(
     state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
@@ -1270,6 +1283,8 @@ def number_mixture_learn(
     mixed: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
     shares: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None = None,
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    matrix: Matrix | None = None,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
 ) -> None: ...
 def score_row(
     views: Sequence[tuple[str, bool, int]],

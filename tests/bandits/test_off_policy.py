@@ -41,12 +41,18 @@ def arguments(x, a, r, model=MODEL, logging=LOGGING):
     }  # fmt: skip
 
 
+def unclipped(estimator, reward, action, action_dist, pscore, estimated_rewards_by_reg_model):
+    """The estimate before it is clipped to the range of the rewards."""
+    rounds = estimator._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+    return estimator._value(estimator._terms(rounds))
+
+
 def expectation(estimator, n, **options):
     """The expectation and second moment of an estimate over all logs of n rounds."""
     first = second = 0.0
     for log in itertools.product(list(rounds()), repeat=n):
         p = np.prod([one[0] for one in log])
-        value = estimator.estimate_policy_value(**arguments(*np.array([one[1:] for one in log]).T, **options))
+        value = unclipped(estimator, **arguments(*np.array([one[1:] for one in log]).T, **options))
         first, second = first + p * value, second + p * value**2
     return first, second
 
@@ -108,7 +114,7 @@ def test_laws():
     half = given | {"pscore": given["pscore"] / 2}
     assert SNIPS.estimate_policy_value(**half) == pytest.approx(value[type(SNIPS)])
     assert SNIPS.estimate_policy_value(**(given | {"reward": r + 7})) == pytest.approx(value[type(SNIPS)] + 7)
-    assert IPS.estimate_policy_value(**half) == pytest.approx(2 * value[InverseProbabilityWeighting])
+    assert unclipped(IPS, **half) == pytest.approx(2 * value[InverseProbabilityWeighting])
     # The logging policy's own value is the mean reward.
     own = given | {"action_dist": LOGGING[x]}
     assert IPS.estimate_policy_value(**own) == pytest.approx(r.mean())
@@ -119,6 +125,26 @@ def test_laws():
     assert InverseProbabilityWeighting(lambda_=0.5).estimate_policy_value(**given) == pytest.approx(
         np.mean(np.minimum(w, 0.5) * r)
     )
+
+
+@pytest.mark.filterwarnings("ignore::confidently.bandits.OverlapWarning")
+@pytest.mark.parametrize("n", [1, 3, 20])
+def test_estimates_and_limits_are_within_the_range_of_the_rewards(n):
+    """Weights of up to 20, a model whose errors are weighted, and all methods; other rewards have no known range."""
+    random, far = np.random.default_rng(n), 0
+    for _ in range(20):
+        x, a, r = sample(n, random)
+        given = arguments(x, a, r) | {"pscore": random.uniform(0.05, 0.2, n)}
+        for estimator in (IPS, DR, DirectMethod()):
+            assert 0.0 <= estimator.estimate_policy_value(**given) <= 1.0
+            for method in ("normal", "bootstrap", "betting", "bernstein"):
+                found = estimator.estimate_interval(**given, method=method, min_pscore=0.05, n_bootstrap_samples=20)
+                assert 0.0 <= found.low <= found.high <= 1.0 and 0.0 <= found.value <= 1.0
+        far += unclipped(IPS, **given) > 1.0
+        doubled = given | {"reward": 2.0 * r, "estimated_rewards_by_reg_model": 2.0 * MODEL[x]}
+        if r.any():
+            assert DR.estimate_policy_value(**doubled) == pytest.approx(2.0 * unclipped(DR, **given))
+    assert far
 
 
 def test_estimates_are_those_of_plain_numpy():
@@ -331,8 +357,8 @@ def test_the_normal_interval_is_that_of_a_mean():
 
 def test_one_round_has_the_widest_bernstein_interval():
     given = ([1.0], [0], [[0.5, 0.5]], [0.25])
-    assert IPS.estimate_interval(*given, method="bernstein", min_pscore=0.1) == (2.0, 0.0, 10.0)
-    assert InverseProbabilityWeighting(lambda_=3.0).estimate_interval(*given, method="bernstein") == (2.0, 0.0, 3.0)
+    assert IPS.estimate_interval(*given, method="bernstein", min_pscore=0.1) == (1.0, 0.0, 1.0)
+    assert InverseProbabilityWeighting(lambda_=3.0).estimate_interval(*given, method="bernstein") == (1.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("estimator", [IPS, DR])
@@ -401,4 +427,4 @@ def test_invalid_options_of_intervals_are_refused():
         IPS.estimate_interval(**SOUND, method="bernstein", min_pscore=0.3)
     # an action that the policy never chooses may have any propensity
     unused = {"action": [0, 1], "action_dist": [[1.0, 0.0]] * 2, "pscore": [0.5, 0.01], "reward": [1.0, 0.0]}
-    assert IPS.estimate_interval(**unused, method="bernstein", min_pscore=0.5).high == 2.0
+    assert IPS.estimate_interval(**unused, method="bernstein", min_pscore=0.5).high == 1.0

@@ -12,6 +12,7 @@ from confidently import OnlineRegressor, load
 from confidently.data import open_stream
 from confidently.models.explanation import explain_number
 from confidently.models.model import Model
+from tests.command_line import here
 from tests.models.test_inspection import one_row
 
 RNG = np.random.default_rng(11)
@@ -327,3 +328,36 @@ def test_rows_that_are_skipped_are_counted(ok, data):
     data.write_text(table(slice(0, 100)) + "NA,1,2,3\n")
     result, _ = train(ok, data, "--regression", "--on-error", "skip")
     assert result["rows"] == 100 and result["skipped"] == 1 and "target 'NA'" in result["skipped_examples"][0]
+
+
+def test_bounds_are_those_of_the_regressor(ok, call, data):
+    counts = np.random.default_rng(2).poisson(np.exp(X[:, 0])).astype(float)
+    data.write_text(table(slice(0, 3000), counts))
+    for bounds in (None, "0,", "-1,500", ","):
+        options = ["--regression", *([] if bounds is None else [f"--bounds={bounds}"])]
+        _, path = train(ok, data, *options)
+        model = load(path)
+        found = {None: None, "0,": (0.0, None), "-1,500": (-1.0, 500.0), ",": (None, None)}[bounds]
+        assert model.get_params()["bounds"] == found
+        text = ok("predict", path, data.parent / "new.csv", "--interval", "0.9").splitlines()[1:]
+        values = np.array([line.split("\t")[:3] for line in text], float)
+        np.testing.assert_allclose(values[:, 0], model.predict(X[3000:]), rtol=1e-4, atol=1e-6)
+        least = {None: 0.0, "0,": 0.0, "-1,500": -1.0, ",": -np.inf}[bounds]
+        assert (values >= least).all() and (values[:, 0].min() < 0) == (bounds in ("-1,500", ","))
+    for given in ("1,0", "0", "a,b", "0,1,2"):
+        code, _, error = call(
+            "train", data, "--label=y", "--regression", f"--bounds={given}", "-o", data.parent / "x.cw"
+        )
+        assert code and "--bounds: expected LOW,HIGH" in error
+    code, _, error = call("train", data, "--label=y", "--regression", "--bounds=0,3", "-o", data.parent / "x.cw")
+    assert code and "targets must be in 0 to 3, their bounds" in error
+
+
+def test_infinite_limits_are_a_warning_and_null_in_json(ok, tmp_path):
+    (tmp_path / "few.csv").write_text(table(slice(0, 5)))
+    path, out = tmp_path / "few.cw", tmp_path / "out.jsonl"
+    ok("train", tmp_path / "few.csv", "--label=y", "--regression", "--rule=ridge", "-o", path)
+    done = here("predict", path, tmp_path / "few.csv", "--interval", "0.9", "-o", out)
+    assert done.returncode == 0 and done.stderr.count("--interval: intervals are infinite") == 1
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == 5 and all(row["lower"] is None and row["upper"] is None for row in rows)

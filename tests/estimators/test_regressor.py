@@ -12,6 +12,7 @@ from sklearn.metrics import mean_pinball_loss
 
 from confidently import REGRESSION_RULES, OnlineRegressor, Quantile
 from confidently import Ridge as RidgeRule
+from confidently.data import DataWarning
 from confidently.rules import make_rule
 
 
@@ -171,7 +172,7 @@ def test_intervals_cover_what_they_promise(noise, covariance):
     for coverage in (0.5, 0.8, 0.9, 0.98):
         low, high = model.predict_interval(X[3000:], coverage).T
         inside = np.mean((low <= y[3000:]) & (y[3000:] <= high))
-        assert inside == pytest.approx(coverage, abs=0.02)
+        assert inside == pytest.approx(coverage, abs=0.03)
     if noise == "skewed":  # the limits are not symmetric about the mean, which normal ones would be
         below, above = model.predict(X[3000:]) - low, high - model.predict(X[3000:])
         assert (above > 1.5 * below).all()
@@ -236,7 +237,9 @@ def test_counts_are_learned_by_their_logarithm():
     assert model.intercept_ == pytest.approx(0.7, abs=0.05)
     low, high = model.predict_interval(X[3000:], 0.9).T
     assert (low >= 0.0).all()
-    assert np.mean((low <= y[3000:]) & (y[3000:] <= high)) == pytest.approx(0.9, abs=0.04)
+    assert (low == np.rint(low)).all() and (high == np.rint(high)).all()
+    # limits are rounded outward, so that these are between those before
+    assert np.mean(((low < y[3000:]) | (low == 0.0)) & (y[3000:] < high)) == pytest.approx(0.9, abs=0.05)
     with pytest.raises(ValueError, match="the rule poisson needs targets >= 0, got -1"):
         OnlineRegressor("poisson").fit(X[:2], [-1.0, 2.0])
 
@@ -310,7 +313,11 @@ def test_equal_targets_and_single_rows_have_predictions():
         np.testing.assert_allclose(model.predict(X), 7.0)
         assert np.isfinite(model.predict_interval(X)).all()
         one = OnlineRegressor(covariance=covariance).partial_fit(X[:1], [3.0])
-        assert one.predict(X[:1])[0] == pytest.approx(3.0) and np.isfinite(one.predict_interval(X)).all()
+        assert one.predict(X[:1])[0] == pytest.approx(3.0)
+        with pytest.warns(
+            DataWarning, match="coverage 0.9 needs 9 errors of predictions, and those learned count as 0"
+        ):
+            assert (one.predict_interval(X) == [-np.inf, np.inf]).all()
 
 
 def test_the_rule_can_change_within_training():

@@ -84,7 +84,7 @@ def test_dicts_are_learned_as_arrays_are(settings):
 def test_ridge_on_dicts_is_batch_ridge():
     stream = rows()
     X, y = as_arrays(stream)
-    ours, batch = OnlineRegressor(covariance="full"), Ridge(alpha=1.0).fit(X, y)
+    ours, batch = OnlineRegressor(covariance="full", bounds=(None, None)), Ridge(alpha=1.0).fit(X, y)
     for x, target in stream:
         ours.learn_one(x, target)
     assert [ours.predict_one(x) for x, _ in stream] == pytest.approx(batch.predict(X).tolist(), rel=1e-9)
@@ -228,3 +228,16 @@ def test_in_pipelines_better_than_rivers_own():
     ours = error(OnlineRegressor(covariance="full"))
     assert ours < error(linear_model.LinearRegression())
     assert ours < error(linear_model.BayesianLinearRegression())
+
+
+def test_bounds_are_kept():
+    stream = rows()
+    for model in (OnlineRegressor(), OnlineRegressor(bounds=(0.0, 3.0))):
+        for x, target in stream:
+            model.learn_one(x, min(abs(target), 3.0))
+        far = {name: -20.0 * abs(value) for name, value in stream[0][0].items() if not isinstance(value, str)}
+        for x in ({**stream[0][0], **far}, {name: -value for name, value in far.items()}):
+            assert model.predict_one(x) == model.predict_one(x, with_dist=True).mu >= 0.0
+            assert model.bounds is None or model.predict_one(x) <= 3.0
+    with pytest.raises(ValueError, match="targets must be in 0 to 3, their bounds"):
+        model.learn_one(stream[0][0], 4.0)

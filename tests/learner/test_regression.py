@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from confidently import OnlineRegressor, make_rule, step
-from confidently.tasks.targets import BINS_PER_UNIT, PRIOR_ERRORS, Targets
-from tests.twins.conformal import Intervals
+from confidently.data.memory.matrix import as_matrix
+from confidently.tasks.targets import Targets
+from tests.twins.intervals import Intervals, limits
 from tests.twins.regression import Twin
 
 RULES = [
@@ -45,18 +45,19 @@ def twin_of(rule, covariance, fit_intercept, prior):
 def test_training_is_that_of_the_twin(rule, covariance, fit_intercept):
     X, y, weights = data(rule.counts)
     model = OnlineRegressor(rule, covariance, prior_variance=0.5, fit_intercept=fit_intercept)
-    twin, conformal, places = twin_of(rule, covariance, fit_intercept, 0.5), Intervals(), []
+    twin, conformal, seen = twin_of(rule, covariance, fit_intercept, 0.5), Intervals(), []
     for k in range(N):
         predicted = twin.predict(X[k])[0] if k else 0.0
         if k:
             mean, spread = zip(*(twin.predict(x) for x in X[k : k + 3]), strict=True)
             found = model.learner_.number_distribution(model._matrix(X[k : k + 3]))
-            np.testing.assert_allclose(found.mean[:, 0], mean, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(found.centers[:, 0], mean, rtol=1e-9, atol=1e-9)
+            least = 0.0 if min(twin.targets) >= 0 else -np.inf
+            np.testing.assert_array_equal(found.mean, np.maximum(found.centers, least))
             np.testing.assert_allclose(found.spread[:, 0], spread, rtol=1e-8, atol=1e-12)
         model.partial_fit(X[k : k + 1], y[k : k + 1], sample_weight=weights[k : k + 1])
+        seen.append((predicted, twin.features(X[k])[: X.shape[1]]))
         twin.learn(X[k], y[k], weights[k])
-        targets = Targets.of(model.learner_.state["calibration"])
-        places.append(conformal.place(predicted, targets.mean[0], targets.unit()[0]))
     d = X.shape[1]
     np.testing.assert_allclose(model.coef_, twin.mean[:d], rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(model.variance_, np.diag(twin.sigma)[:d], rtol=1e-8)
@@ -68,16 +69,17 @@ def test_training_is_that_of_the_twin(rule, covariance, fit_intercept):
     assert model.rmse_ == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-9)
     assert model.mae_ == pytest.approx(np.mean(np.abs(errors)), rel=1e-9)
     standardized = twin.standardized()
-    for place, error in zip(places[-len(standardized) :], standardized, strict=True):
-        conformal.learn(place, error)
+    for (prediction, row), error in zip(seen[-len(standardized) :], standardized, strict=True):
+        conformal.learn(prediction, row, error)
     counted = np.zeros(targets.bins.shape[1])
     for place, weight in conformal.errors:
         counted[place] += weight / conformal.gain
     np.testing.assert_allclose(targets.bins[0], counted, rtol=1e-6, atol=1e-9)
-    found = model.learner_.conformal
-    predictions = np.linspace(-3.0, 3.0, 7)[:, None]
-    expected = [conformal.size(conformal.place(one, 0.0, 1.0)) for one in predictions[:, 0]]
-    np.testing.assert_allclose(found.sizes(predictions, np.zeros(1), np.ones(1))[:, 0], expected, rtol=1e-6)
+    found, predictions = model.learner_.conformal, np.linspace(-3.0, 3.0, 7)
+    rows = np.array([row for _, row in seen[-7:]])
+    expected = [np.exp(conformal.noise.log_size(one, row)) for one, row in zip(predictions, rows, strict=True)]
+    np.testing.assert_allclose(found.sizes(predictions[:, None], as_matrix(rows))[:, 0], expected, rtol=1e-6)
+    np.testing.assert_allclose(targets.error_limits(0.8, found.tails(0.8)), [limits(counted, 0.8)], atol=1.0)
     tails = [0.1 + level.said()[1] for level in (conformal.low, conformal.high)]
     np.testing.assert_allclose(found.tails(0.8)[0], tails, rtol=1e-6)
 
@@ -130,15 +132,20 @@ def test_dense_and_sparse_rows_and_orders_are_alike():
         )
 
 
-def test_quantiles_are_those_of_a_few_normal_errors_and_those_counted():
-    p, model = np.array([0.025, 0.1, 0.25, 0.4]), OnlineRegressor().partial_fit(np.eye(3), [1.0, 2.0, 4.0])
-    targets = Targets.of(model.learner_.state["calibration"])
-    n = targets.bins.shape[1]
-    none = np.zeros((1, n))
-    np.testing.assert_allclose(targets._replace(bins=none).error_quantiles(p[None])[0], norm.ppf(p), atol=1e-3)
-    counted = none.copy()
-    place = int(np.arcsinh(2.0) * BINS_PER_UNIT)
-    counted[0, n // 2 + place] = PRIOR_ERRORS
-    found = targets._replace(bins=counted).error_quantiles(np.append(p, 0.7)[None])[0]
-    np.testing.assert_allclose(found[:-1], norm.ppf(2 * p), atol=1e-3)  # half of the errors are larger
-    assert int(np.arcsinh(found[-1]) * BINS_PER_UNIT) == place
+@pytest.mark.parametrize("n", [5, 8, 9, 12, 18, 19, 25, 60, 500])
+@pytest.mark.parametrize("coverage", [0.5, 0.8, 0.9, 0.95, 0.999])
+def test_limits_of_errors_are_those_of_the_twin(n, coverage):
+    """Conformal quantiles of n errors, some of them equal, and the one to come."""
+    generator = np.random.default_rng(n)
+    errors = np.append(generator.standard_t(3, n - n // 3), generator.choice([-0.5, 0.25, 1.0], n // 3))
+    counted = np.bincount(np.floor(np.arcsinh(errors) * 40.0).astype(int) + 256, minlength=512).astype(float)
+    model = OnlineRegressor().partial_fit(np.eye(3), [1.0, 2.0, 4.0])
+    targets = Targets.of(model.learner_.state["calibration"])._replace(bins=counted[None])
+    tails = np.full((1, 2), 0.5 * (1.0 - coverage))
+    found, expected = targets.error_limits(coverage, tails)[0], limits(counted, coverage)
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))
+    assert (
+        np.isinf(found).all() == (n < round(1.0 / (1.0 - coverage), 9) - 1) == (targets.shortage(coverage) is not None)
+    )
+    if np.isfinite(expected).all():  # the search has steps of 1/64 bin
+        np.testing.assert_allclose(np.arcsinh(found), np.arcsinh(expected), atol=2 / 64 / 40)

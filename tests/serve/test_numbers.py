@@ -126,7 +126,7 @@ def test_answers_are_those_of_the_model_file(tmp_path, name):
 def test_before_the_first_row_there_is_no_number_and_no_model():
     for auto in (False, True):
         model = ServedModel(settings_of(auto=auto))
-        assert model.answers([b'{"a":1}'])[0] == (None, None, None, True)
+        assert model.answers([b'{"a":1}'])[0][:4] == (None, None, None, True)
         with pytest.raises(Problem, match="no row was learned yet"):
             model.model()
         assert (model.order[0], model.classes) == (0, [])
@@ -234,7 +234,8 @@ def test_a_number_that_comes_later(local):
     assert corrected.json()["status"] == "learned"
     stored = server("GET", f"{MODEL}/examples/q").json()
     assert stored["label"] == 3.5
-    assert stored["prediction"] == {name: first[name] for name in ("label", "interval", "variance", "ask")}
+    shown = {name: first[name] for name in ("label", "interval", "variance", "ask")}
+    assert stored["prediction"] == shown | {"center": first["label"], "size": stored["prediction"]["size"]}
     same = server("POST", f"{MODEL}/predict", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
     assert same == first
     wide = server("POST", f"{MODEL}/predict?set=0.99", {"id": "q", "features": {"a": 1.0, "b": 2.0}}).json()
@@ -540,3 +541,24 @@ def test_the_client(tmp_path):
         assert [row["label"] for row in model.examples()][-1] == 2.5
         model.download(tmp_path / "m.cw")
     assert Model.load(tmp_path / "m.cw").learner.task.regression
+
+
+def test_limits_that_are_infinite_are_null_and_bounds_hold(local):
+    server = local()
+    assert server("PUT", MODEL, {"task": "numbers", "bounds": [0, None]}).status_code == 201
+    random = np.random.default_rng(0)
+    rows = [{"features": {"a": float(a)}, "label": float(abs(a) + 0.1)} for a in random.normal(size=60)]
+    for k, row in enumerate(rows):
+        server("POST", f"{MODEL}/learn?wait=learned", row)
+        if k == 5:
+            assert server("POST", f"{MODEL}/predict", {"features": {"a": -9.0}}).json()["interval"] == [0.0, None]
+    found = server("POST", f"{MODEL}/predict?set=0.8", {"features": {"a": -90.0}}).json()
+    assert found["label"] >= 0.0 and 0.0 <= found["interval"][0] <= found["interval"][1]
+    server("POST", f"{MODEL}/learn?wait=learned", {"features": {"a": 1.0}, "label": -1.0})
+    assert server("POST", f"{MODEL}/predict?set=0.8", {"features": {"a": -90.0}}).json() == found
+
+
+@pytest.mark.parametrize("settings", [{"bounds": [0, 1]}, {"task": "numbers", "bounds": [1, 0]}])
+def test_bounds_that_do_not_fit(local, settings):
+    answer = local()("PUT", MODEL, settings)
+    assert answer.status_code == 422 and "bounds: " in answer.json()["detail"]

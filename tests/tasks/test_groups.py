@@ -63,7 +63,7 @@ def test_sets_are_those_of_the_group_or_of_all_groups_with_few_rows(settled):
     assert (sets.sets(p, 0.9, True, asked) != sets.sets(p, 0.9, True)).any()
     assert sets.sets(p, 0.98, True, asked)[1:3].all()  # too few for that
     assert "rows whose 'town' is 'rare', 'unknown', which have few rows together" in sets.warning(0.98, True, asked)
-    assert sets.warning(0.9, False, ["b", "rare"]) is None
+    assert sets.warning(0.8, False, ["b", "rare"]) is None
 
 
 def test_rows_of_several_groups_together_count_as_in_each():

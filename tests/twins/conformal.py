@@ -91,51 +91,6 @@ class Martingale:
             self.bets, self.turn, self.alarms = [], 0, self.alarms + 1
 
 
-class Intervals:
-    """Sizes of errors by what is predicted, and the levels below and above."""
-
-    KNOTS, ERROR_BINS = 21, 512
-
-    def __init__(self):
-        self.sizes, self.known, self.mean, self.rows = np.zeros(self.KNOTS), np.zeros(self.KNOTS), 0.0, 0
-        self.errors, self.gain = [], 1.0
-        self.low, self.high, self.martingale = Followed(), Followed(), Martingale()
-
-    def place(self, prediction, mean, unit):
-        place = np.arcsinh(2.0 * (prediction - mean) / unit) * 4.0 + 10.0
-        return float(np.clip(place, 0.0, self.KNOTS - 1.0 - 1e-9))
-
-    def size(self, place):
-        return math.exp(np.interp(place, np.arange(self.KNOTS), self.sizes))
-
-    def p_values(self, error):
-        at = float(np.clip(np.arcsinh(error) * 40.0 + 256.0, 0.0, self.ERROR_BINS - 1e-9))
-        own = math.floor(at)
-        low = sum(weight for place, weight in self.errors if place < own)
-        high = sum(weight for place, weight in self.errors if place > own)
-        same = sum(weight for place, weight in self.errors if place == own)
-        whole = low + same + high + self.gain
-        return (low + (at - own) * same + self.gain) / whole, (high + (1.0 - at + own) * same + self.gain) / whole
-
-    def learn(self, place, error):
-        error /= self.size(place)
-        below, above = self.p_values(error)
-        size = abs(error)
-        if self.mean > 0:
-            step, knot = min(size / self.mean, 4.0) - 1.0, math.floor(place)
-            for at, part in ((knot, 1.0 - place + knot), (knot + 1, place - knot)):
-                self.known[at] = (1.0 - 1.0 / 2000.0) * self.known[at] + part**2
-                self.sizes[at] += part * step / (self.known[at] + 10.0)
-        self.rows += 1
-        part = min(1.0, max(2.0 / self.rows, 1.0 / 2000.0))
-        self.mean += part * (min(size, 4.0 * self.mean if self.mean > 0 else size) - self.mean)
-        self.low.learn(below)
-        self.high.learn(above)
-        self.martingale.learn(min(1.0, 2.0 * min(below, above)))
-        self.errors.append((int(np.clip(math.floor(np.arcsinh(error) * 40.0) + 256, 0, 511)), self.gain))
-        self.gain /= 1.0 - 1.0 / 2000.0
-
-
 class Sets:
     """p-values of classes, from the definition: which rows are compared, and by which scores."""
 

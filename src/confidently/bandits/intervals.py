@@ -23,6 +23,10 @@ class Interval(NamedTuple):
     low: float
     high: float
 
+    def within(self, low: float, high: float) -> Interval:
+        """Return the same, no number of which is outside of a range."""
+        return Interval(*(min(max(number, low), high) for number in self))
+
 
 def normal_interval(value: float, influence: Floats, alpha: float) -> Interval:
     """Return value +- z sqrt(sum of squares)/n, of n terms of mean zero whose mean is the error of the value."""

@@ -50,6 +50,12 @@ class Rounds(NamedTuple):
     largest: float = math.inf
 
     @property
+    def range(self) -> tuple[float, float]:
+        """What rewards, and so the value of a policy, can be: [0, 1] if all of them are, and otherwise any number."""
+        inside = ((self.reward >= 0.0) & (self.reward <= 1.0)).all()
+        return (0.0, 1.0) if inside else (-math.inf, math.inf)
+
+    @property
     def chosen(self) -> Floats:
         return self.of_action(self.action_dist)
 
@@ -100,15 +106,16 @@ class OffPolicyEstimator(Parametric, ABC):
         Returns
         -------
         float
+            In [0, 1] if all rewards are: weights may add up to more.
 
         Raises
         ------
         ValueError
             If an array is missing, has the wrong shape, or holds impossible values; or if no round counts.
         """
-        return self._value(
-            self._terms(self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model))
-        )
+        rounds = self._rounds(reward, action, action_dist, pscore, estimated_rewards_by_reg_model)
+        low, high = rounds.range
+        return min(max(self._value(self._terms(rounds)), low), high)
 
     def estimate_interval(
         self,
@@ -153,7 +160,7 @@ class OffPolicyEstimator(Parametric, ABC):
         Returns
         -------
         Interval
-            With ``value``, ``low`` and ``high``.
+            With ``value``, ``low`` and ``high``, in [0, 1] if all rewards are.
 
         Raises
         ------
@@ -183,6 +190,12 @@ class OffPolicyEstimator(Parametric, ABC):
             if least < min_pscore:
                 raise ValueError(f"pscore: {least:g} is below min_pscore={min_pscore:g}; pass a lower bound")
             rounds = rounds._replace(largest=1.0 / min_pscore)
+        found = self._interval(rounds, method, alpha, n_bootstrap_samples, random_state)
+        return found.within(*rounds.range)
+
+    def _interval(
+        self, rounds: Rounds, method: str, alpha: float, n_bootstrap_samples: int, random_state: int | None
+    ) -> Interval:
         terms = self._terms(rounds)
         value = self._value(terms)
         if method in ("normal", "bootstrap"):

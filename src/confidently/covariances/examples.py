@@ -57,15 +57,20 @@ class Examples:
     def __len__(self) -> int:
         return self.X.shape[0] if self.order is None else len(self.order)
 
-    def compiled(self, first: int, last: int, calibrate: bool, progressive: Progressive) -> _core.TrainingRows:
+    def compiled(
+        self, first: int, last: int, calibrate: bool, progressive: Progressive, block: Block | None = None
+    ) -> _core.TrainingRows:
         """Return what the core trains on and records: rows ``first`` to ``last - 1`` in the order of training.
 
-        ``progressive`` is that of all rows.
+        ``progressive`` is that of all rows; ``block`` is the one whose rows, in its order, these examples are.
         """
         own = progressive.block(first, last)
+        seen = None if self.targets is None else self.X  # which the noise depends on
+        order, start = (None, 0) if block is None else (block.order, block.first)
         return _core.TrainingRows(
             self.labels, self.label_start, self.weight, self.class_weight, self.order, first, last, self.class_start,
-            self.targets, calibrate, own.log_loss, own.logits, own.evidence, own.scores,
+            self.targets, calibrate, own.log_loss, own.logits, own.evidence, own.scores, seen, order,
+            0 if order is not None else start,
         )  # fmt: skip
 
     def part(self, first: int, last: int) -> Examples:
@@ -105,7 +110,7 @@ class Block:
     def compiled(self, calibrate: bool, progressive: Progressive) -> _core.TrainingRows:
         """Return what the core trains on and records: all rows, in their order here."""
         rows = Examples(self.X, self.labels, self.label_start, self.weight, self.class_weight, targets=self.targets)
-        return rows.compiled(0, self.n, calibrate, progressive)
+        return rows.compiled(0, self.n, calibrate, progressive, self)
 
     def weights(self) -> np.ndarray:
         """Return the weights of the rows, which those of their classes multiply."""

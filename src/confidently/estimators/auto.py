@@ -17,6 +17,7 @@ from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack
 from ..stack.plan import Plan
 from ..stack.stack import Stack
+from ..tasks.targets import Bounds, check_bounds
 from ..views.table import AUTO
 from .base_classifier import BaseOnlineClassifier
 from .base_regressor import BaseOnlineRegressor
@@ -234,6 +235,10 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         Seed of the shuffling: with the same one, the same rows give the same model. None: another order each time.
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    bounds : tuple of float or None, optional
+        The least and the largest possible target, such as ``(0, 1)`` for shares, ``(0, None)`` for prices or
+        ``(None, None)`` for none. Predictions and limits stay within; a target beyond them is an error. By default, no
+        prediction or limit is negative as long as no target was.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -296,6 +301,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         shuffle: bool | str = AUTO,
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
+        bounds: Bounds | None = None,
         encoder: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -304,6 +310,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         self.shuffle = shuffle
         self.random_state = random_state
         self.dtype = dtype
+        self.bounds = bounds
         self.encoder = encoder
         self.verbose = verbose
 
@@ -313,14 +320,22 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
             if member.covariance != AUTO and kind_of(member.covariance).keeps_examples:
                 raise ValueError(f"members: covariance={member.covariance!r} is not supported in a stack")
 
+    def _check_parameters(self, partial: bool) -> None:
+        check_bounds(self.bounds)
+        super()._check_parameters(partial)
+
+    def _follow_parameters(self) -> None:
+        self._check_bounds()
+        super()._follow_parameters()
+
     def _new_stack(self, multilabel: bool, **options: Any) -> NumberStack:
-        return new_number_stack(**options)
+        return new_number_stack(**options, bounds=check_bounds(self.bounds))
 
     def _saved_parameters(self) -> dict[str, Any]:
         return super()._saved_parameters() | {"one_dimensional": self._one_dimensional}
 
     def _stack_of(self, plans: list[Plan], multilabel: bool, **options: Any) -> NumberStack:
-        return NumberStack(plans, **options)
+        return NumberStack(plans, **options, bounds=check_bounds(self.bounds))
 
     def to_onnx(self, dtype: str = "float32") -> ModelProto:
         """Return the predictor as an ONNX graph (opset 17), for any runtime; needs the extra ``onnx``.

@@ -13,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..data.classes import ClassTable
 from ..data.memory.plain import is_plain_targets
+from ..data.warning import warn
 from ..learner.learner import Learner
 from ..learner.recipe import one_output
 from ..models.model import Model
 from ..rules.ranges import UNIT, check_choice, check_number
 from ..stack.number_stack import NumberStack
-from ..tasks.targets import Prediction, Targets
+from ..tasks.targets import Bounds, Prediction, Targets, check_bounds
 from .conformal import ConformalEstimator
 from .rows import Labels, separated
 
@@ -38,6 +39,15 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
     stream_methods: ClassVar[tuple[str, ...]] = ("predict", "predict_std", "predict_interval", "novelty")
     _is_plain_y = staticmethod(is_plain_targets)
     _one_dimensional = True  # whether targets have one dimension
+    bounds: Bounds | None
+
+    def _check_bounds(self) -> None:
+        """Raise ``ValueError`` if training continues with other bounds."""
+        if check_bounds(self.bounds) != (before := self.learner_.targets.said):
+            raise ValueError(
+                f"bounds cannot change after training has begun, from {before} to {self.bounds}; call fit to train "
+                "from scratch, or restore them"
+            )
 
     # --- training on arrays --------------------------------------------------------------------------------------
 
@@ -223,7 +233,14 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         training, the last few thousand of which count most.
         """
         check_number("predict_interval", "coverage", coverage, UNIT)
+        if shortage := self._shortage(coverage):
+            warn(f"predict_interval: {shortage}")
         return self._intervals(self._predicted(X), coverage)
+
+    def _shortage(self, coverage: float) -> str | None:
+        """Return why limits of intervals are infinite, as text; None if they are not."""
+        found: str | None = self._fitted.interval_shortage(coverage, self.calibration is not None)
+        return found
 
     def _predicted(self, X: Any) -> Prediction:
         found: Prediction = self._answer(lambda matrix: self._learner_for(matrix).number_distribution(matrix), X)
@@ -271,6 +288,8 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
 
         if method == "novelty":
             self._check_calibrated(method)
+        if method == "predict_interval" and (shortage := self._shortage(coverage)):
+            warn(f"predict_stream: {shortage}")
 
         def answer(matrix: Any, learner: AnyRegression, values: list[str] | None) -> Any:
             if method == "novelty":

@@ -36,7 +36,7 @@ def estimator_of(model: Model) -> OnlineClassifier | OnlineRegressor:
     parameters |= {name: estimator[name] for name in OF_REGRESSORS if name in estimator}
     if settings.task.centered and isinstance(view.views[-1], Center):  # which the regressor adds itself
         view = make_view(view.views[:-1])
-    return OnlineRegressor(**parameters, view=view)
+    return OnlineRegressor(**parameters, view=view, bounds=model.learner.targets.said)
 
 
 def _multiclass(settings: Settings, estimator: dict[str, Any]) -> str | None:

@@ -9,9 +9,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import validate_data
 
+from ..data.memory.matrix import as_matrix
 from ..models.linear_form import LinearForm, Spread
 from ..rules.ranges import UNIT, check_number
 from ..tasks import calibration
+from ..tasks.intervals import INPUTS
 from ..tasks.targets import Prediction, interval, standard_deviation
 from ..views.view import View
 
@@ -182,7 +184,15 @@ class LinearRegressionPredictor(RegressorMixin, FrozenLinear):
         assert form.spread is not None  # which every regression has
         scores = self._scores(rows)
         variances = np.broadcast_to(score_variances(form.spread, rows), scores.shape)
-        return form.task.prediction(form.rule, form.targets, scores, variances)
+        found = form.task.prediction(form.rule, form.targets, scores, variances)
+        return found._replace(size=form.conformal.sizes(found.centers, self._seen(rows)))
+
+    def _seen(self, rows: Any) -> Any:
+        """Return the columns of rows that the noise depends on, as the learner has seen them."""
+        columns = rows[:, : INPUTS - 1]
+        columns = np.asarray(columns.toarray() if sparse.issparse(columns) else columns, np.float64)
+        center = self.form.center
+        return as_matrix(columns if center is None else columns - center[: INPUTS - 1])
 
     def _shaped(self, numbers: np.ndarray) -> np.ndarray:
         return numbers[:, 0] if self.one_dimensional else numbers

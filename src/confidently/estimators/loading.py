@@ -73,7 +73,7 @@ def _mixture_of(model: Model) -> AutoClassifier | AutoRegressor:
         members = (member for member in learner.members if isinstance(member, Learner))
         estimator["members"] = [estimator_of(Model(member, [])) for member in members]
     if learner.task.regression:
-        return AutoRegressor(dtype=learner.dtype, **estimator)
+        return AutoRegressor(dtype=learner.dtype, bounds=learner.targets.said, **estimator)
     return AutoClassifier(dtype=learner.dtype, coverage_by=column_of(learner.groups), **estimator)
 
 

@@ -18,6 +18,7 @@ from ..encoders import check_encoder
 from ..learner.recipe import Recipe
 from ..rules import make_rule
 from ..rules.rule import Rule
+from ..tasks.targets import check_bounds
 from ..views.table import AUTO, make_view
 from ..views.view import View
 from .groups import check_coverage_by
@@ -61,6 +62,8 @@ def recipe_of(estimator: Any, view: View | None, dtype: str | None = None, targe
     if settings.get("average") == AUTO:
         settings["average"] = estimator._averages
     multiclass = getattr(estimator, "multiclass", None)
+    if targets:
+        settings["bounds"] = check_bounds(estimator.bounds)
     return Recipe.of(make_rule(estimator.rule), view, multiclass, targets=targets, **settings)
 
 

@@ -17,6 +17,7 @@ from ..models.model import Model
 from ..rules import REGRESSION_RULES, make_rule
 from ..rules.ranges import check_choice
 from ..rules.rule import Rule
+from ..tasks.targets import Bounds, check_bounds
 from ..views.center import MEAN, Center
 from ..views.view import View
 from .base_regressor import BaseOnlineRegressor
@@ -80,6 +81,10 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         What the learner sees of a row, as in :class:`OnlineClassifier`, but not "auto". By default rows are learned as
         they are, as ``confidently train --rule ridge`` does: least squares with a full covariance centers them, and
         rows of unit norm, which suit classes, would lose the length on which numbers depend.
+    bounds : tuple of float or None, optional
+        The least and the largest possible target, such as ``(0, 1)`` for shares, ``(0, None)`` for prices or
+        ``(None, None)`` for none. Predictions and limits stay within; a target beyond them is an error. By default, no
+        prediction or limit is negative as long as no target was.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -155,6 +160,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         projection: str | None = None,
         rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
+        bounds: Bounds | None = None,
         encoder: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -177,6 +183,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.projection = projection
         self.rank = rank
         self.view = view
+        self.bounds = bounds
         self.encoder = encoder
         self.verbose = verbose
 
@@ -190,7 +197,12 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
                 "OnlineClassifier"
             )
         check_choice("covariance", self.covariance, (AUTO, *COVARIANCES))
+        check_bounds(self.bounds)
         super()._check_parameters(partial)
+
+    def _follow_parameters(self) -> None:
+        self._check_bounds()
+        super()._follow_parameters()
 
     def _saved_parameters(self) -> dict[str, Any]:
         own = {"covariance": self.covariance, "calibration": self.calibration, **saved_training(self)}

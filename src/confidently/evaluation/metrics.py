@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -126,7 +127,7 @@ class RegressionMetrics:
         self.mean += shift * n / self.rows
 
     def result(self) -> dict[str, Any]:
-        """Return all measures; R2 is ``None`` if all targets are equal."""
+        """Return all measures; R2 is ``None`` if all targets are equal, and the mean width if it is infinite."""
         return {
             "rows": self.rows,
             "rmse": (self.squared / self.rows) ** 0.5,
@@ -135,7 +136,7 @@ class RegressionMetrics:
             "interval": {
                 "probability": self.coverage,
                 "coverage": self.inside / self.rows,
-                "mean_width": self.width / self.rows,
+                "mean_width": self.width / self.rows if math.isfinite(self.width) else None,
             },
         }
 

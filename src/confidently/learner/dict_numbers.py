@@ -44,6 +44,8 @@ class NumberRows(FrameRows):
     def __init__(self, recipe: Recipe, calibrated: bool, bits: int | None) -> None:
         super().__init__(recipe, "progressive", bits)  # offset and unit are learned with the errors in any case
         self.calibrated = calibrated
+        low, high = recipe.bounds or (None, None)
+        self._bounds = -MAX_TARGET if low is None else low, MAX_TARGET if high is None else high
 
     # --- training ----------------------------------------------------------------------------------------------------
 
@@ -51,7 +53,7 @@ class NumberRows(FrameRows):
         """Train on a row and its number."""
         if weight != 1.0:
             check_weight(weight)
-        checked_target(y, self.learner.settings.rule.counts)
+        checked_target(y, self.learner.settings.rule.counts, self._bounds)
         try:
             if not self.growing and self.core.learn_number(x, y, weight):  # the usual case
                 if self.until_due:
@@ -151,8 +153,10 @@ class NumberRows(FrameRows):
         return dict(zip(names, found[: len(names)].tolist(), strict=True))
 
 
-def checked_target(y: Any, counts: bool = False) -> float:
-    """Return a target as a number; ``counts``: whether it must not be negative."""
+def checked_target(y: Any, counts: bool = False, bounds: tuple[float, float] = (-MAX_TARGET, MAX_TARGET)) -> float:
+    """Return a target as a number within bounds; ``counts``: whether it must not be negative."""
     if not -MAX_TARGET <= y <= MAX_TARGET or (y < 0 and counts):
         raise ValueError(f"targets must be {'in 0 to' if counts else 'finite and at most'} {MAX_TARGET:g}, got {y!r}")
+    if not bounds[0] <= y <= bounds[1]:
+        raise ValueError(f"targets must be in {bounds[0]:g} to {bounds[1]:g}, their bounds, got {y!r}")
     return float(y)

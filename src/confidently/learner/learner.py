@@ -237,6 +237,8 @@ class Learner(Predictor):
             As :meth:`learn`, for everything that is known before training.
         """
         check_examples(examples, self.settings, self.n_classes)
+        if examples.targets is not None:
+            self.targets.check(examples.targets)
         self.check_width(examples.X)
         row_by_row = self.covariance.is_row_by_row(self.state, self.device)
         if examples.class_start is not None and (not row_by_row or self.view is not None):

@@ -181,8 +181,8 @@ class Predictor(Posterior):
         """Return what a regression predicts of rows as it sees them, shape (n, K)."""
         if self.settings.rule.counts:  # whose mean depends on the variance of the score
             return self.number_distribution_of(seen).mean
-        numbers: np.ndarray = self._scores(seen) + self.task.offset(self.settings.rule, self.targets)
-        return numbers
+        targets = self.targets
+        return targets.clipped(self._scores(seen) + self.task.offset(self.settings.rule, targets))
 
     def score_distribution(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return mean and variance of the scores of a regression, without the offset, shape (n, K)."""
@@ -191,7 +191,12 @@ class Predictor(Posterior):
 
     def number_distribution(self, X: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression."""
-        return self.task.prediction(self.settings.rule, self.targets, *self.score_distribution(X))
+        parts = [self._sized(self.number_distribution_of(seen), seen) for seen in self.seen_rows(X, scored=True)]
+        return parts[0] if len(parts) == 1 else Prediction(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def _sized(self, found: Prediction, seen: _core.Matrix) -> Prediction:
+        """Return distributions with the size of the noise of rows."""
+        return found._replace(size=self.conformal.sizes(found.centers, seen))
 
     def number_distribution_of(self, seen: _core.Matrix) -> Prediction:
         """Return the predictive distributions of a regression, of rows as it sees them."""
@@ -200,6 +205,10 @@ class Predictor(Posterior):
     def number_deviations(self, found: Prediction, calibrated: bool = True) -> np.ndarray:
         """Return the standard deviation of targets around predictions; uncalibrated, the model's, shape (n, K)."""
         return targets.standard_deviation(self.settings.rule, self.targets, found, calibrated)
+
+    def interval_shortage(self, coverage: float, calibrated: bool = True) -> str | None:
+        """Return why limits of intervals are infinite, as text; None if they are not."""
+        return self.targets.shortage(coverage) if calibrated else None
 
     def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
         """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2)."""

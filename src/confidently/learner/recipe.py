@@ -14,6 +14,7 @@ from ..data.features import Features
 from ..data.reading import ReaderOptions
 from ..rules.rule import Rule
 from ..tasks.table import NUMBERS, task_of_numbers
+from ..tasks.targets import Bounds, initial
 from ..views.center import Center
 from ..views.columns import Columns
 from ..views.view import View
@@ -51,6 +52,8 @@ class Recipe:
     fit_intercept : bool
     targets : bool
         Whether rows have numbers instead of classes or labels.
+    bounds : tuple of float or None, optional
+        The least and the largest number; None: the targets tell whether numbers can be negative.
     others : dict
         The other settings (:class:`confidently.covariances.settings.Settings`), by name.
 
@@ -67,12 +70,14 @@ class Recipe:
     view: View | None = None
     fit_intercept: bool = True
     targets: bool = False
+    bounds: Bounds | None = None
     others: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rule: Rule, view: View | None = None, multiclass: str | None = None, **settings: Any) -> Self:
         """Return the recipe with these settings, by name."""
-        named = {name: settings.pop(name) for name in ("covariance", "fit_intercept", "targets") if name in settings}
+        own = ("covariance", "fit_intercept", "targets", "bounds")
+        named = {name: settings.pop(name) for name in own if name in settings}
         return cls(rule, multiclass=multiclass, view=view, others=settings, **named)
 
     @property
@@ -129,7 +134,10 @@ class Recipe:
     ) -> Learner:  # fmt: skip
         """Return an untrained learner, with :meth:`settings` for ``n_columns`` or, by default, ``n_features``."""
         settings, view = self.settings(n_outputs, multilabel, n_features if n_columns is None else n_columns)
-        return Learner(settings, n_outputs, n_features, view=view, columns=columns, device=device)
+        made = Learner(settings, n_outputs, n_features, view=view, columns=columns, device=device)
+        if self.targets:
+            made.state["calibration"][:] = initial(self.bounds) * n_outputs
+        return made
 
     def stream_learner(
         self, table: ClassTable, features: Features | None = None, reading: ReaderOptions | None = None,

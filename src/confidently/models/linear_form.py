@@ -63,6 +63,8 @@ class LinearForm:
         Parameters of the variances, if predictions depend on them; without them, scores are not moderated.
     classes : array, optional
         The classes or labels, unless numbers are predicted.
+    center : array of shape (d,), optional
+        What the view "center" subtracts from rows, where the parameters are for rows before it.
     """
 
     coef: np.ndarray
@@ -74,6 +76,7 @@ class LinearForm:
     conformal: Any
     spread: Spread | None
     classes: np.ndarray | None = None
+    center: np.ndarray | None = None
 
     @property
     def targets(self) -> Targets:
@@ -116,14 +119,15 @@ def linear_form(
     intercept = mean[:, -1].copy() if settings.fit_intercept else np.zeros(len(mean))
     moderated = calibration is not None and not task.has_threshold
     spread = _spread(learner, order) if kept is None or moderated or task.regression else None
-    if centered and spread is not None:
-        by, found = learner.state[MEAN][: learner.width], spread.weights
+    by = learner.state[MEAN][: learner.width].copy() if centered else None
+    if by is not None and spread is not None:
+        found = spread.weights
         intercept -= coef @ by
         found[-1, :-1] = found[:-1, -1] = -found[:-1, :-1] @ by
         found[-1, -1] = by @ found[:-1, :-1] @ by
     classes = None if order is None else order.classes
     known = learner.task.conformal(learner.state[CONFORMAL].copy(), learner.settled)
-    return LinearForm(coef, intercept, settings.rule, task, calibration is not None, kept, known, spread, classes)
+    return LinearForm(coef, intercept, settings.rule, task, calibration is not None, kept, known, spread, classes, by)
 
 
 def _calibration(learner: Learner, order: ClassOrder | None, calibration: str | None) -> np.ndarray | None:

@@ -80,9 +80,9 @@ def merged_calibration(parts: Sequence[Part], base: Part, total: Gaussian) -> np
     began = sum(part.origin is not None and part.origin.weight > 0 for part in parts)
     first = max(began - 1, 0) if settings.task.has_offset and not base.learner.n_seen else 0
     more = np.where(found.predicted > 0, 1.0 + first / np.maximum(found.predicted, 1.0), 1.0)
-    return Targets(
-        found.weight, found.mean, found.squares, found.predicted + first, np.maximum(found.noise + gained, 0.0),
-        found.squared_errors * more, found.absolute_errors * more, found.bins,
+    return found._replace(
+        predicted=found.predicted + first, noise=np.maximum(found.noise + gained, 0.0),
+        squared_errors=found.squared_errors * more, absolute_errors=found.absolute_errors * more,
     ).packed()  # fmt: skip
 
 

@@ -34,7 +34,7 @@ from ..extras import install
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..tasks.calibration import correction
-from ..tasks.targets import variance_factor
+from ..tasks.targets import Targets, variance_factor
 from ..tasks.task import Task
 from .linear_form import LinearForm, Spread
 
@@ -187,9 +187,10 @@ def numbers(graph: Graph, form: LinearForm, center: str, variable: str = "", std
     assert form.spread is not None  # which every regression has
     targets = form.targets
     if form.rule.counts:
-        variable, spread = _of_counts(graph, center, variances(graph, form.spread), variable)
+        rate, spread = _of_counts(graph, center, variances(graph, form.spread))
+        variable = clipped(graph, targets, rate, variable)
     else:
-        variable = graph.add("Identity", center, name=variable)
+        variable = clipped(graph, targets, center, variable)
         nothing = np.zeros((1, len(form.coef)))
         noise = form.task.prediction(form.rule, targets, nothing, nothing).spread[0]
         v = variances(graph, form.spread) if form.rule.learns_precision else graph.constant([0.0])
@@ -200,11 +201,18 @@ def numbers(graph: Graph, form: LinearForm, center: str, variable: str = "", std
     return variable, graph.add("Sqrt", graph.add("Mul", spread, graph.constant(factor)), name=std)
 
 
-def _of_counts(graph: Graph, center: str, v: str, variable: str) -> tuple[str, str]:
+def clipped(graph: Graph, targets: Targets, variable: str, name: str = "") -> str:
+    """Add predictions within the bounds of the targets, and return their name."""
+    low, high = targets.bounds
+    above = graph.add("Max", variable, graph.constant(low)) if np.isfinite(low).any() else variable
+    return graph.add("Min", above, graph.constant(high), name=name)
+
+
+def _of_counts(graph: Graph, center: str, v: str) -> tuple[str, str]:
     """Add the rate and the variance of counts around it, and return their names."""
     largest = graph.constant(MAX_LOG[graph.dtype])
     log_rate = graph.add("Add", center, graph.add("Mul", v, graph.constant([0.5])))
-    rate = graph.add("Exp", graph.add("Min", log_rate, largest), name=variable)
+    rate = graph.add("Exp", graph.add("Min", log_rate, largest))
     more = graph.add("Sub", graph.add("Exp", graph.add("Min", v, largest)), graph.constant([1.0]))
     return rate, graph.add("Add", rate, graph.add("Mul", graph.add("Mul", rate, rate), more))
 

@@ -34,6 +34,7 @@ from ..views.view import View
 from .linear_form import linear_form
 from .onnx_export import (
     Graph,
+    clipped,
     finished,
     line,
     moderated,
@@ -96,7 +97,7 @@ def number_stack_to_onnx(
         means.append(graph.add("Mul", mean, graph.constant(weight)))
         if k < len(stack.members) - stack.rests:
             deviations.append(graph.add("Mul", deviation, graph.constant(np.abs(weight))))
-    graph.add("Sum", *means, name="variable")
+    clipped(graph, stack.targets, graph.add("Sum", *means), "variable")
     factors = stack.spread_factors()[None]
     factor = stack.number_deviations(Prediction(np.zeros_like(factors), factors))
     graph.add("Mul", graph.add("Sum", *deviations), graph.constant(factor), name="std")

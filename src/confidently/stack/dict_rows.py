@@ -47,7 +47,8 @@ class StackRows(FrameRows):
     and 1000 of them; if others are chosen than before, these train on all rows so far. From then on they stay.
     """
 
-    def __init__(self, dtype: str = "float64") -> None:
+    def __init__(self, dtype: str = "float64", **settings: Any) -> None:
+        self._settings = settings  # of the stack
         self.multiclass, self.calibration, self.bits, self.zeros = "joint", "progressive", EXACT, True
         self.table = self._new_table()
         self.learner: Stack | NumberStack = self._new_stack(dtype)
@@ -62,7 +63,7 @@ class StackRows(FrameRows):
 
     def _new_stack(self, dtype: str, n_features: int = 0, columns: Columns | None = None) -> Stack | NumberStack:
         """Return a stack whose members the first rows will choose."""
-        return new_stack(len(self.table), n_features, columns, dtype)
+        return new_stack(len(self.table), n_features, columns, dtype, **self._settings)
 
     def _learn_values(
         self, values: np.ndarray, columns: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: float,
@@ -128,7 +129,7 @@ class NumberStackRows(StackRows):
         return one_output()
 
     def _new_stack(self, dtype: str, n_features: int = 0, columns: Columns | None = None) -> NumberStack:
-        return new_number_stack(n_features=n_features, columns=columns, dtype=dtype)
+        return new_number_stack(n_features=n_features, columns=columns, dtype=dtype, **self._settings)
 
     def learn(self, x: Row, y: Any, weight: float = 1.0) -> None:
         """Train on a row and its number."""

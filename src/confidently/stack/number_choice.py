@@ -11,6 +11,7 @@ from ..covariances.names import DIAGONAL
 from ..data.classes import ClassTable
 from ..learner.recipe import MAX_FULL, ROWS_TO_CHOOSE, Recipe, automatic_covariance
 from ..rules import Ridge
+from ..tasks.targets import Bounds
 from ..views.bins import Bins
 from ..views.columns import Columns
 from ..views.cosines import Cosines
@@ -85,17 +86,20 @@ def choose_numbers(
 
 
 def new_number_stack(
-    n_classes: int = 1, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64"
-) -> NumberStack:
+    n_classes: int = 1, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
+    bounds: Bounds | None = None,
+) -> NumberStack:  # fmt: skip
     """Return a stack of regressions whose members the first rows will choose."""
     choose = partial(choose_numbers, dtype=dtype)
-    return NumberStack((), choose, n_classes, n_features=n_features, columns=columns, dtype=dtype)
+    return NumberStack((), choose, n_classes, n_features=n_features, columns=columns, dtype=dtype, bounds=bounds)
 
 
-def stack_of(table: ClassTable, targets: bool, dtype: str = "float64") -> Stack | NumberStack:
+def stack_of(
+    table: ClassTable, targets: bool, dtype: str = "float64", bounds: Bounds | None = None
+) -> Stack | NumberStack:
     """Return a stack for a stream, whose members the first rows will choose; ``targets``: of numbers."""
     if targets:
-        return new_number_stack(dtype=dtype)
+        return new_number_stack(dtype=dtype, bounds=bounds)
     return new_stack(len(table), dtype=dtype, multilabel=table.multilabel)
 
 

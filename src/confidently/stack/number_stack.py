@@ -18,7 +18,17 @@ from ..tasks import intervals
 from ..tasks.conformal import CONFORMAL
 from ..tasks.intervals import SIZE, untrained
 from ..tasks.table import NUMBERS
-from ..tasks.targets import INITIAL_TARGET, Prediction, Targets, calibrated_interval, deviation, values
+from ..tasks.targets import (
+    INITIAL_TARGET,
+    Bounds,
+    Prediction,
+    Targets,
+    calibrated_interval,
+    deviation,
+    initial,
+    upgraded,
+    values,
+)
 from ..tasks.task import Task
 from ..views.view import View
 from . import logs as of_logs
@@ -70,7 +80,10 @@ class NumberStack(Members):
 
     may_drop = False  # members that need many rows are missed later: errors of up to 6 % more
 
-    def __init__(self, recipes: Any = (), choose: Any = None, n_classes: int = 1, **others: Any) -> None:
+    def __init__(
+        self, recipes: Any = (), choose: Any = None, n_classes: int = 1, bounds: Bounds | None = None, **others: Any
+    ) -> None:
+        self._initial = initial(bounds)  # of each number
         super().__init__(recipes, choose, n_classes, **others)
         if n_classes > 1:
             self.moves = None  # numbers have mixtures of their own
@@ -124,16 +137,22 @@ class NumberStack(Members):
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
-        self.state[CALIBRATION][:] = INITIAL_TARGET * self.n_classes
+        self.state[CALIBRATION][:] = self._initial * self.n_classes
         self.state[CONFORMAL] = untrained(self.n_classes)
         self.state[SHARE][:] = 1.0 / WINDOWS
         self.state[WEIGHTS][:] = np.where(np.arange(len(self.members)) < self._bases, 1.0 / self._bases, WEIGHT_OF_REST)
 
     @staticmethod
     def upgraded(mixture: State) -> State:
-        """Return the mixture of a model file of format 7 or before, whose one window becomes the longest of more."""
-        products, rows = mixture.get(PRODUCTS), mixture.get(ROWS)
-        if products is None or rows is None or products.ndim != 2 or rows.shape != (2,):
+        """Return the mixture of an earlier model file.
+
+        Up to format 12, it knew no bounds of the targets. Up to format 7, it had one window, the longest one of today.
+        """
+        products, rows, calibration = mixture.get(PRODUCTS), mixture.get(ROWS), mixture.get(CALIBRATION)
+        if products is None or rows is None or calibration is None:
+            return mixture
+        mixture = mixture | {CALIBRATION: upgraded(calibration, 1 if rows.ndim == 1 else len(rows))}
+        if products.ndim != 2 or rows.shape != (2,):
             return mixture
         windows = {PRODUCTS: np.tile(products, (WINDOWS, 1, 1)), ROWS: rows[[0] + [1] * WINDOWS]}
         return mixture | windows | {SHARE: woken_share()[None]}
@@ -214,7 +233,18 @@ class NumberStack(Members):
         share: np.ndarray = self.state[SHARE][..., -1, :]
         return share
 
+    @property
+    def targets(self) -> Targets:
+        """What is known about the numbers and the errors of the mixture."""
+        return Targets.of(self.state[CALIBRATION])
+
     # --- learning -------------------------------------------------------------------------------------------------
+
+    def learn(self, *args: Any, targets: np.ndarray | None = None, **others: Any) -> None:
+        """Train on rows as :meth:`Members.learn` does; ``ValueError``: a target is beyond its bounds."""
+        if self.members and targets is not None:
+            self.targets.check(targets)
+        super().learn(*args, targets=targets, **others)
 
     @property
     def _outputs(self) -> int:
@@ -271,7 +301,8 @@ class NumberStack(Members):
             predictions, targets, weight = self._of_number(k, outputs, part)
             _core.number_mixture_learn(
                 mixture[WEIGHTS], mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS], mixture[CALIBRATION], counters,
-                self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL],
+                self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL], part.X,
+                part.order,
             )  # fmt: skip
         if calibrate and shares is not None:
             self._follow(shares, weight, seen)
@@ -313,7 +344,7 @@ class NumberStack(Members):
     def numbers(self, X: _core.Matrix) -> np.ndarray:
         """Return what the mixture predicts, shape (n, numbers)."""
         means, _ = self.predictions(X, uncertain=False)
-        return self._mixed(means)
+        return self.targets.clipped(self._mixed(means))
 
     def _mixed(self, means: np.ndarray) -> np.ndarray:
         return np.stack([one[WEIGHTS] @ own for one, own in zip(mixtures(self.state), means, strict=True)], axis=1)
@@ -326,7 +357,9 @@ class NumberStack(Members):
             for mixture, own in zip(mixtures(self.state), deviations, strict=True)
         ]
         spreads = np.stack(spread, axis=1) * self.spread_factors()
-        return Prediction(self._mixed(means), np.maximum(spreads, np.finfo(np.float64).tiny))
+        center = self._mixed(means)
+        spreads = np.maximum(spreads, np.finfo(np.float64).tiny)
+        return Prediction(self.targets.clipped(center), spreads, center, self.conformal.sizes(center, X))
 
     def spread_factors(self) -> np.ndarray:
         """Return w'P w over (sum_g |w_g| P_gg^(1/2))^2 without rests for each number, 1 before the first error."""
@@ -340,11 +373,15 @@ class NumberStack(Members):
 
     def number_deviations(self, found: Prediction, calibrated: bool = True) -> np.ndarray:
         """Return the standard deviation of targets around predictions, (n, numbers); they are always calibrated."""
-        return deviation(found, Targets.of(self.state[CALIBRATION]))
+        return deviation(found, self.targets)
+
+    def interval_shortage(self, coverage: float, calibrated: bool = True) -> str | None:
+        """Return why limits of intervals are infinite, as text; None if they are not."""
+        return self.targets.shortage(coverage)
 
     def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
         """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated."""
-        return calibrated_interval(Targets.of(self.state[CALIBRATION]), found, coverage, self.conformal)
+        return calibrated_interval(self.targets, found, coverage, self.conformal)
 
 
 def check_order(kinds: Sequence[tuple[bool, bool]]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..learner.learner import Learner
 from ..learner.recipe import Recipe
+from ..tasks.targets import UNBOUNDED
 from ..views.columns import Columns
 from .generative import Generative
 
@@ -49,10 +51,14 @@ class Plan(NamedTuple):
 
 
 def plan(recipe: Recipe, name: str, multilabel: bool = False, rest: bool = False, log: bool = False) -> Plan:
-    """Return how to make a learner, whose task follows from the number of classes, or is that of label sets."""
+    """Return how to make a learner, whose task follows from the number of classes, or is that of label sets.
+
+    A stack knows the bounds of targets; its members do not.
+    """
+    unbounded = replace(recipe, bounds=UNBOUNDED)
 
     def make(n_classes: int, n_features: int, columns: Columns) -> Member:
-        made = recipe.learner(n_classes, multilabel, n_columns=n_features)
+        made = unbounded.learner(n_classes, multilabel, n_columns=n_features)
         made.grow(n_features=n_features, columns=columns)  # as in a stream, whose rows say which features are in use
         return made
 

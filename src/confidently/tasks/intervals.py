@@ -1,6 +1,6 @@
-"""What makes intervals around predictions of numbers conformal: sizes of errors, and levels that follow misses.
+"""What makes intervals around predictions of numbers conformal: the size of the noise, and levels that follow misses.
 
-The core learns it of every prediction before it uses the target (core/tasks/conformal.hpp, for each number).
+The core learns it of every prediction before it uses the target (core/tasks/intervals.hpp, for each number).
 """
 
 from __future__ import annotations
@@ -14,10 +14,15 @@ from .. import _core
 from ..rules.ranges import Range
 from .conformal import ALARMS, LEVELS, MAX_COUNT, QUIET, Values, followed, level_values, untrained_levels
 
-AT_MEAN, LOW, HIGH, MARTINGALE, SIZE = _core.conformal_places_of_numbers()
-KNOTS = AT_MEAN // 2
-KNOTS_PER_UNIT, STRETCH = 4.0, 2.0  # as in the core
-LARGEST_SIZE = Range(-5.0, 5.0, closed_low=True, closed_high=True)
+LOW, HIGH, MARTINGALE, SIZE = _core.conformal_places_of_numbers()
+INPUTS, KNOTS = _core.noise_inputs, 9  # of the noise, as in core/tasks/noise_scale.hpp
+WHOLE, SHARES, PRECISION, CENTERS, VARIANCES = 2, 4, 6, 9, 9 + INPUTS
+SLOPES = CENTERS + 2 * INPUTS
+SLOPES_KNOWN, AT_KNOTS, KNOTS_KNOWN = SLOPES + 2 * INPUTS, SLOPES + 4 * INPUTS, SLOPES + (4 + KNOTS) * INPUTS
+SCALES = KNOTS_KNOWN + KNOTS * INPUTS
+MIN_VARIANCE = 1e-300
+MAX_SLOPE = Range(-1e6, 1e6, closed_low=True, closed_high=True)
+BEFORE_NOISE = 44  # numbers of a model file of format 12 or before, whose sizes depended on the prediction
 
 
 def untrained(numbers: int) -> np.ndarray:
@@ -39,14 +44,26 @@ def settled(own: np.ndarray) -> np.ndarray:
 def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     """Return what learners have learned whose training continued from a base.
 
-    Sizes are a mean by the evidence for them, levels one of all, and alarms are added. The martingale begins anew.
+    What is known of the noise is a mean by the evidence for it, levels are one of all, and alarms are added. The
+    martingale begins anew.
     """
     states, start = np.array(parts).reshape(len(parts), -1, SIZE), base.reshape(-1, SIZE)
     found: np.ndarray = states.mean(axis=0)
-    sizes, evidence = states[..., :KNOTS], states[..., KNOTS:AT_MEAN]
-    weights = evidence + np.finfo(np.float64).tiny
-    found[:, :KNOTS] = (weights * sizes).sum(axis=0) / weights.sum(axis=0)
-    found[:, KNOTS:AT_MEAN] = evidence.max(axis=0)
+    by_rows = [slice(WHOLE, SHARES), slice(SHARES, PRECISION), slice(CENTERS, VARIANCES), slice(VARIANCES, SLOPES)]
+    for own in by_rows:
+        found[:, own] = _mean(states[..., own], states[..., :1])
+    for first, known in ((SLOPES, SLOPES_KNOWN), (AT_KNOTS, KNOTS_KNOWN)):
+        found[:, first:known] = _mean(states[..., first:known], states[..., known : 2 * known - first])
+    # the variances of inputs are around the mean of all
+    centers, rows = states[..., CENTERS:VARIANCES], states[..., :1]
+    found[:, VARIANCES:SLOPES] += _mean((centers - found[:, CENTERS:VARIANCES]) ** 2, rows)
+    gained = np.maximum(states - start, 0.0).sum(axis=0)
+    for own in (slice(0, 1), slice(PRECISION, CENTERS), slice(SLOPES_KNOWN, AT_KNOTS), slice(KNOTS_KNOWN, SCALES)):
+        found[:, own] = start[:, own] + gained[:, own]
+    found[:, PRECISION + 1] = start[:, PRECISION + 1] + (states - start)[..., PRECISION + 1].sum(axis=0)
+    variances = found[:, VARIANCES:SLOPES]
+    found[:, SCALES:LOW] = np.where(variances > MIN_VARIANCE, 1.0 / np.sqrt(np.maximum(variances, MIN_VARIANCE)), 0.0)
+    found[:, 1] = states[..., 1].max(axis=0)
     found[:, MARTINGALE:] = untrained(1)[MARTINGALE:]
     alarms = states[..., MARTINGALE + ALARMS]
     found[:, MARTINGALE + ALARMS] = start[:, MARTINGALE + ALARMS] * (1 - len(parts)) + alarms.sum(axis=0)
@@ -54,11 +71,40 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
     return found.ravel()
 
 
+def _mean(numbers: np.ndarray, evidence: np.ndarray) -> np.ndarray:
+    """Return the mean over the first axis by the evidence."""
+    weights = evidence + np.finfo(np.float64).tiny
+    mean: np.ndarray = (weights * numbers).sum(axis=0) / weights.sum(axis=0)
+    return mean
+
+
+def untrained_before(numbers: int) -> np.ndarray:
+    """Return what :func:`untrained` did for model files of format 12 or before."""
+    levels, martingale = untrained_levels(), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+    return np.tile(np.concatenate([np.zeros(BEFORE_NOISE), levels, levels, martingale]), numbers)
+
+
+def upgraded(own: np.ndarray, numbers: int) -> np.ndarray:
+    """Return what a model file of format 12 or before has learned of so many numbers, of which the levels stay."""
+    before, found = own.reshape(numbers, -1), untrained(numbers).reshape(numbers, SIZE)
+    if before.shape[1] != untrained_before(1).size:
+        raise ValueError(f"the conformal errors have {before.shape[1]} numbers")
+    found[:, LOW : LOW + 2 * LEVELS] = before[:, BEFORE_NOISE : BEFORE_NOISE + 2 * LEVELS]
+    return found.ravel()
+
+
 def values(state: np.ndarray) -> Values:
     """Yield name, numbers and range of the parts of what was learned."""
     for own in state.reshape(-1, SIZE):
-        yield "the sizes of errors", own[:KNOTS], LARGEST_SIZE
-        yield "the evidence for sizes", own[KNOTS:LOW], Range(0.0, MAX_COUNT, closed_low=True)
+        gained = own[[PRECISION, PRECISION + 2]]
+        known = np.concatenate([own[:SHARES], gained, own[SLOPES_KNOWN:AT_KNOTS], own[KNOTS_KNOWN:SCALES]])
+        slopes = np.concatenate([own[SHARES:PRECISION], own[SLOPES:SLOPES_KNOWN], own[AT_KNOTS:KNOTS_KNOWN]])
+        yield "the inputs of the noise", own[1:2], Range(0.0, INPUTS, closed_low=True, closed_high=True)
+        yield "the evidence of the noise", known, Range(0.0, MAX_COUNT, closed_low=True)
+        yield "the slopes of the noise", slopes, MAX_SLOPE
+        for start in (VARIANCES, SCALES):
+            spread = own[start : start + INPUTS]
+            yield "the variances of the noise's inputs", spread, Range(0.0, math.inf, closed_low=True)
         for start in (LOW, HIGH):
             yield from level_values(own[start : start + LEVELS])
         yield "the martingale", own[MARTINGALE:], Range(0.0, math.inf, closed_low=True)
@@ -89,7 +135,7 @@ class ConformalIntervals:
     def last_alarm(self) -> int | None:
         """The row of the last alarm, from 1 and of those learned; None: there was none."""
         doubted = self._state[self._state[:, MARTINGALE + ALARMS] > 0]
-        rows = doubted[:, AT_MEAN + 1] - doubted[:, MARTINGALE + QUIET]
+        rows = doubted[:, 0] - doubted[:, MARTINGALE + QUIET]
         return int(rows.max()) if len(rows) else None
 
     def tails(self, coverage: float) -> np.ndarray:
@@ -99,18 +145,17 @@ class ConformalIntervals:
         tails: np.ndarray = np.clip(np.array(found), 0.0, 0.5)
         return tails
 
-    def sizes(self, means: np.ndarray, targets: np.ndarray, units: np.ndarray) -> np.ndarray:
-        """Return the sizes of errors of predictions, relative to others, shape (n, numbers).
+    def sizes(self, means: np.ndarray, rows: _core.Matrix) -> np.ndarray:
+        """Return the sizes of the noise of rows, relative to others, shape (n, numbers).
 
         Parameters
         ----------
         means : array of shape (n, numbers)
             The predictions.
-        targets, units : arrays of shape (numbers,)
-            Mean and standard deviation of the targets.
+        rows : Matrix
+            As the learner sees them.
         """
-        places = np.arcsinh(STRETCH * (means - targets) / units) * KNOTS_PER_UNIT + KNOTS // 2
-        by_number = zip(places.T, self._state[:, :KNOTS], strict=True)
-        logs = np.stack([np.interp(at, np.arange(KNOTS), own) for at, own in by_number], axis=1)
-        sizes: np.ndarray = np.exp(logs)
-        return sizes
+        found = np.empty(means.shape[::-1])
+        for own, mean, sizes in zip(self._state, np.ascontiguousarray(means.T), found, strict=True):
+            _core.noise_sizes(own, rows, mean, sizes)
+        return found.T

@@ -39,6 +39,9 @@ class Numbers(Task):
     def calibration_values(self, calibration: np.ndarray) -> Values:
         return of_targets.values(calibration)
 
+    def upgraded_calibration(self, calibration: np.ndarray, n_outputs: int) -> np.ndarray:
+        return of_targets.upgraded(calibration, n_outputs)
+
     def merged_calibration(self, parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return of_targets.merged(parts, base)
 
@@ -77,10 +80,11 @@ class Numbers(Task):
         center = scores + self.offset(rule, targets)
         if rule.counts:
             rate = np.exp(np.minimum(center + 0.5 * variances, MAX_LOG))
-            return Prediction(rate, np.maximum(rate + rate**2 * np.expm1(np.minimum(variances, MAX_LOG)), MIN_SPREAD))
+            spread = rate + rate**2 * np.expm1(np.minimum(variances, MAX_LOG))
+            return Prediction(targets.clipped(rate), np.maximum(spread, MIN_SPREAD), rate)
         noise = rule.noise_variance()
         spread = noise + variances if rule.learns_precision else np.full_like(variances, noise)
-        return Prediction(center, spread)
+        return Prediction(targets.clipped(center), spread, center)
 
 
 class OffsetNumbers(Numbers):
@@ -105,4 +109,4 @@ class CenteredNumbers(OffsetNumbers):
     def prediction(self, rule: Rule, targets: Targets, scores: np.ndarray, variances: np.ndarray) -> Prediction:
         found, weight = super().prediction(rule, targets, scores, variances), targets.weight
         of_mean = np.divide(rule.noise_variance(), weight, out=np.zeros_like(weight), where=weight > 0)
-        return Prediction(found.mean, found.spread + of_mean)
+        return found._replace(spread=found.spread + of_mean)

@@ -10,8 +10,10 @@ exp(o + s + v/2), and the spread that of a Poisson distribution with this uncert
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,16 +23,49 @@ from .intervals import ConformalIntervals
 
 # Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
-# and absolute errors; then the bins of standardized errors.
-TARGET_STATISTICS, TARGET_BINS = 8, 512
-OF_ERRORS, GAIN = 3, 5
-INITIAL_TARGET = tuple(float(i == GAIN) for i in range(TARGET_STATISTICS + TARGET_BINS))
+# and absolute errors; the bounds that were said, rows below 0, rows that are no integers; then the bins of standardized
+# errors, after the sums of groups of these.
+TARGET_BINS, TARGET_GROUPS = 512, 32
+OF_ERRORS, GAIN, BOUNDS, NEGATIVE, AT_GROUPS = 3, 5, 8, 10, 12
+TARGET_STATISTICS = AT_GROUPS + TARGET_GROUPS
+OF_KINDS = slice(BOUNDS, AT_GROUPS)
 MAX_TARGET, MAX_GAIN = 1e50, 1e110
 TARGETS = Range(-MAX_TARGET, MAX_TARGET, closed_low=True, closed_high=True)
 ERRORS = Range(0.0, 1e250, closed_low=True)
 BINS_PER_UNIT = 40.0  # of asinh(z), as in core/tasks/targets.hpp
-PRIOR_ERRORS = 2.0  # normal errors that the distribution of errors begins with
+EDGES = np.sinh((np.arange(TARGET_BINS + 1) - TARGET_BINS // 2) / BINS_PER_UNIT)
 MIN_SPREAD = 1e-300
+ROUNDING = 1e-9  # relative, of sums of rows
+Bounds = tuple[float | None, float | None]  # of targets; None: unknown on this side
+UNBOUNDED: Bounds = (None, None)
+
+
+def check_bounds(bounds: Any) -> Bounds | None:
+    """Return bounds of targets as two numbers or None; ``ValueError`` or ``TypeError`` unless the first one is less."""
+    if bounds is None:
+        return None
+    if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
+        raise TypeError(f"bounds: expected two numbers or None, such as (0, None), got {bounds!r}")
+    for bound in bounds:
+        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, Real) or math.isnan(bound)):
+            raise TypeError(f"bounds: expected a number or None, got {bound!r}")
+    found = tuple(None if bound is None or math.isinf(bound) else float(bound) for bound in bounds)
+    low, high = -math.inf if found[0] is None else found[0], math.inf if found[1] is None else found[1]
+    if not low < high or max(map(abs, filter(None, found)), default=0.0) > MAX_TARGET:
+        raise ValueError(f"bounds: the first one must be less, and none beyond {MAX_TARGET:g}, got {bounds!r}")
+    return found[0], found[1]
+
+
+def initial(bounds: Bounds | None) -> tuple[float, ...]:
+    """Return the statistics of a number before the first row; ``None``: the targets tell whether they can be < 0."""
+    said = 0.0, 0.0
+    if bounds is not None:
+        low, high = bounds
+        said = -MAX_TARGET if low is None else low, MAX_TARGET if high is None else high
+    return *(float(i == GAIN) for i in range(BOUNDS)), *said, *([0.0] * (TARGET_STATISTICS - NEGATIVE + TARGET_BINS))
+
+
+INITIAL_TARGET = initial(UNBOUNDED)
 
 
 class Targets(NamedTuple):
@@ -46,6 +81,9 @@ class Targets(NamedTuple):
         Sums over these rows.
     bins : float64 array of shape (K, bins)
         Weights of the standardized errors, old ones less.
+    kinds : float64 array of shape (K, 4)
+        The bounds that were said, equal if none were, the number of rows below 0, and that of rows that are no
+        integers.
     """
 
     weight: np.ndarray
@@ -56,14 +94,15 @@ class Targets(NamedTuple):
     squared_errors: np.ndarray
     absolute_errors: np.ndarray
     bins: np.ndarray
+    kinds: np.ndarray
 
     @classmethod
     def of(cls, calibration: np.ndarray) -> Targets:
         """Return the statistics of the entry ``calibration`` of a state."""
         of_column = calibration.reshape(-1, len(INITIAL_TARGET))
-        weight, mean, squares, predicted, noise, gain, squared, absolute = of_column[:, :TARGET_STATISTICS].T
+        weight, mean, squares, predicted, noise, gain, squared, absolute = of_column[:, :BOUNDS].T
         bins = of_column[:, TARGET_STATISTICS:] / gain[:, None]
-        return cls(weight, mean, squares, predicted, noise, squared, absolute, bins)
+        return cls(weight, mean, squares, predicted, noise, squared, absolute, bins, of_column[:, OF_KINDS])
 
     def packed(self) -> np.ndarray:
         """Return the entry of a state."""
@@ -72,7 +111,9 @@ class Targets(NamedTuple):
             self.weight, self.mean, self.squares, self.predicted, self.noise, np.ones(len(self.weight)),
             self.squared_errors, self.absolute_errors,
         )  # fmt: skip
-        of_column[:, :TARGET_STATISTICS] = np.stack(numbers, axis=1)
+        of_column[:, :BOUNDS] = np.stack(numbers, axis=1)
+        of_column[:, OF_KINDS] = self.kinds
+        of_column[:, AT_GROUPS:TARGET_STATISTICS] = _group_sums(self.bins)
         of_column[:, TARGET_STATISTICS:] = self.bins
         return of_column.ravel()
 
@@ -87,21 +128,94 @@ class Targets(NamedTuple):
         deviation: np.ndarray = np.sqrt(np.where(variance > 0, variance, 1.0))
         return deviation
 
-    def error_quantiles(self, p: np.ndarray) -> np.ndarray:
-        """Return quantiles of the standardized errors, both of shape (K, m): linear within bins of the counted errors.
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest number that can be predicted, each of shape (K,).
 
-        A few normal errors stand in for those that have not been seen.
+        They are those that were said or, if none were, 0 unless a target was below.
         """
-        from scipy.special import ndtr  # imported here since SciPy is slow to import
+        low, high, negative, _ = self.kinds.T
+        said = np.where(low <= -MAX_TARGET, -math.inf, low), np.where(high >= MAX_TARGET, math.inf, high)
+        inferred = np.where(negative > 0, -math.inf, 0.0), math.inf
+        return np.where(low < high, said[0], inferred[0]), np.where(low < high, said[1], inferred[1])
 
-        n = self.bins.shape[1]
-        edges = np.sinh((np.arange(n + 1) - n // 2) / BINS_PER_UNIT)
-        normal = PRIOR_ERRORS * np.diff(ndtr(edges))
-        found = np.empty(p.shape)
-        for k, counted in enumerate(self.bins):
-            cumulative = np.append(0.0, np.cumsum(counted + normal))
-            found[k] = np.interp(p[k] * cumulative[-1], cumulative, edges)
+    @property
+    def said(self) -> Bounds | None:
+        """The bounds that were said; None: the targets tell whether they can be negative."""
+        low, high = self.kinds[0, :2].tolist()
+        return (None if low <= -MAX_TARGET else low, None if high >= MAX_TARGET else high) if low < high else None
+
+    def check(self, y: np.ndarray) -> None:
+        """Raise ``ValueError`` unless targets, shape (n, K), are within the bounds that were said."""
+        low, high = self.kinds[:, 0], self.kinds[:, 1]
+        outside = (low < high) & ((y < low) | (y > high))
+        if outside.any():
+            row, k = np.argwhere(outside)[0]
+            bounds = f"{low[k]:g} to {high[k]:g}"
+            raise ValueError(f"targets must be in {bounds}, their bounds, got {y[row, k]:g} in row {row}")
+
+    def clipped(self, means: np.ndarray) -> np.ndarray:
+        """Return predictions of shape (n, K) within the bounds."""
+        found: np.ndarray = np.clip(means, *self.bounds)
         return found
+
+    @property
+    def are_integers(self) -> np.ndarray:
+        """Whether all targets so far were, shape (K,)."""
+        found: np.ndarray = (self.weight > 0) & (self.kinds[:, -1] == 0)
+        return found
+
+    @property
+    def errors(self) -> np.ndarray:
+        """The standardized errors that count, shape (K,): old ones less."""
+        found: np.ndarray = self.bins.sum(axis=1)
+        return found
+
+    def shortage(self, coverage: float) -> str | None:
+        """Return why limits are infinite, as text; None if there are errors enough.
+
+        A target conforms with a probability of at least 1/(errors + 1), wherever it is.
+        """
+        needed, known = 1.0 / (1.0 - coverage) - 1.0, float(self.errors.min())
+        if known >= needed * (1.0 - ROUNDING):
+            return None
+        return (
+            f"intervals are infinite: coverage {coverage:g} needs {needed:,.0f} errors of predictions, and those "
+            f"learned count as {known:,.0f}, since old ones count less"
+        )
+
+    def error_limits(self, coverage: float, tails: np.ndarray) -> np.ndarray:
+        """Return limits of the standardized errors, shape (K, 2), linear within the bins of those that were counted.
+
+        With n errors, a new one is below z with a probability of at most (c + 1)/(n + 1), where c of them are, whatever
+        their distribution. If neither tail of the ``coverage`` can be as small as 1/(n + 1), errors on both sides
+        count together; if that is not enough either, limits are infinite.
+
+        Parameters
+        ----------
+        coverage : float
+        tails : array of shape (K, 2)
+            The probabilities below and above, as changed by misses.
+        """
+        found = np.empty((len(self.bins), 2))
+        for k, (bins, n) in enumerate(zip(self.bins, self.errors, strict=True)):
+            whole = (n + 1.0) * (1.0 + ROUNDING)
+            below, above = np.maximum(tails[k] * whole - 1.0, 0.0)
+            found[k] = -_limit(bins[::-1], below), _limit(bins, above)
+            if 0.5 * (1.0 - coverage) * whole < 1.0:
+                beyond = max(tails[k].sum() * whole - 1.0, 0.0)
+                size = _limit(bins + bins[::-1], beyond) if (1.0 - coverage) * whole >= 1.0 else math.inf
+                found[k] = min(found[k, 0], -size), max(found[k, 1], size)
+        return found
+
+
+def _limit(bins: np.ndarray, beyond: float) -> float:
+    """Return the least number with so much weight of bins above."""
+    above = np.append(0.0, np.cumsum(bins[::-1]))  # ... each of the edges, from the last one
+    at = min(int(np.searchsorted(above, beyond, side="right")), len(bins)) - 1
+    part = (beyond - above[at]) / (above[at + 1] - above[at]) if above[at + 1] > beyond else 0.0
+    edge, below = EDGES[len(bins) - at], EDGES[len(bins) - at - 1]
+    return float(edge - part * (edge - below))
 
 
 class Prediction(NamedTuple):
@@ -110,12 +224,29 @@ class Prediction(NamedTuple):
     Attributes
     ----------
     mean : float64 array of shape (n, K)
+        Within the bounds of the targets.
     spread : float64 array of shape (n, K)
         The variance up to the noise factor.
+    center : float64 array of shape (n, K), optional
+        The mean before it was clipped to the bounds, by default the mean: what errors are relative to.
+    size : float64 array of shape (n, K), optional
+        Of the noise, relative to other rows; by default 1.
     """
 
     mean: np.ndarray
     spread: np.ndarray
+    center: np.ndarray | None = None
+    size: np.ndarray | None = None
+
+    @property
+    def centers(self) -> np.ndarray:
+        """What errors are relative to, shape (n, K)."""
+        return self.mean if self.center is None else self.center
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes of the noise, shape (n, K)."""
+        return np.ones_like(self.mean) if self.size is None else self.size
 
 
 def deviation(found: Prediction, targets: Targets) -> np.ndarray:
@@ -161,10 +292,27 @@ def interval(
         limits = calibrated_interval(targets, found, coverage, conformal)
     else:
         z, sd = _of_the_model(rule, targets, found, np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)]))
-        limits = found.mean[:, :, None] + sd[:, :, None] * z
+        limits = found.centers[:, :, None] + sd[:, :, None] * z
+        limits = _within_bounds(targets, found, limits, coverage)
     if rule.counts:
         np.maximum(limits, 0.0, out=limits)
     return limits
+
+
+def _within_bounds(targets: Targets, found: Prediction, limits: np.ndarray, coverage: float) -> np.ndarray:
+    """Return limits, shape (n, K, 2), that have the prediction between them, of integers too, and keep the bounds.
+
+    After n targets of which none was negative, the next one is with a probability of at most 1/(n + 1). So limits are
+    not negative either once that is no more than the tail below them.
+    """
+    low, high = np.minimum(limits[..., 0], found.mean), np.maximum(limits[..., 1], found.mean)
+    if (whole := targets.are_integers).any():
+        low, high = np.where(whole, np.floor(low), low), np.where(whole, np.ceil(high), high)
+    least, largest = targets.bounds
+    enough = 0.5 * (1.0 - coverage) * (1.0 + ROUNDING) * (targets.predicted + 2.0) >= 1.0
+    inferred = targets.kinds[:, 0] >= targets.kinds[:, 1]
+    least = np.where(inferred & ~enough, -math.inf, least)
+    return np.stack([np.clip(low, least, largest), np.clip(high, least, largest)], axis=-1)
 
 
 def calibrated_interval(
@@ -172,12 +320,12 @@ def calibrated_interval(
 ) -> np.ndarray:
     """Return limits that contain the targets in training that often, shape (n, K, 2).
 
-    ``conformal`` has the sizes of errors and the levels that follow misses.
+    ``conformal`` has the levels that follow misses.
     """
-    tails = conformal.tails(coverage) * [1.0, -1.0] + [0.0, 1.0]
-    sd = deviation(found, targets) * conformal.sizes(found.mean, targets.mean, targets.unit())
-    limits: np.ndarray = found.mean[:, :, None] + sd[:, :, None] * targets.error_quantiles(tails)
-    return limits
+    sd = deviation(found, targets) * found.sizes
+    errors = targets.error_limits(coverage, conformal.tails(coverage))
+    reach = np.where(np.isinf(errors), errors, sd[:, :, None] * np.where(np.isinf(errors), 0.0, errors))
+    return _within_bounds(targets, found, found.centers[:, :, None] + reach, coverage)
 
 
 def _of_the_model(rule: Rule, targets: Targets, found: Prediction, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -205,15 +353,34 @@ def merged(parts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         return total
 
     bins = start.bins + sum(np.maximum(own.bins - start.bins, 0.0) for own in known)
+    before = start.kinds[:, 2:] * (start.weight > 0)[:, None]
+    rows = before + sum(own.kinds[:, 2:] - before for own in known)
+    low, high = np.min([own.kinds[:, 0] for own in known], axis=0), np.max([own.kinds[:, 1] for own in known], axis=0)
     return Targets(
         weight, mean, np.maximum(squares, 0.0), added("predicted"), added("noise"), added("squared_errors"),
-        added("absolute_errors"), bins,
+        added("absolute_errors"), bins, np.column_stack([low, high, rows]),
     ).packed()  # fmt: skip
+
+
+def upgraded(calibration: np.ndarray, n_outputs: int) -> np.ndarray:
+    """Return statistics of a model file of format 12 or before, which knew no bounds; others as they are."""
+    if calibration.size != n_outputs * (BOUNDS + TARGET_BINS):
+        return calibration
+    numbers, bins = np.split(calibration.reshape(n_outputs, -1), [BOUNDS], axis=1)
+    unknown = np.tile([0.0, 0.0, 1.0, 1.0], (n_outputs, 1))
+    return np.hstack([numbers, unknown, _group_sums(bins), bins]).ravel()
+
+
+def _group_sums(bins: np.ndarray) -> np.ndarray:
+    """Return the sums of groups of the bins of each number."""
+    sums: np.ndarray = bins.reshape(len(bins), TARGET_GROUPS, -1).sum(axis=2)
+    return sums
 
 
 def values(calibration: np.ndarray) -> Iterator[tuple[str, np.ndarray, Range]]:
     """Yield name, numbers and range of what a regression knows about its targets."""
     targets = calibration.reshape(-1, len(INITIAL_TARGET))
     yield "the mean of the targets", targets[:, 1], TARGETS
-    yield "the statistics of the targets", np.delete(targets, (1, GAIN), axis=1), ERRORS
+    yield "the statistics of the targets", np.delete(targets, (1, GAIN, BOUNDS, BOUNDS + 1), axis=1), ERRORS
     yield "the weight of an error", targets[:, GAIN], Range(0.0, MAX_GAIN)
+    yield "the bounds of the targets", targets[:, BOUNDS:NEGATIVE], TARGETS

@@ -219,14 +219,14 @@ def _text(result: dict[str, Any], plot: str | None) -> str:
 
 def _numbers_text(result: dict[str, Any]) -> str:
     interval = result["interval"]
-    name = f"{100 * interval['probability']:g} % intervals"
+    name, width = f"{100 * interval['probability']:g} % intervals", interval["mean_width"]
     rows = [
         ["rows", f"{result['rows']:,}"],
         ["RMSE", digits(result["rmse"])],
         ["MAE", digits(result["mae"])],
         ["R2", "-" if result["r2"] is None else f"{result['r2']:.4f}"],
         [f"coverage of {name}", percent(interval["coverage"])],
-        [f"mean width of {name}", digits(interval["mean_width"])],
+        [f"mean width of {name}", "infinite" if width is None else digits(width)],
     ]
     return "\n\n".join([table(rows), *_groups_text(result)])
 

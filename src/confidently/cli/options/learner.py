@@ -118,6 +118,29 @@ def chosen_calibration(options: dict[str, Any]) -> str | None:
     return None if options["calibration"] == "none" else "progressive"
 
 
+def chosen_bounds(options: dict[str, Any]) -> Any:
+    """Return the least and the largest number to predict, if they are given: ``0,1``, ``0,`` or ``,``.
+
+    Raises
+    ------
+    click.UsageError
+        If they are no bounds, or those of classes.
+    """
+    given = options.get("bounds")
+    if given is None:
+        return None
+    from ...tasks.targets import check_bounds
+
+    if not options["regression"]:
+        raise click.UsageError("--bounds: for --regression, which predicts numbers")
+    try:
+        return check_bounds([float(bound) if bound.strip() else None for bound in given.split(",")])
+    except (TypeError, ValueError):
+        raise click.UsageError(
+            f"--bounds: expected LOW,HIGH, such as 0,1 or 0, without an end, got {given!r}"
+        ) from None
+
+
 def new_stream_learner(
     options: dict[str, Any], rule: Rule, view: View | None, table: ClassTable, reading: ReaderOptions,
     n_columns: int = 0,
@@ -132,14 +155,15 @@ def new_stream_learner(
     from ...data.features import Features
 
     targets, features = bool(options["regression"]), Features(bounded=not reading.vocabulary) if reading.named else None
+    bounds = chosen_bounds(options)
     if options["auto"]:
         from ...learner.streams import StreamLearner
         from ...stack.number_choice import stack_of
 
-        return StreamLearner(stack_of(table, targets, options["dtype"]), table, None, features, reading)
+        return StreamLearner(stack_of(table, targets, options["dtype"], bounds), table, None, features, reading)
     from ...learner.recipe import Recipe
 
-    settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets}
+    settings = chosen_settings(options) | {"forget": options["forget"], "targets": targets, "bounds": bounds}
     try:
         recipe = Recipe.of(rule, view, options["multiclass"], **settings)
         return recipe.stream_learner(table, features, reading, n_columns)

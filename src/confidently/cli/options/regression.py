@@ -30,7 +30,13 @@ _OPTIONS = [
         default=None,
         help="Predict numbers, or classes.  [default: numbers if the rule does, or if labels are numbers but no "
         "integers]",
-    )
+    ),
+    click.option(
+        "--bounds",
+        metavar="LOW,HIGH",
+        help="Least and largest possible number; leave one out if there is none, as in 0, for prices.  [default: 0, "
+        "until a number is negative]",
+    ),
 ]
 task_option = adding(_OPTIONS, LEARNER)
 

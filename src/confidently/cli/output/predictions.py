@@ -137,6 +137,10 @@ class NumberPredictions(Predictions):
         self.outputs = [str(name) for name in model.classes] if len(model.classes) > 1 else [None]
         self.calibrated = model.calibration is not None
         super().__init__(model, requested)
+        if requested.interval is not None:
+            shortage = self.learner.interval_shortage(requested.interval, self.calibrated)
+            if shortage is not None:
+                warn(f"--interval: {shortage}")
 
     def _columns(self) -> Iterator[Column]:
         names = ["prediction", *(["std"] if "std" in self.requested.numbers else [])]

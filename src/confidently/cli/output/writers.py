@@ -6,6 +6,7 @@ The text of a batch is one pattern per row, filled with the values of all rows a
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -226,8 +227,24 @@ class JsonLines(Lines):
     def _object(parts: dict[str, str]) -> str:
         return "{" + ", ".join(f"{json.dumps(name).replace('%', '%%')}: {part}" for name, part in parts.items()) + "}"
 
+    def _encoded(self, column: Column, values: Sequence[Any]) -> Sequence[Any]:
+        found = super()._encoded(column, values)
+        if column.kind != "number" or np.isfinite(cast("np.ndarray", values)).all():
+            return found
+        return [number if math.isfinite(number) else NULL for number in found]
+
     def text(self, value: Any) -> str:
         return json.dumps(None if value is ABSTAINED else value)
+
+
+class Null:
+    """What JSON has where a number is infinite, as limits of intervals are before a level exists."""
+
+    def __repr__(self) -> str:
+        return "null"
+
+
+NULL = Null()
 
 
 def _plain(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from river import base, proba
 
@@ -12,13 +12,11 @@ from ...learner.dict_numbers import NumberRows
 from ...rules.ranges import check_choice
 from ...rules.rule import Rule
 from ...stack.dict_rows import NumberStackRows
+from ...tasks.targets import Bounds, check_bounds
 from ...views.table import make_view
 from ...views.view import View
 from ..parameters import recipe_of
 from .rows import OnDicts, StackOnDicts, WeightsByName
-
-if TYPE_CHECKING:
-    pass
 
 
 class DictRegressor(OnDicts, base.MiniBatchRegressor):
@@ -79,6 +77,8 @@ class OnlineRegressor(WeightsByName, DictRegressor):
         Variances of predictions by the errors made in training, or by the noise that the rule assumes.
     forget, projection, rank, view, hash_bits
         As of :class:`OnlineClassifier`.
+    bounds
+        As of :class:`confidently.OnlineRegressor`.
 
     Raises
     ------
@@ -110,7 +110,9 @@ class OnlineRegressor(WeightsByName, DictRegressor):
         rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
         hash_bits: int | None = None,
+        bounds: Bounds | None = None,
     ) -> None:
+        self.bounds = bounds
         super().__init__(
             rule, covariance, prior_variance, fit_intercept, None, average, min_variance, dtype, calibration, forget,
             projection, rank, view, hash_bits,
@@ -135,6 +137,8 @@ class AutoRegressor(StackOnDicts, DictRegressor):
     ----------
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
+    bounds
+        As of :class:`confidently.OnlineRegressor`.
 
     Examples
     --------
@@ -145,3 +149,10 @@ class AutoRegressor(StackOnDicts, DictRegressor):
 
     _rows: NumberStackRows
     _kind = NumberStackRows
+
+    def __init__(self, dtype: str = "float64", bounds: Bounds | None = None) -> None:
+        self.bounds = bounds
+        super().__init__(dtype)
+
+    def _new_rows(self) -> NumberStackRows:
+        return NumberStackRows(self.dtype, bounds=check_bounds(self.bounds))

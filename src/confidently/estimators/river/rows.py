@@ -149,7 +149,10 @@ class StackOnDicts(ConformalOnDicts):
     def __init__(self, dtype: str = "float64") -> None:
         self.dtype = dtype
         check_choice("dtype", dtype, DTYPES)
-        self._rows = self._kind(dtype)
+        self._rows = self._new_rows()
+
+    def _new_rows(self) -> StackRows:
+        return self._kind(self.dtype)
 
     @property
     def members(self) -> dict[str, float]:

@@ -21,6 +21,9 @@ LEVELS = tuple(k / 10 for k in range(1, 10))  # of coverage that are compared wi
 NO_RISK = "max_risk: numbers are not right or wrong; use set, the coverage of intervals"
 
 
+Limits = tuple[float | None, float | None]
+
+
 class NumberAnswer(NamedTuple):
     """What a model says of a row.
 
@@ -28,18 +31,25 @@ class NumberAnswer(NamedTuple):
     ----------
     label : float or None
         The expected number; None before the first row.
-    interval : tuple of float or None
-        Lower and upper limit, between which the number is with the probability :data:`COVERAGE`.
+    interval : tuple of float or None, or None
+        Lower and upper limit, between which the number is with the probability :data:`COVERAGE`; None where there is no
+        limit.
     variance : float or None
         Of the number around ``label``; None where the model does not know it.
     ask : bool
         Whether the prediction is among the least certain ones (:class:`confidently.serve.model.asking.Asking`).
+    center : float or None
+        The expected number before it was kept within the bounds; None: it is ``label``.
+    size : float
+        Of the noise, relative to other rows.
     """
 
     label: float | None
-    interval: tuple[float, float] | None
+    interval: Limits | None
     variance: float | None
     ask: bool
+    center: float | None = None
+    size: float = 1.0
 
     @property
     def certainty(self) -> float:
@@ -47,7 +57,7 @@ class NumberAnswer(NamedTuple):
         if self.interval is None:
             return 0.0
         low, high = self.interval
-        return 1.0 / max(high - low, MIN_WIDTH)
+        return 0.0 if low is None or high is None else 1.0 / max(high - low, MIN_WIDTH)
 
 
 NOTHING = NumberAnswer(None, None, None, True)
@@ -58,33 +68,44 @@ def number_answers(learner: Any, found: Prediction, calibrated: bool, asking: As
     limits = learner.intervals(found, COVERAGE, calibrated)[:, 0].tolist()
     variances = (learner.number_deviations(found, calibrated)[:, 0] ** 2).tolist()
     answers = [
-        NumberAnswer(mean, (low, high), _finite(variance), False)
-        for mean, (low, high), variance in zip(found.mean[:, 0].tolist(), limits, variances, strict=True)
-    ]
+        NumberAnswer(mean, _limits(low, high), _finite(variance), False, center, size)
+        for mean, (low, high), variance, center, size in zip(
+            found.mean[:, 0].tolist(), limits, variances, found.centers[:, 0].tolist(), found.sizes[:, 0].tolist(),
+            strict=True,
+        )
+    ]  # fmt: skip
     asked = asking.of_certainties(answer.certainty for answer in answers).tolist()
     return [answer._replace(ask=ask) for answer, ask in zip(answers, asked, strict=True)]
 
 
-def _finite(variance: float) -> float | None:
-    return variance if math.isfinite(variance) else None
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def _limits(low: float, high: float) -> Limits | None:
+    """Return limits, of which those that are infinite are None; None if both are."""
+    found = _finite(low), _finite(high)
+    return None if found == (None, None) else found
 
 
 def intervals_of(
     answers: Sequence[NumberAnswer], coverage: float, learner: Any, calibrated: bool
-) -> list[tuple[float, float] | None]:
+) -> list[Limits | None]:
     """Return intervals around answers, perhaps of an earlier model, by what a learner knows of errors now."""
     known = [answer for answer in answers if answer.label is not None and answer.variance is not None]
     if not known:
         return [None] * len(answers)
     mean = np.array([[answer.label] for answer in known], np.float64)
     variance = np.array([[answer.variance] for answer in known], np.float64)
+    center = np.array([[one.label if one.center is None else one.center] for one in known], np.float64)
+    size = np.array([[one.size] for one in known], np.float64)
     per_spread = learner.number_deviations(Prediction(np.zeros((1, 1)), np.ones((1, 1))), calibrated) ** 2
-    limits = iter(learner.intervals(Prediction(mean, variance / per_spread), coverage, calibrated)[:, 0].tolist())
-    found: list[tuple[float, float] | None] = []
+    predicted = Prediction(mean, variance / per_spread, center, size)
+    limits = iter(learner.intervals(predicted, coverage, calibrated)[:, 0].tolist())
+    found: list[Limits | None] = []
     for answer in answers:
         there = answer.label is not None and answer.variance is not None
-        low_high = next(limits) if there else None
-        found.append(None if low_high is None else (low_high[0], low_high[1]))
+        found.append(_limits(*next(limits)) if there else None)
     return found
 
 
@@ -94,7 +115,7 @@ def judged_intervals(
     """Return of intervals of several coverages around answers each coverage, and whether the label is inside."""
     numbers = [float(msgspec.json.decode(label)) for label in labels]
     return [
-        (level, limits[0] <= number <= limits[1])
+        (level, (limits[0] is None or limits[0] <= number) and (limits[1] is None or number <= limits[1]))
         for level in LEVELS
         for limits, number in zip(intervals_of(answers, level, learner, calibrated), numbers, strict=True)
         if limits is not None

@@ -23,6 +23,7 @@ from ...rules import make_rule
 from ...stack.number_choice import stack_of
 from ...tasks.names import Multiclass
 from ...tasks.table import NUMBERS
+from ...tasks.targets import UNBOUNDED, check_bounds
 from ...tasks.task import Task
 from ...views.table import make_view
 from ..problems import Problem
@@ -35,7 +36,7 @@ OF_NGRAMS = ("analyzer", "ngrams", "counts", "bits", "vocabulary", "normalize", 
 DECISIONS: Final = "decisions"
 SHARED_ARMS: Final = "shared"  # one model of all actions
 OF_ENTITIES = ("max_entities", "max_age")
-WITHOUT_KEY = ("auto", "multilabel", "encoder")  # what has no meaning, or no support, for entities
+WITHOUT_KEY = ("auto", "multilabel", "encoder", "bounds")  # what has no meaning, or no support, for entities
 OF_DECISIONS = ("arms", "reward_range", "drift", "policy")
 DEFAULTS: dict[str, dict[str, str | None]] = {
     "classes": {"rule": "arow", "covariance": DIAGONAL},
@@ -138,6 +139,7 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
     key: Annotated[str, msgspec.Meta(min_length=1)] | None = None
     max_entities: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
     max_age: Annotated[int, msgspec.Meta(ge=1, le=2**53)] | None = None
+    bounds: tuple[float | None, float | None] | None = None
     arms: Literal["auto", "own", "shared"] = "auto"
     reward_range: tuple[float, float] = (0.0, 1.0)
     drift: bool = True
@@ -211,6 +213,8 @@ class Setup:
         self.undecided_covariance = self.targets and not settings.auto and self.covariance == AUTO
         try:
             self._check()
+            # those of entities are not inferred, since a shared model predicts only a part of a number
+            self.bounds = check_bounds(settings.bounds) if settings.key is None else UNBOUNDED
             self.view = None if settings.view is None else make_view(settings.view)
             self.task: Task = NUMBERS if self.decides else self.learner(self.reading()).learner.task
         except (TypeError, ValueError) as error:
@@ -239,11 +243,12 @@ class Setup:
         settings, table = self.settings, self._class_table()
         features = Features(bounded=not reading.vocabulary) if reading.named else None
         if settings.auto:
-            return StreamLearner(stack_of(table, self.targets, settings.dtype), table, None, features, reading)
+            stack = stack_of(table, self.targets, settings.dtype, self.bounds)
+            return StreamLearner(stack, table, None, features, reading)
         view = default_view(True) if decided.is_table and not self.targets else self.view
         rule = make_rule(self.rule, **settings.rule_parameters)
         chosen = {name: getattr(settings, name) for name in OF_LEARNERS}
-        chosen |= {"covariance": decided.covariance or self.covariance, "targets": self.targets}
+        chosen |= {"covariance": decided.covariance or self.covariance, "targets": self.targets, "bounds": self.bounds}
         return Recipe.of(rule, view, settings.multiclass, **chosen).stream_learner(table, features, reading)
 
     def _class_table(self) -> ClassTable:
@@ -283,6 +288,8 @@ class Setup:
             self._check_encoded()
         if self.targets and (given := [name for name in OF_CLASSES if _is_set(settings, name)]):
             raise ValueError(f"a model of numbers has none of {', '.join(given)}; leave that out")
+        if not self.targets and settings.bounds is not None:
+            raise ValueError('bounds: for the task "numbers"; leave them out')
         if not self.targets and self.covariance == AUTO:
             raise ValueError(f'covariance: "{AUTO}" is for the task "numbers"; name a covariance')
 

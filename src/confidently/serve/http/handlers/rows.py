@@ -65,13 +65,14 @@ class Prediction(Struct):
 class NumberPrediction(Struct):
     """What a model of numbers says of a row: the number expected, and limits that it is between.
 
-    The limits are those of 90 % of rows, or of the fraction ``?set=``. ``variance`` is that of the number around
-    ``label``. ``ask``: about a tenth of recent rows were as uncertain. ``novelty`` is as for classes.
+    The limits are those of 90 % of rows, or of the fraction ``?set=``; null where there is none, as after too few rows.
+    ``variance`` is that of the number around ``label``. ``ask``: about a tenth of recent rows were as uncertain.
+    ``novelty`` is as for classes.
     """
 
     id: str | None
     label: float | None
-    interval: tuple[float, float] | None
+    interval: tuple[float | None, float | None] | None
     variance: float | None
     ask: bool
     novelty: float | UnsetType = UNSET
@@ -229,7 +230,7 @@ def _message(
     row: checking.Question, answer: AnyAnswer, more: dict[str, Any] | None = None
 ) -> Prediction | NumberPrediction:
     kind = NumberPrediction if isinstance(answer, NumberAnswer) else Prediction
-    found: Prediction | NumberPrediction = kind(row.id, *answer)
+    found: Prediction | NumberPrediction = kind(row.id, *(answer[:4] if isinstance(answer, NumberAnswer) else answer))
     return found if more is None else msgspec.structs.replace(found, **more)
 
 
