@@ -75,8 +75,12 @@ def test_every_setting_says_what_it_means() -> None:
 def test_the_estimator_has_all_settings() -> None:
     found = parameters_of(OnlineClassifier)
     assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS) | ESTIMATOR_OWN
-    for name in SETTINGS.keys() - BY_MULTICLASS - {"rule", "kernel"}:
+    for name in SETTINGS.keys() - BY_MULTICLASS - {"rule", "kernel", "average"}:
         assert found[name] == default_of(SETTINGS[name]), name
+    assert (found["average"], default_of(SETTINGS["average"])) == (
+        "auto",
+        False,
+    )  # by the rule, where rows are shuffled
     assert make_rule(found["rule"]) == default_of(SETTINGS["rule"])
     default_kernel = OnlineClassifier(covariance="kernel", kernel=None).fit([[0.0], [1.0]], [0, 1])
     assert default_kernel.learner_.settings.kernel == found["kernel"]
@@ -86,7 +90,7 @@ def test_the_regressor_has_all_settings_but_a_lower_bound_of_variances() -> None
     found, of_classes = parameters_of(OnlineRegressor), parameters_of(OnlineClassifier)
     own = ESTIMATOR_OWN - {"multiclass", "class_weight", "coverage_by", "tol"}
     assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - {"min_variance"}) | own | {"bounds"}
-    for name in found.keys() - {"rule", "covariance", "view", "bounds"}:
+    for name in found.keys() - {"rule", "covariance", "view", "bounds", "average"}:
         assert found[name] == of_classes[name], name
     assert (found["view"], of_classes["view"]) == (None, "auto")  # regressions learn rows as they are, by default
 
@@ -95,7 +99,7 @@ def test_the_river_classes_have_the_settings_of_single_rows() -> None:
     for cls in river():
         found = parameters_of(cls)
         assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - OF_PRODUCTS_AND_KERNELS) | RIVER_OWN
-        for name in found.keys() - {"hash_bits", "view"}:
+        for name in found.keys() - {"hash_bits", "view", "average"}:
             assert found[name] == parameters_of(OnlineClassifier)[name], name
         assert found["view"] is None  # one dict does not show what the others are
 

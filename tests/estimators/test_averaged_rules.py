@@ -90,11 +90,11 @@ def test_held_rows_are_judged_by_the_averaged_weights():
     calibrate_by(learner, matrix, labels, None, None, 1 / 3)
     np.testing.assert_array_equal(learner.state["weights"], weights)
     # what is known of the scores is of the 500 rows alone, but no rows are forgotten
-    assert learner.conformal.rows == pytest.approx(500, rel=0.3)
+    assert learner.conformal.rows == pytest.approx(500, rel=0.4)
     counted = novelty.untrained()
     _core.margin_variances_learn(counted, variances)
-    assert counted[2] == 500
-    assert learner.state[VARIANCES][2] == 2000
+    assert counted[3] == 500
+    assert learner.state[VARIANCES][3] == 2000
     # the slope is that of the held rows: the log-loss has no gradient along it
     t = learner.state["calibration"][0] * scores[:, 0] + learner.state["calibration"][1]
     error = 1 / (1 + np.exp(-t)) - labels

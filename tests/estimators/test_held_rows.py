@@ -59,15 +59,15 @@ def test_the_weights_are_those_of_the_passes_and_of_the_held_rows(rule, shuffle)
 def test_what_calibrates_comes_from_the_held_rows_alone():
     X, y = rows_of(3000, 3)
     model = OnlineClassifier(passes=4, shuffle=True, random_state=0).fit(X, y)
-    assert model.learner_.conformal.rows == pytest.approx(300, rel=0.1)
+    assert model.learner_.conformal.rows == pytest.approx(300, rel=0.2)  # later ones count a little more
     counts = model.learner_.state[VARIANCES]
-    assert counts[1] / counts[0] == pytest.approx(300, rel=0.1)
+    assert counts[2] / counts[1] == pytest.approx(300, rel=0.2)
     assert model.learner_.conformal.shares == pytest.approx(np.bincount(y) / 3000, abs=0.01)  # of all rows
     few = OnlineClassifier(passes=4, shuffle=True, random_state=0).fit(X[:600], y[:600])
     first = OnlineClassifier().fit(X[:540], y[:540]).learner_.conformal.rows
     assert few.learner_.conformal.rows == pytest.approx(60 + min(first, 240), rel=0.25)
     none = OnlineClassifier(passes=4, shuffle=True, random_state=0).fit(X[:400], y[:400])
-    assert none.learner_.conformal.rows == pytest.approx(400 / 3, rel=0.01)  # all 400, whose weights grow
+    assert none.learner_.conformal.rows == pytest.approx((400 + 15) / 4, rel=0.01)  # all 400, whose weights grow
 
 
 def test_tries_for_the_slope_leave_the_learner_as_it_was():
@@ -137,11 +137,11 @@ def test_scores_count_as_asked():
     np.testing.assert_allclose(
         conformal.renewed(own, 1.0)[: conformal.MARTINGALE],
         np.r_[
-            own[: conformal.SCORES],
+            own[: conformal.LEVELS],
             1.0,
-            own[conformal.SCORES + 1] / own[conformal.SCORES],
-            own[conformal.SCORES + 2],
-            own[conformal.SCORES + 3 : conformal.MARTINGALE] / own[conformal.SCORES],
+            own[conformal.LEVELS + 1] / own[conformal.LEVELS],
+            own[conformal.LEVELS + 2],
+            own[conformal.LEVELS + 3 : conformal.MARTINGALE] / own[conformal.LEVELS],
         ],
     )
     assert conformal.part_to_keep(own, 1 / 6) == 0.0

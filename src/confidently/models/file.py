@@ -38,7 +38,7 @@ from . import tensors
 # 1 had the names of features in its header, 2 had no forgetting, 3 had no views, 4 no stacks, 5 no corrections, 6 had
 # mixtures of one window, 7 had that of regressions, whole matrices and rows, and no stacks of label sets, 8 had no
 # conformal scores, 9 had no variances of margins, 10 had no groups, 11 had no encoders, 12 had no members that begin
-# later, no bounds of targets and scales of noise, and knew other things of the errors of classes
+# later, no bounds of targets and scales of noise, and knew other things of the errors of predictions
 FORMAT = 13
 OF_PREDICTIONS = re.compile(r"(\d+\.)?(conformal|conformal\.groups|variances|rarities)(\.places)?")  # names of arrays
 KEY = "confidently"
@@ -246,15 +246,9 @@ def decoded(path: str | os.PathLike[str], content: bytes, *kinds: str) -> Conten
     del content
     with damage_reported(path):
         _check_sums(header.crc32, arrays)
-        if header.format < 13:
-            arrays = {name: array for name, array in arrays.items() if not _begins_anew(name, header.kind)}
+        if header.format < 13:  # what is known of errors begins anew
+            arrays = {name: array for name, array in arrays.items() if not OF_PREDICTIONS.fullmatch(name)}
         return Contents(path, header, arrays, _features(header, arrays))
-
-
-def _begins_anew(name: str, kind: str) -> bool:
-    """Return whether an array of a file of an earlier format says what was known of errors otherwise than now."""
-    found = OF_PREDICTIONS.fullmatch(name)
-    return found is not None and not (kind == REGRESSION and found[2] == "conformal")
 
 
 def _check_kind_of_file(path: str | os.PathLike[str], content: bytes) -> None:

@@ -43,8 +43,6 @@ def packed(learner: Learner | Members) -> State:
 def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
     """Return the learner of a header and packed arrays; an error if they do not fit."""
     regression = header.kind == REGRESSION
-    if header.format < 13 and regression:
-        arrays = _with_noise(arrays, header.n_classes)
     of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
     learner = _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
     if header.coverage_by is not None:
@@ -156,16 +154,6 @@ def _with_prior(arrays: State, prior: State) -> State:
         if name + PLACES in arrays:
             put_places(prior[name], arrays, name)
     return prior | arrays
-
-
-def _with_noise(arrays: State, n_outputs: int) -> State:
-    """Return arrays of a regression of a file of format 12 or before with what is learned of the noise."""
-    found = dict(arrays)
-    for name in (name for name in arrays if name.rpartition(".")[2] == CONFORMAL):
-        if name + PLACES in found:
-            put_places(intervals.untrained_before(n_outputs), found, name)
-        found[name] = intervals.upgraded(found[name], n_outputs)
-    return found
 
 
 def _check_values(learner: Learner) -> None:

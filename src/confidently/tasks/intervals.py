@@ -22,7 +22,6 @@ SLOPES_KNOWN, AT_KNOTS, KNOTS_KNOWN = SLOPES + 2 * INPUTS, SLOPES + 4 * INPUTS, 
 SCALES = KNOTS_KNOWN + KNOTS * INPUTS
 MIN_VARIANCE = 1e-300
 MAX_SLOPE = Range(-1e6, 1e6, closed_low=True, closed_high=True)
-BEFORE_NOISE = 44  # numbers of a model file of format 12 or before, whose sizes depended on the prediction
 
 
 def untrained(numbers: int) -> np.ndarray:
@@ -76,21 +75,6 @@ def _mean(numbers: np.ndarray, evidence: np.ndarray) -> np.ndarray:
     weights = evidence + np.finfo(np.float64).tiny
     mean: np.ndarray = (weights * numbers).sum(axis=0) / weights.sum(axis=0)
     return mean
-
-
-def untrained_before(numbers: int) -> np.ndarray:
-    """Return what :func:`untrained` did for model files of format 12 or before."""
-    levels, martingale = untrained_levels(), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]
-    return np.tile(np.concatenate([np.zeros(BEFORE_NOISE), levels, levels, martingale]), numbers)
-
-
-def upgraded(own: np.ndarray, numbers: int) -> np.ndarray:
-    """Return what a model file of format 12 or before has learned of so many numbers, of which the levels stay."""
-    before, found = own.reshape(numbers, -1), untrained(numbers).reshape(numbers, SIZE)
-    if before.shape[1] != untrained_before(1).size:
-        raise ValueError(f"the conformal errors have {before.shape[1]} numbers")
-    found[:, LOW : LOW + 2 * LEVELS] = before[:, BEFORE_NOISE : BEFORE_NOISE + 2 * LEVELS]
-    return found.ravel()
 
 
 def values(state: np.ndarray) -> Values:
