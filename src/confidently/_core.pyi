@@ -132,10 +132,10 @@ class TrainingRows:
         logits: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         evidence: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")] | None,
         scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
-        seen: Matrix | None,
+        seen: Matrix | None = None,
         seen_order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)]
-        | None,
-        seen_first: int,
+        | None = None,
+        seen_first: int = 0,
     ) -> None: ...
 
 class UndoLog:
