@@ -823,6 +823,7 @@ CALLS = {
     "noise_sizes": Call(
         lambda: CSR | {"conformal": intervals.untrained(1), "predictions": np.ones(2), "sizes": np.zeros(2)},
         lambda a: _core.noise_sizes(a["conformal"], matrix(a), a["predictions"], a["sizes"]),
+        ("columns: negative at 0", "columns: negative at 2", "columns: above all at 0", "columns: above all at 2"),
     ),
     "Topics.learn": topics("learn"),
     "Topics.infer": topics("infer"),
