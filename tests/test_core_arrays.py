@@ -26,7 +26,7 @@ from confidently.rules import make_rule
 from confidently.tasks import intervals, novelty
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.conformal import untrained
-from confidently.tasks.targets import INITIAL_TARGET
+from confidently.tasks.targets import initial
 from confidently.views.columns import ZERO, Columns
 from confidently.views.table import VIEWS, make_view
 from confidently.views.view import Labelled
@@ -314,7 +314,7 @@ def label_mixtures() -> Call:
 def number_mixture() -> Call:
     def make() -> Arrays:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "products": np.stack([np.eye(2)] * 3)}
-        arrays |= {"rows": np.ones(4), "counters": i64(0), "calibration": np.array(INITIAL_TARGET)}
+        arrays |= {"rows": np.ones(4), "counters": i64(0), "calibration": np.array(initial(None))}
         examples = {"predictions": np.ones((2, 2, 2)), "targets": np.ones(2), "weight": np.ones(2)}
         return arrays | examples | {"mixed": np.zeros(2)}
 
@@ -865,6 +865,11 @@ CALLS = {
     "mixture_learn": mixture(),
     "label_mixtures_learn": label_mixtures(),
     "number_mixture_learn": number_mixture(),
+    "noise_sizes": Call(
+        lambda: CSR | {"conformal": intervals.untrained(1), "predictions": np.ones(2), "sizes": np.zeros(2)},
+        lambda a: _core.noise_sizes(a["conformal"], matrix(a), a["predictions"], a["sizes"]),
+        ("columns: negative at 0", "columns: negative at 2", "columns: above all at 0", "columns: above all at 2"),
+    ),
     "Topics.learn": topics("learn"),
     "Topics.infer": topics("infer"),
 }  # fmt: skip

@@ -110,12 +110,8 @@ struct TargetStatistics {
     void learn(double y, const Predicted& prediction, const Row& row, double* conformal = nullptr,
                bool standard = true) const {
         const double e = y - prediction.mean;
-        if (standard && predicted() > 1.0) {
-            if (noise() > 0.0)
-                learn_standardized(e / std::sqrt(noise_factor() * prediction.spread), prediction.mean, row, conformal);
-            else if (e == 0.0)  // as all before
-                count(0.0);
-        }
+        if (standard && predicted() > 1.0 && noise() > 0.0)
+            learn_standardized(e / std::sqrt(noise_factor() * prediction.spread), prediction.mean, row, conformal);
         predicted() += 1.0;
         noise() += e * e / prediction.spread;
         squared_errors() += e * e;

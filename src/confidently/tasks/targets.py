@@ -167,8 +167,8 @@ class Targets(NamedTuple):
 
     @property
     def errors(self) -> np.ndarray:
-        """The standardized errors that count, shape (K,): old ones less."""
-        found: np.ndarray = self.bins.sum(axis=1)
+        """The standardized errors that count, shape (K,): old ones less; predictions, if all were exact."""
+        found: np.ndarray = np.where(self.noise > 0, self.bins.sum(axis=1), self.predicted)
         return found
 
     def shortage(self, coverage: float) -> str | None:
