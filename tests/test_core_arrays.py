@@ -639,7 +639,7 @@ CALLS = {
     "margin_variances_learn": Call(
         lambda: {"counts": novelty.untrained(), "variances": np.ones(2)},
         lambda a: _core.margin_variances_learn(a["counts"], a["variances"]),
-        ("variances: longer", "variances: shorter"),
+        ("variances: longer", "variances: shorter", "variances: empty"),
     ),
     "margin_variances_p_values": Call(
         lambda: {"counts": novelty.untrained(), "variances": np.ones(2), "out": np.zeros(2)},
