@@ -656,6 +656,18 @@ CALLS = {
         lambda: {"conformal": untrained(3), "probabilities": np.full(2, 0.5), "out": np.zeros(2)},
         lambda a: _core.conformal_conformity(a["conformal"], 3, a["probabilities"], a["out"]),
     ),
+    "calibration_learn": Call(
+        lambda: {
+            "calibration": np.array(INITIAL_TEMPERATURE), "scores": np.zeros((2, 3)), "labels": i32(0, 2),
+            "weight": np.ones(2),
+        },
+        lambda a: _core.calibration_learn(a["calibration"], a["scores"], a["labels"], a["weight"]),
+    ),
+    "margin_variances_learn": Call(
+        lambda: {"counts": novelty.untrained(), "variances": np.ones(2)},
+        lambda a: _core.margin_variances_learn(a["counts"], a["variances"]),
+        ("variances: longer", "variances: shorter", "variances: empty"),
+    ),
     "margin_variances_p_values": Call(
         lambda: {"counts": novelty.untrained(), "variances": np.ones(2), "out": np.zeros(2)},
         lambda a: _core.margin_variances_p_values(a["counts"], a["variances"], a["out"]),

@@ -59,8 +59,7 @@ void calibration_learn(Array<double, 1> calibration, Input<double, 2> scores, In
                        Optional<double> weight) {
     const std::size_t n = scores.shape(0), columns = scores.shape(1), classes = std::max<std::size_t>(columns, 2);
     require(columns >= 1 && columns < (std::size_t(1) << 31), "there must be a column");
-    require(calibration.shape(0) ==
-                std::size_t(columns == 1 ? SigmoidCalibration::size : TemperatureCalibration::size),
+    require(calibration.shape(0) == std::size_t(columns == 1 ? SigmoidCalibration::size : TemperatureCalibration::size),
             "the calibration does not match the columns");
     require(labels.shape(0) == n && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
     require_below(labels.data(), std::int64_t(n), std::int64_t(classes), "labels out of range");

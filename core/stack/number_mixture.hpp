@@ -36,9 +36,9 @@ class NumberMixture {
     static constexpr int windows = Mixture::windows;
 
     // rests: the number of the last members that predict what is left; weight: one per member, the mean of the windows'
-    // by their shares; share: one per window, 0 for windows at rest, which neither learn nor count; products: windows x members x members, discounted sums of products of
-    // their errors, and of the negative predictions of rests; rows: the total weight of the rows so far, and for each
-    // window that in its sums
+    // by their shares; share: one per window, 0 for windows at rest, which neither learn nor count; products: windows x
+    // members x members, discounted sums of products of their errors, and of the negative predictions of rests; rows:
+    // the total weight of the rows so far, and for each window that in its sums
     NumberMixture(int members, int rests, double* weight, double* share, double* products, double* rows)
         : members_(members), first_rest_(members - rests), weight_(weight), share_(share), products_(products),
           rows_(rows), own_(static_cast<std::size_t>(windows) * members), error_(members), ones_(members),

@@ -251,7 +251,7 @@ def test_a_damaged_file_is_one_error(damage, tmp_path):
     path = tmp_path / "m.cw"
     AutoClassifier().fit(X, Y).save(path)
     header, arrays = contents_of(path)
-    assert header["format"] == 10
+    assert header["format"] == 13
     arrays = {name: array.copy() for name, array in arrays.items()}
     if damage == "weights":
         arrays[WEIGHTS][0, 0] = np.nan
