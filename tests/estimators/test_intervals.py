@@ -173,6 +173,15 @@ def test_what_was_never_negative_is_never_predicted_negative(kind):
     assert (model.predict_interval(far, 0.95) % 1.0 != 0.0).any()  # nor are all targets integers any more
 
 
+def test_few_targets_do_not_say_that_none_is_negative():
+    """After n of them the next one is with a probability of up to 1/(n + 1), which must not be more than a tail."""
+    X, y = linear(60, 4)
+    for n, least in ((8, -np.inf), (9, 0.0), (60, 0.0)):
+        model = OnlineRegressor().partial_fit(X[:n], np.abs(y[:n]))
+        low = model.predict_interval(4.0 * X, 0.8)[:, 0]
+        assert (low.min() < 0.0) == (least < 0.0) and model.predict(4.0 * X).min() == 0.0
+
+
 @pytest.mark.parametrize("kind", [OnlineRegressor, AutoRegressor])
 def test_bounds_that_are_said_hold_and_are_kept(kind, tmp_path):
     generator = np.random.default_rng(0)
