@@ -620,18 +620,6 @@ CALLS = {
         lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},
         lambda a: _core.conformal_learn(a["conformal"], 3, a["scores"], a["labels"]),
     ),
-    "calibration_learn": Call(
-        lambda: {
-            "calibration": np.array(INITIAL_TEMPERATURE), "scores": np.zeros((2, 3)), "labels": i32(0, 2),
-            "weight": np.ones(2),
-        },
-        lambda a: _core.calibration_learn(a["calibration"], a["scores"], a["labels"], a["weight"]),
-    ),
-    "margin_variances_learn": Call(
-        lambda: {"counts": novelty.untrained(), "variances": np.ones(2)},
-        lambda a: _core.margin_variances_learn(a["counts"], a["variances"]),
-        ("variances: shorter", "variances: longer", "variances: empty"),
-    ),
     "conformal_gather_rare": Call(
         lambda: {"conformal": untrained(3)}, lambda a: _core.conformal_gather_rare(a["conformal"], 3)
     ),
