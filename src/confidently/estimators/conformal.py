@@ -23,11 +23,11 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
 
             p = min(1, c/(1 - b), u/b)
 
-        Here c is the part of the rows of training whose most probable class had a score as small, each
-        before its label was used, and u the part whose margin had a variance x' Sigma x as large, relative to its mean
-        on a logarithmic scale so far, since variances fall while the learner learns. In a stack, each
-        member has a u_g, and u is three times the smallest value that a third of them reach. The part of variances is
-        b = 50/rows, at least 0.1 and at most 0.5. For label sets and numbers, p = min(1, u).
+        Here c is the part of the rows of training whose most probable class had a score as small, each before its label
+        was used, and u the part whose margin had a variance x' Sigma x as large, relative to its mean on a logarithmic
+        scale so far, since variances fall while the learner learns. In a stack, each member has a u_g, and u is three
+        times the smallest value that a third of them reach. The part of variances is b = 50/rows, at least 0.1 and at
+        most 0.5. For label sets and numbers, p = min(1, u).
         In a stack for embeddings, p is the part of the rows of training that were as unlike all classes, by the novelty
         of :class:`confidently.stack.class_means.ClassMeans`.
 
@@ -58,7 +58,7 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
         >>> X, y = load_wine(return_X_y=True)
         >>> model = AutoClassifier().fit(X[::2], y[::2])
         >>> [float(np.median(model.novelty(rows)).round(2)) for rows in (X[1::2], 10.0 * X[1::2])]
-        [1.0, 0.21]
+        [1.0, 0.23]
 
         References
         ----------

@@ -87,7 +87,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         >>> model = OnlineClassifier().fit(X, y)
         >>> found = model.predict_set(X_new, coverage=0.99)
         >>> float(found[range(450), y_new].mean().round(2)), float(found.sum(axis=1).mean().round(2))
-        (1.0, 2.8)
+        (1.0, 1.75)
 
         References
         ----------
