@@ -411,7 +411,8 @@ void bind_stack(nb::module_& m) {
           "hessian"_a.noconvert(), "rows"_a.noconvert(), "counters"_a.noconvert(), "logits"_a.noconvert(),
           "labels"_a.noconvert(), "weight"_a.noconvert().none() = nb::none(),
           "log_loss"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
-          "conformal"_a.noconvert().none() = nb::none(), "lasting"_a.noconvert().none() = nb::none(), "scores"_a.noconvert().none() = nb::none());
+          "conformal"_a.noconvert().none() = nb::none(), "lasting"_a.noconvert().none() = nb::none(),
+          "scores"_a.noconvert().none() = nb::none());
     m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),
