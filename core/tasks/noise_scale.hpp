@@ -75,7 +75,7 @@ struct NoiseScale {
         const double whole = size * std::exp(-limited(in.linear + in.curved));
         learn_shares(in, step(left, at_mean));
         learn_parts(in, step(whole, at_whole));
-        const double rate = std::min(1.0, growth(rows) - 1.0);
+        const double rate = std::min(1.0, std::max(2.0 / rows, 1.0 - kDecay));
         follow(state[at_whole], whole, rate), follow(state[at_mean], left, rate);
         follow_inputs(in);
     }

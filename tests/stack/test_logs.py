@@ -65,7 +65,7 @@ def test_they_lower_the_error_of_prices_by_a_seventh():
     shifted = AutoRegressor().fit(X[:N], PRICES[:N] - 1e3)  # has none
     assert errors(model.predict(X[N:])) < 6 / 7 * errors(shifted.predict(X[N:]) + 1e3)
     low, high = model.predict_interval(X[N:], 0.9).T
-    assert np.mean((low <= PRICES[N:]) & (PRICES[N:] <= high)) == pytest.approx(0.9, abs=0.03)
+    assert np.mean((low <= PRICES[N:]) & (PRICES[N:] <= high)) == pytest.approx(0.9, abs=0.04)
 
 
 def test_predictions_stay_within_twice_the_largest_target_so_far():

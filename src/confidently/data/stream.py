@@ -73,6 +73,11 @@ class Stream:
         self.skipped, self.skipped_examples = 0, list[str]()
         self._shuffled: Iterator[Batch] | None = None
 
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether rows come in random order (:meth:`shuffle`)."""
+        return self._shuffled is not None
+
     def shuffle(self, buffer: int = DEFAULT_BUFFER, seed: int = 0) -> Stream:
         """Return the stream with its rows in random order, for data that come sorted.
 

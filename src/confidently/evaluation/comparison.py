@@ -195,6 +195,7 @@ def compare(
         classes_of_stack = table()
         dtype = settings.get("dtype", "float64")
         stack = new_stack(len(classes_of_stack), dtype=dtype, multilabel=stream.multilabel)
+        stack.shuffled = stream.is_shuffled
         contenders.append(Contender(None, True, StreamLearner(stack, classes_of_stack, reading=stream.reading)))
     with ThreadPoolExecutor(threads or processors(), thread_name_prefix="confidently-learner") as pool:
         viewed = contenders[0].learner.wants_columns
