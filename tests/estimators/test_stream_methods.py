@@ -37,8 +37,8 @@ def rows(tmp_path):
 
 def test_a_stream_is_learned_as_the_matrix_is(rows):
     file, X, y = rows
-    of_stream = OnlineClassifier("cw_stdev", view=None).fit_stream(open_stream(file))
-    of_matrix = OnlineClassifier("cw_stdev", view=None).fit(X, y)
+    of_stream = OnlineClassifier("cw_stdev", average=False, view=None).fit_stream(open_stream(file))
+    of_matrix = OnlineClassifier("cw_stdev", average=False, view=None).fit(X, y)
     assert (of_stream.mistakes_, of_stream.updates_) == (of_matrix.mistakes_, of_matrix.updates_)
     assert np.array_equal(of_stream.coef_, of_matrix.coef_)
     assert np.array_equal(np.concatenate(list(of_stream.predict_stream(file))), of_matrix.predict(X))

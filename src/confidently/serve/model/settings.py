@@ -23,7 +23,7 @@ from ...rules import make_rule
 from ...stack.number_choice import stack_of
 from ...tasks.names import Multiclass
 from ...tasks.table import NUMBERS
-from ...tasks.targets import UNBOUNDED, check_bounds
+from ...tasks.targets import check_bounds
 from ...tasks.task import Task
 from ...views.table import make_view
 from ..problems import Problem
@@ -214,7 +214,7 @@ class Setup:
         try:
             self._check()
             # those of entities are not inferred, since a shared model predicts only a part of a number
-            self.bounds = check_bounds(settings.bounds) if settings.key is None else UNBOUNDED
+            self.bounds = check_bounds(settings.bounds)
             self.view = None if settings.view is None else make_view(settings.view)
             self.task: Task = NUMBERS if self.decides else self.learner(self.reading()).learner.task
         except (TypeError, ValueError) as error:
