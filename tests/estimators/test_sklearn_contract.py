@@ -52,7 +52,9 @@ def expected_failures(estimator):
         "check_sample_weight_equivalence_on_sparse_data": WEIGHT,
         "check_decision_proba_consistency": VARIANCE,
     }
-    drowned = estimator.rule in ("arow", "scw2", "logistic") or (estimator.rule == "gibbs_pa" and estimator.average)
+    drowned = estimator.rule in ("arow", "scw2", "logistic") or (
+        estimator.rule == "gibbs_pa" and estimator.average is True
+    )
     if not drowned:
         failures["check_class_weight_classifiers"] = HEAVY
     if estimator.calibration == "progressive":

@@ -114,9 +114,31 @@ def test_alarms_of_labels_know_one_label_of_each_row():
     expected = conformal.learned_late(untrained(2), of_two, relevant.astype(np.int32), None, None)
     part = slice(conformal.MARTINGALE, conformal.ANSWERS)
     np.testing.assert_array_equal(state[part], expected[part])
-    assert ConformalSets(state).alarms > 0 and ConformalSets(state).last_alarm > 300
+    assert ConformalSets(state).last_alarm == ConformalSets(expected).last_alarm > 300  # of rows, not of labels
     nothing = conformal.learned_late(untrained(0), np.zeros((3, 0)), np.zeros(0, np.int32), np.zeros(4, np.int64), None)
     np.testing.assert_array_equal(nothing, untrained(0))
+
+
+def test_merged_scores_are_those_of_all_and_alarms_are_added():
+    base, rows = learned(*stream(60)), [stream(300, seed=seed) for seed in (1, 2)]
+    base[conformal.MARTINGALE + 1] = 2.0  # alarms
+    parts = [base.copy() for _ in rows]
+    for part, (scores, labels) in zip(parts, rows, strict=True):
+        _core.conformal_learn(part, 3, scores, labels)
+    parts[1][conformal.MARTINGALE + 1] = 5.0
+    found = conformal.merged(parts, base)
+    assert ConformalSets(found).alarms == 5  # 2 + 0 + 3
+    assert conformal.rows_seen(found) == 660
+    seen = [conformal.of_classes(one)[:, conformal.LEVELS + 2] for one in (base, *parts, found)]
+    np.testing.assert_array_equal(seen[3], seen[1] + seen[2] - seen[0])
+    gathered = found.copy()
+    _core.conformal_gather_rare(gathered, 3)
+    np.testing.assert_array_equal(found, gathered)
+    rare = slice(conformal.RARE, conformal.RARE + conformal.LEVELS)
+    np.testing.assert_allclose(found[rare], (parts[0][rare] + parts[1][rare]) / 2.0)
+    assert (found[rare] != found[: conformal.LEVELS]).any()
+    assert all(np.all(allowed.includes(float(x))) for _, part, allowed in conformal.values(found) for x in part.flat)
+    assert any(x != 0.0 for x in gathered[conformal.RARE + conformal.LEVELS : conformal.CLASSES])
 
 
 def test_cuts_change_nothing():

@@ -56,6 +56,10 @@ def test_p_values_are_those_of_the_rows_before_in_twins():
     asked = [*np.exp(rng.normal(-3.0, 6.0, 100)), 0.0, 1e-300, 1e300, 1.0, 2.0]
     expected = [twin.p_value(v) for v in asked]
     np.testing.assert_allclose(novelty.p_values(state, np.array(asked)), expected, rtol=1e-12)
+    assert novelty.rows(state) == pytest.approx(twin.scores.rows())
+    renewed = novelty.renewed(state, 0.25)
+    assert renewed[0] == state[0] and renewed[3] == 400
+    assert novelty.rows(renewed) == pytest.approx(twin.scores.rows() / 4.0)
 
 
 def test_variances_that_fall_while_a_learner_learns_are_as_large_as_those_before():

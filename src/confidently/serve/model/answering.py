@@ -195,7 +195,7 @@ class AnsweringModel(HostedModel):
     @property
     def _conformal(self) -> ConformalSets | ConformalIntervals:
         """What is known about the scores of true classes, or about errors."""
-        return self.stream.learner.conformal if self._can_answer else ConformalSets(untrained(0))
+        return self.stream.learner.conformal if self._can_answer else ConformalSets(untrained(len(self.classes)))
 
     @property
     def order(self) -> tuple[int, int]:
