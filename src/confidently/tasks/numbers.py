@@ -51,9 +51,6 @@ class Numbers(Task):
         found[:, OF_ERRORS:] = before.reshape(found.shape)[:, OF_ERRORS:]
         return found.ravel()
 
-    def renewed_calibration(self, own: np.ndarray, part: float) -> np.ndarray:
-        return own
-
     def initial_conformal(self, n_outputs: int) -> np.ndarray:
         return intervals.untrained(n_outputs)
 
