@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
@@ -18,6 +19,7 @@ from ..data.memory.matrix import UnsortedColumns, as_matrix
 from ..data.memory.plain import is_plain_matrix
 from ..data.selection import joined
 from ..data.sources.in_memory import InMemory
+from ..learner.centering import rows_to_center
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
@@ -77,7 +79,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             shuffle = bool(self.shuffle) and not partial
             if not shuffle:
                 self._advise(labels, partial)
-            self.learner_.shuffled = shuffle
+            self.learner_.shuffled, self.learner_.last_row = shuffle, math.inf if partial else passes * matrix.shape[0]
             try:
                 self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             except UnsortedColumns:
@@ -90,7 +92,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             self._run(X, matrix, labels, passes, shuffle, partial)
             if not partial:
                 self.learner_.settle(shuffled=shuffle)
-            self.learner_.undoes, self.learner_.shuffled = True, False
+                if shuffle and self._centers(labels):
+                    rows = rows_to_center(matrix.shape[0])
+                    self._center(as_matrix(X[rows], self.dtype), rows, labels)
+            self.learner_.undoes, self.learner_.shuffled, self.learner_.last_row = True, False, math.inf
             if partial and not followed:
                 self._follows(following, parameters)
             return self

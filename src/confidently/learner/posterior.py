@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ class Posterior:
 
     groups: Groups | None = None
     shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
+    last_row = math.inf  # the number of rows after which training ends, if whoever trains knows it
 
     def __init__(
         self, settings: Settings, n_classes: int, n_features: int, state: State, view: View | None = None

@@ -121,6 +121,12 @@ class Predictor(Posterior):
         }
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
 
+    def shift(self, offset: float) -> None:
+        """Add to the log-odds of the second of two classes."""
+        calibration = self.state["calibration"].copy()
+        calibration[1] += offset
+        self.state = self.state | {"calibration": calibration}
+
     def judged(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of rows that are calibrated, (n, columns) or (n, labels), and the variances of margins."""
 

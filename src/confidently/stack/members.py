@@ -22,6 +22,7 @@ from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
+from .averaging import Mean
 from .class_means import RARITIES, ClassMeans
 from .following import Following
 from .moves import Moves
@@ -97,6 +98,7 @@ class Members(Following):
         self.logs = self.rests = 0
         self.state: State = {}
         self.settled = False
+        self._mean = Mean()
         self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
         if plans:
             self._take(plans)
@@ -274,6 +276,7 @@ class Members(Following):
         all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
+        averages = calibrate and self.shuffled and self.task.one_class
         progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
         try:
             if not self.shuffled:
@@ -286,8 +289,12 @@ class Members(Following):
                 while first < len(examples):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
+                    if averages:
+                        last = min(last, first + self._mean.rows_to_come)
                     part = examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
+                    if averages:
+                        self._mean.add(last - first, self.state[WEIGHTS], self.members)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
                     first = last
@@ -310,7 +317,14 @@ class Members(Following):
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
+        if self._mean:
+            self._take_mean(self._mean.take(self.members))
+        self._mean = Mean()
         self.settled = shuffled or not self.conformal.alarms
+
+    def _take_mean(self, weights: np.ndarray) -> None:
+        """Let the longest window, the only one of rows in random order, have the mean weights."""
+        raise NotImplementedError
 
     def renew(self, ratio: float) -> None:
         """Let scores that sets are made of count less, as :meth:`confidently.learner.learner.Learner.renew` does.
@@ -319,12 +333,22 @@ class Members(Following):
         """
         if self.task.regression:
             return
-        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
-        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        part = self._renew_scores(ratio)
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
         for member in self.members:
             for name in {VARIANCES, RARITIES} & member.state.keys():
                 member.state = member.state | {name: novelty.renewed(member.state[name], part)}
+
+    def _renew_scores(self, ratio: float) -> float:
+        """Let scores that sets are made of count less, and return by how much those of all rows do."""
+        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
+        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        return part
+
+    def _doubt_scores(self) -> None:
+        self._mean = Mean()
+        if not self.task.regression:
+            self._renew_scores(0.0)
 
     def apart(self) -> Self:
         """Return a copy that may learn without this one."""

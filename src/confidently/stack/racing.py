@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..covariances.state import State
@@ -12,6 +14,7 @@ from .plan import Member
 FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
 DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
 MISTAKES_TO_RACE = 30  # fewer show little about the members
+LAST_RACE = 0.75  # of the rows until training ends
 MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 MAX_PRODUCTS = 2**22  # of features, times classes, of a member where classes are many
 
@@ -28,6 +31,9 @@ class Racing:
         The mixture's own.
     dropped : dict of str to int or None
         Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
+    last_row : float
+        The number of rows after which training ends, where whoever trains knows it. There is no race in the last
+        quarter: what is known of scores would be that of another mixture.
     """
 
     members: list[Member]
@@ -35,6 +41,7 @@ class Racing:
     multiclass: list[str | None]
     state: State
     dropped: dict[str, int] | None
+    last_row = math.inf
 
     n_classes: int
 
@@ -56,6 +63,10 @@ class Racing:
         """Return the mixture's arrays without member ``k``, whose part the others take over."""
         raise NotImplementedError
 
+    def _doubt_scores(self) -> None:
+        """Let the scores so far, which were those of a mixture with more members, count less."""
+        raise NotImplementedError
+
     def race(self, before: int) -> list[int]:
         """Drop members that the mixture can do without, if it is time, and return the numbers of those that stay.
 
@@ -70,7 +81,7 @@ class Racing:
             Rows seen when it was last called.
         """
         names = self.names
-        if self.dropped is None or self.n_seen < next_race(before):
+        if self.dropped is None or not next_race(before) <= self.n_seen <= LAST_RACE * self.last_row:
             return list(range(len(names)))
         self.drop_huge(self.n_classes)
         if self.mistakes >= MISTAKES_TO_RACE:
@@ -80,6 +91,8 @@ class Racing:
                 if not costs[k] < DISPENSABLE:
                     break
                 self.drop(k)
+        if len(self.names) < len(names):
+            self._doubt_scores()
         return [k for k, name in enumerate(names) if name in self.names]
 
     def drop_huge(self, n_classes: int) -> None:

@@ -1,0 +1,66 @@
+"""Means of mixtures over rows in random order, and races, after which scores are those of another mixture."""
+
+import numpy as np
+import pytest
+
+from confidently import AutoClassifier
+from confidently.stack import racing
+from confidently.stack.averaging import ROWS, Mean
+from confidently.tasks.conformal import CONFORMAL, ConformalSets
+
+
+class Member:
+    def __init__(self, slope):
+        self.state = {"calibration": np.array([slope, 0.5])}
+
+
+def rows(n, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, 4))
+    return X, (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * generator.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("parts", [[ROWS], [100, ROWS - 100]])
+def test_rows_count_by_their_number(parts):
+    generator = np.random.default_rng(0)
+    weights, slopes = generator.normal(size=(3, 2)), np.exp(generator.normal(size=(3, 2)))
+    mean, members = Mean(), [Member(1.0), Member(1.0)]
+    assert not mean and mean.rows_to_come == ROWS
+    for w, a in zip(weights, slopes, strict=True):
+        for k, n in enumerate(parts):
+            assert n <= mean.rows_to_come
+            last = k == len(parts) - 1
+            for member, slope in zip(members, a if last else (9.0, 9.0), strict=True):
+                member.state = {"calibration": np.array([slope, 0.5])}
+            mean.add(n, w if last else w + 9.0, members)
+    np.testing.assert_allclose(mean.take(members), np.average(weights, axis=0, weights=[1, 2, 3]))
+    expected = np.exp(np.average(np.log(slopes), axis=0, weights=[1, 2, 3]))
+    np.testing.assert_allclose([member.state["calibration"][0] for member in members], expected)
+
+
+def test_a_fit_ends_with_means_and_a_stream_does_not():
+    X, y = rows(1200)
+    fitted = AutoClassifier(random_state=0).fit(X, y)
+    order = np.random.RandomState(0).permutation(len(y))
+    streamed = AutoClassifier(shuffle=False).partial_fit(X[order], y[order], classes=[0, 1])
+    weights = [model.learner_.state["mixture.weights"] for model in (fitted, streamed)]
+    assert len(weights[0]) != len(weights[1]) or not np.allclose(*weights)
+    np.testing.assert_array_equal(fitted.learner_.state["mixture.windows"][-1], weights[0])
+
+
+def test_there_is_no_race_at_the_end_of_a_fit(monkeypatch):
+    monkeypatch.setattr(racing, "FIRST_RACE", 300)
+    X, y = rows(1200)
+    assert AutoClassifier(passes=1).fit(X[:400], y[:400]).learner_.dropped
+    assert not AutoClassifier(passes=1).fit(X[:399], y[:399]).learner_.dropped
+    assert AutoClassifier().partial_fit(X[:399], y[:399], classes=[0, 1]).learner_.dropped
+
+
+def test_after_a_race_scores_before_count_as_few(monkeypatch):
+    monkeypatch.setattr(racing, "FIRST_RACE", 2500)
+    X, y = rows(2501)
+    model = AutoClassifier().partial_fit(X[:2499], y[:2499], classes=[0, 1])
+    before = model.learner_.conformal.rows
+    model.partial_fit(X[2499:], y[2499:])
+    assert model.learner_.dropped and before > 600
+    assert ConformalSets(model.learner_.state[CONFORMAL]).rows == pytest.approx(301, abs=1)
