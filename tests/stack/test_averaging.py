@@ -9,11 +9,6 @@ from confidently.stack.averaging import ROWS, Mean
 from confidently.tasks.conformal import CONFORMAL, ConformalSets
 
 
-class Member:
-    def __init__(self, slope):
-        self.state = {"calibration": np.array([slope, 0.5])}
-
-
 def rows(n, seed=0):
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n, 4))
@@ -21,21 +16,20 @@ def rows(n, seed=0):
 
 
 @pytest.mark.parametrize("parts", [[ROWS], [100, ROWS - 100]])
-def test_rows_count_by_their_number(parts):
+def test_later_states_count_more(parts):
     generator = np.random.default_rng(0)
     weights, slopes = generator.normal(size=(3, 2)), np.exp(generator.normal(size=(3, 2)))
-    mean, members = Mean(), [Member(1.0), Member(1.0)]
-    assert not mean and mean.rows_to_come == ROWS
+    mean = Mean()
     for w, a in zip(weights, slopes, strict=True):
         for k, n in enumerate(parts):
             assert n <= mean.rows_to_come
-            last = k == len(parts) - 1
-            for member, slope in zip(members, a if last else (9.0, 9.0), strict=True):
-                member.state = {"calibration": np.array([slope, 0.5])}
-            mean.add(n, w if last else w + 9.0, members)
-    np.testing.assert_allclose(mean.take(members), np.average(weights, axis=0, weights=[1, 2, 3]))
-    expected = np.exp(np.average(np.log(slopes), axis=0, weights=[1, 2, 3]))
-    np.testing.assert_allclose([member.state["calibration"][0] for member in members], expected)
+            other = 9.0 * (k < len(parts) - 1)  # what the mixture is between does not count
+            mean = mean.after(n, (w + other).tolist(), [[slope + other, 0.5] for slope in a])
+    assert mean.rows == 3 * ROWS
+    np.testing.assert_allclose(mean.weights, np.average(weights, axis=0, weights=[1, 2, 3]))
+    np.testing.assert_allclose(mean.slopes, np.average(np.log(slopes), axis=0, weights=[1, 2, 3]))
+    with pytest.raises(ValueError, match="means of 2 weights"):
+        mean.check(3)
 
 
 def test_a_fit_ends_with_means_and_a_stream_does_not():

@@ -142,6 +142,14 @@ class SavedLater(TypedDict):
     forget: Annotated[float, Interval(0.0, 1.0)]
 
 
+class SavedMean(TypedDict):
+    """What the mixture of a stack was over rows in random order (:class:`confidently.stack.averaging.Mean`)."""
+
+    rows: Count
+    weights: list[float]
+    slopes: list[float]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -157,6 +165,7 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    mean: SavedMean | None = None
     later: list[SavedLater] | None = None
     coverage_by: SavedGroups | None = None
     settled: bool = False

@@ -8,6 +8,7 @@ from ..covariances.settings import DTYPES
 from ..covariances.state import PLACES, REAL, State, check_within, put_places, without_base
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
+from ..stack.averaging import Mean
 from ..stack.class_means import ClassMeans
 from ..stack.following import Later
 from ..stack.generative import Generative
@@ -95,6 +96,8 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     )
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
+    if header.mean is not None:
+        stack.mean = Mean(header.mean["rows"], tuple(header.mean["weights"]), tuple(header.mean["slopes"]))
     if header.later is not None:
         stack.later = [Later(**one) for one in header.later]
     stack.settled = header.settled

@@ -6,54 +6,63 @@ of many: the scores before were those of the others, so that sets by these cover
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
-import numpy as np
-
-from .plan import Member
+from ..covariances.state import State
 
 ROWS = 256  # after which the mixture is looked at
 
 
-class Mean:
-    """Means of the weights of members and of the logarithms of their slopes, in which rows count by their number.
+class Mean(NamedTuple):
+    """Means of what a mixture was after every 256 rows, in which the k-th counts k times.
 
     It is the same however rows are divided into calls.
+
+    Attributes
+    ----------
+    rows : int
+        Rows so far.
+    weights : tuple of float
+        The mean weights of the members, empty before the first 256 rows.
+    slopes : tuple of float
+        The means of the logarithms of the slopes of their calibrations.
     """
 
-    def __init__(self) -> None:
-        self._rows = 0
-        self._total = 0.0
-        self._sums: list[np.ndarray] = []
-
-    def __bool__(self) -> bool:
-        return self._total > 0.0
+    rows: int = 0
+    weights: tuple[float, ...] = ()
+    slopes: tuple[float, ...] = ()
 
     @property
     def rows_to_come(self) -> int:
         """The rows after which the mixture is counted in next."""
-        return ROWS - self._rows % ROWS
+        return ROWS - self.rows % ROWS
 
-    def add(self, rows: int, weights: np.ndarray, members: Sequence[Member]) -> None:
-        """Count in what a mixture is after so many more rows, at most :attr:`rows_to_come`."""
-        self._rows += rows
-        if self._rows % ROWS:
-            return
-        now = [weights, np.log([_calibration(member)[0] for member in members])]
-        before = self._sums or [np.zeros(one.shape) for one in now]
-        self._sums = [one + self._rows * more for one, more in zip(before, now, strict=True)]
-        self._total += self._rows
+    def after(self, rows: int, weights: Sequence[float], calibrations: Sequence[Sequence[float]]) -> Mean:
+        """Return the mean after so many more rows, at most :attr:`rows_to_come`.
 
-    def take(self, members: Sequence[Member]) -> np.ndarray:
-        """Let members have the mean slopes; return the mean weights."""
-        weights, slopes = (one / self._total for one in self._sums)
-        for member, slope in zip(members, np.exp(slopes).tolist(), strict=True):
-            calibration = _calibration(member).copy()
-            calibration[0] = slope
-            member.state = member.state | {"calibration": calibration}
-        return weights
+        ``calibrations`` are those of the members, which begin with their slopes.
+        """
+        rows += self.rows
+        if rows % ROWS:
+            return self._replace(rows=rows)
+        now = weights, [math.log(of_member[0]) for of_member in calibrations]
+        part = 2.0 / (rows // ROWS + 1)
+        means = (
+            tuple(a + part * (b - a) for a, b in zip(mean or found, found, strict=True))
+            for mean, found in zip(self[1:], now, strict=True)
+        )
+        return Mean(rows, *means)
+
+    def check(self, members: int) -> None:
+        """Raise ``ValueError`` unless these may be the means of so many members."""
+        if {len(self.weights), len(self.slopes)} != {members if self.rows >= ROWS else 0}:
+            raise ValueError(f"means of {len(self.weights)} weights and {len(self.slopes)} slopes of {members} members")
 
 
-def _calibration(member: Member) -> np.ndarray:
-    found: np.ndarray = member.state["calibration"]
-    return found
+def with_slope(state: State, logarithm: float) -> State:
+    """Return a member's arrays with another slope of its calibration."""
+    calibration = state["calibration"].copy()
+    calibration[0] = math.exp(logarithm)
+    return state | {"calibration": calibration}

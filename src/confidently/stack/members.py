@@ -22,7 +22,7 @@ from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
-from .averaging import Mean
+from .averaging import Mean, with_slope
 from .class_means import RARITIES, ClassMeans
 from .following import Following
 from .moves import Moves
@@ -76,11 +76,14 @@ class Members(Following):
         What was learned of the scores of true classes by the values of a column, if sets cover by these.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
+    mean : Mean
+        What the mixture of a stack of classes was over rows in random order, until training on them has ended.
     """
 
     view = None
     groups: Groups | None = None
     moves: Moves | None = Moves()
+    mean = Mean()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
     doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
@@ -98,7 +101,6 @@ class Members(Following):
         self.logs = self.rests = 0
         self.state: State = {}
         self.settled = False
-        self._mean = Mean()
         self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
         if plans:
             self._take(plans)
@@ -153,6 +155,7 @@ class Members(Following):
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
         if self.moves is not None:
             self.moves.check(self.n_seen)
+        self.mean.check(len(self.members))
 
     @property
     def shares(self) -> np.ndarray:
@@ -273,7 +276,7 @@ class Members(Following):
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
         before = {name: array.copy() for name, array in self.state.items()}
-        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later
+        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later, self.mean
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
         averages = calibrate and self.shuffled and self.task.one_class
@@ -290,11 +293,12 @@ class Members(Following):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
                     if averages:
-                        last = min(last, first + self._mean.rows_to_come)
+                        last = min(last, first + self.mean.rows_to_come)
                     part = examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
                     if averages:
-                        self._mean.add(last - first, self.state[WEIGHTS], self.members)
+                        slopes = [member.state["calibration"].tolist() for member in self.members]
+                        self.mean = self.mean.after(last - first, self.state[WEIGHTS].tolist(), slopes)
                     if calibrate:
                         begun = [begun[k] for k in self.race(seen)]
                     first = last
@@ -302,7 +306,7 @@ class Members(Following):
                         progress(last)
         except BaseException:
             self.state = before
-            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later = all_before
+            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later, self.mean = all_before
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
@@ -317,9 +321,11 @@ class Members(Following):
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
-        if self._mean:
-            self._take_mean(self._mean.take(self.members))
-        self._mean = Mean()
+        if self.mean.weights:
+            for member, slope in zip(self.members, self.mean.slopes, strict=True):
+                member.state = with_slope(member.state, slope)
+            self._take_mean(np.array(self.mean.weights))
+        self.mean = Mean()
         self.settled = shuffled or not self.conformal.alarms
 
     def _take_mean(self, weights: np.ndarray) -> None:
@@ -346,7 +352,7 @@ class Members(Following):
         return part
 
     def _doubt_scores(self) -> None:
-        self._mean = Mean()
+        self.mean = Mean()
         if not self.task.regression:
             self._renew_scores(0.0)
 
@@ -527,6 +533,8 @@ class Members(Following):
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
         if self.settled:
             more["settled"] = True
+        if self.mean.rows:
+            more["mean"] = self.mean._asdict()
         if self.later is not None:
             more["later"] = [one._asdict() for one in self.later]
         return {"settings": self._settings(), **sizes, "members": members, **dropped, **more}
