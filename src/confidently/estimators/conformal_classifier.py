@@ -282,7 +282,7 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
             values = labels.options.get("values")
             if values is None:  # of the batches of a stream
                 values = [value for batch in matrix for value in batch.kept[str(groups.column)]]
-            learner.groups = groups.learned_late(values, predicted, labels.numbers, weight)
+            learner.groups = groups.learned_late(values, predicted, labels.numbers, weight, start)
 
     @property
     def _is_multilabel(self) -> bool:

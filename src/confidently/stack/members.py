@@ -72,7 +72,7 @@ class Members(Following):
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     groups : Groups or None
-        What was learned of the scores of true classes by the values of a column, if sets cover by these.
+        What was learned of rows by their values of a column, if sets or intervals cover by these.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
@@ -274,7 +274,10 @@ class Members(Following):
         all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
-        progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
+        progressive = Progressive(log_loss)
+        if groups is not None:
+            groups.check_values(values)
+            progressive = Progressive.of_scores(log_loss, examples)
         try:
             if not self.shuffled:
                 self.follow()
@@ -300,7 +303,7 @@ class Members(Following):
                 log_loss[...] = cost
             raise
         if groups is not None and values is not None and progressive.scores is not None:
-            self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
+            self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes, label_start)
         self.settled = False
 
     @property

@@ -6,6 +6,7 @@ reads what it has learned.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -207,6 +208,28 @@ def rows_needed(coverage: float) -> float:
     return 1.0 / (1.0 - coverage) - 1.0
 
 
+def enough_rows(coverage: float, least: float) -> float:
+    """Return how many rows must count so that they are compared among themselves: ``least``, or more for a coverage.
+
+    The number grows in steps, which need 2, 5, 10, 20, ... rows and one more, so that few levels have pools of their
+    own.
+    """
+    wanted = (rows_needed(coverage) + 1.0) * (1.0 - ROUNDING)
+    return next(rows for rows in _steps(least) if rows + 1.0 >= wanted)
+
+
+def steps(coverage: float, least: float) -> list[float]:
+    """Return the levels below a coverage, ascending, up to which :func:`enough_rows` is the same each time."""
+    ends = itertools.takewhile(lambda rows: rows < enough_rows(coverage, least), _steps(least))
+    return [1.0 - 1.0 / (rows + 1.0) for rows in ends]
+
+
+def _steps(least: float) -> Iterator[float]:
+    yield least
+    for power in itertools.count():
+        yield from (rows for digit in (1, 2, 5) if (rows := digit * 10.0**power - 1.0) > least)
+
+
 def followed(levels: np.ndarray, error: float) -> np.ndarray:
     """Return a level of error as misses have changed it, linear between those that are followed.
 
@@ -296,8 +319,19 @@ class ConformalSets:
     def _short(self, coverage: float, by_class: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return how many rows count with which classes are compared, and which of these numbers are too few."""
         needed = rows_needed(coverage)
-        rows, _ = self._compared(by_class, max(ENOUGH, needed))
+        rows, _ = self._compared(by_class, enough_rows(coverage, ENOUGH))
         return rows, rows < needed * (1.0 - ROUNDING)
+
+    def _levels(self, coverage: float, by_class: bool) -> list[float]:
+        """Return the levels whose sets are in those of a coverage: its own, and the last before rare classes change.
+
+        A class that is compared with itself at a lower level, and with all rare classes at a higher one, might be
+        excluded by these only. Sets of a higher level have all of those of a lower one.
+        """
+        levels = [*(steps(coverage, ENOUGH) if by_class else []), coverage]
+        rare = [self._compared(by_class, enough_rows(level, ENOUGH))[1] for level in levels]
+        changes = [(before != after).any() for before, after in itertools.pairwise(rare)]
+        return [level for level, last in zip(levels, [*changes, True], strict=True) if last]
 
     def warning(self, coverage: float, by_class: bool = True, values: Sequence[str] | None = None) -> str | None:
         """Return why classes are in every set, as text; None if there are rows enough to leave any out.
@@ -305,8 +339,10 @@ class ConformalSets:
         The p-value of a class is at least 1/(rows + 1). ``values`` are those of the rows in the column by which
         coverage holds, if there is one.
         """
-        needed = rows_needed(coverage)
-        rows, short = self._short(coverage, by_class)
+        levels = self._levels(coverage, by_class)
+        short = np.any([self._short(level, by_class)[1] for level in levels], axis=0)
+        coverage = max((level for level in levels if self._short(level, by_class)[1].any()), default=coverage)
+        needed, rows = rows_needed(coverage), self._short(coverage, by_class)[0]
         if short.all():
             most = rows.max() if len(rows) else self.rows
             return (
@@ -318,13 +354,14 @@ class ConformalSets:
         verb = "is" if short.sum() == 1 else "are"
         return (
             f"{short.sum():,} of {self.classes:,} classes {verb} in every set: coverage {coverage:g} needs "
-            f"{needed:,.0f} rows of a class, or of all rare classes together, and theirs count as {rows[short][0]:,.0f}"
+            f"{needed:,.0f} rows of a class, or of all rare classes together, and theirs count as "
+            f"{rows[short].min():,.0f}"
         )
 
     def errors(self, coverage: float, by_class: bool) -> np.ndarray:
         """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it, (classes,)."""
         of_all, of_rare, own = (followed(levels, 1.0 - coverage) for levels in _levels(self._state))
-        _, rare = self._compared(by_class, max(ENOUGH, rows_needed(coverage)))
+        _, rare = self._compared(by_class, enough_rows(coverage, ENOUGH))
         return np.where(rare, of_rare, own) if by_class else np.full(self.classes, of_all)
 
     def p_values(self, probabilities: np.ndarray, by_class: bool, coverage: float = 0.9) -> np.ndarray:
@@ -333,7 +370,7 @@ class ConformalSets:
         With ``by_class``, of the rows of that class, or of all classes of which too few rows count for a coverage.
         """
         found = np.zeros(probabilities.shape)
-        enough = max(ENOUGH, rows_needed(coverage))
+        enough = enough_rows(coverage, ENOUGH)
         probabilities = np.ascontiguousarray(probabilities, np.float64)
         _core.conformal_p_values(self._state, probabilities, by_class, enough, found)
         return found
@@ -351,8 +388,10 @@ class ConformalSets:
 
         ``values`` are those of the rows in the column by which coverage holds, if there is one.
         """
-        _, short = self._short(coverage, by_class)
-        found: np.ndarray = short | (self.p_values(probabilities, by_class, coverage) > self.errors(coverage, by_class))
+        found = np.zeros(probabilities.shape, np.bool_)
+        for level in self._levels(coverage, by_class):
+            _, short = self._short(level, by_class)
+            found |= short | (self.p_values(probabilities, by_class, level) > self.errors(level, by_class))
         return found
 
     def least_probability(self, risk: float) -> float:

@@ -13,13 +13,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..rules.ranges import Range
 from ..rules.rule import Rule
-from .intervals import ConformalIntervals
+
+if TYPE_CHECKING:
+    from .intervals import ConformalIntervals
 
 # Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
@@ -171,42 +173,48 @@ class Targets(NamedTuple):
         found: np.ndarray = np.where(self.noise > 0, self.bins.sum(axis=1), self.predicted)
         return found
 
-    def shortage(self, coverage: float) -> str | None:
-        """Return why limits are infinite, as text; None if there are errors enough.
 
-        A target conforms with a probability of at least 1/(errors + 1), wherever it is.
-        """
-        needed, known = 1.0 / (1.0 - coverage) - 1.0, float(self.errors.min())
-        if known >= needed * (1.0 - ROUNDING):
-            return None
-        return (
-            f"intervals are infinite: coverage {coverage:g} needs {needed:,.0f} errors of predictions, and those "
-            f"learned count as {known:,.0f}, since old ones count less"
-        )
+def shortage(errors: np.ndarray, coverage: float) -> str | None:
+    """Return why limits are infinite if so many errors count of each number, as text; None if they are not.
 
-    def error_limits(self, coverage: float, tails: np.ndarray) -> np.ndarray:
-        """Return limits of the standardized errors, shape (K, 2), linear within the bins of those that were counted.
+    A target conforms with a probability of at least 1/(errors + 1), wherever it is.
+    """
+    needed, known = 1.0 / (1.0 - coverage) - 1.0, float(errors.min())
+    if known >= needed * (1.0 - ROUNDING):
+        return None
+    return (
+        f"intervals are infinite: coverage {coverage:g} needs {needed:,.0f} errors of predictions, and those "
+        f"learned count as {known:,.0f}, since old ones count less"
+    )
 
-        With n errors, a new one is below z with a probability of at most (c + 1)/(n + 1), where c of them are, whatever
-        their distribution. If neither tail of the ``coverage`` can be as small as 1/(n + 1), errors on both sides
-        count together; if that is not enough either, limits are infinite.
 
-        Parameters
-        ----------
-        coverage : float
-        tails : array of shape (K, 2)
-            The probabilities below and above, as changed by misses.
-        """
-        found = np.empty((len(self.bins), 2))
-        for k, (bins, n) in enumerate(zip(self.bins, self.errors, strict=True)):
-            whole = (n + 1.0) * (1.0 + ROUNDING)
-            below, above = np.maximum(tails[k] * whole - 1.0, 0.0)
-            found[k] = -_limit(bins[::-1], below), _limit(bins, above)
-            if 0.5 * (1.0 - coverage) * whole < 1.0:
-                beyond = max(tails[k].sum() * whole - 1.0, 0.0)
-                size = _limit(bins + bins[::-1], beyond) if (1.0 - coverage) * whole >= 1.0 else math.inf
-                found[k] = min(found[k, 0], -size), max(found[k, 1], size)
-        return found
+def error_limits(bins: np.ndarray, errors: np.ndarray, coverage: float, tails: np.ndarray) -> np.ndarray:
+    """Return limits of the standardized errors, shape (K, 2), linear within the bins of those that were counted.
+
+    With n errors, a new one is below z with a probability of at most (c + 1)/(n + 1), where c of them are, whatever
+    their distribution. If neither tail of the ``coverage`` can be as small as 1/(n + 1), errors on both sides count
+    together; if that is not enough either, limits are infinite.
+
+    Parameters
+    ----------
+    bins : array of shape (K, bins)
+        Weights of the standardized errors.
+    errors : array of shape (K,)
+        How many errors count.
+    coverage : float
+    tails : array of shape (K, 2)
+        The probabilities below and above, as changed by misses.
+    """
+    found = np.empty((len(bins), 2))
+    for k, (own, n) in enumerate(zip(bins, errors, strict=True)):
+        whole = (n + 1.0) * (1.0 + ROUNDING)
+        below, above = np.maximum(tails[k] * whole - 1.0, 0.0)
+        found[k] = -_limit(own[::-1], below), _limit(own, above)
+        if 0.5 * (1.0 - coverage) * whole < 1.0:
+            beyond = max(tails[k].sum() * whole - 1.0, 0.0)
+            size = _limit(own + own[::-1], beyond) if (1.0 - coverage) * whole >= 1.0 else math.inf
+            found[k] = min(found[k, 0], -size), max(found[k, 1], size)
+    return found
 
 
 def _limit(bins: np.ndarray, beyond: float) -> float:
@@ -281,15 +289,16 @@ def _knows_noise(rule: Rule) -> bool:
 
 
 def interval(
-    rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool, conformal: ConformalIntervals
-) -> np.ndarray:
+    rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool, conformal: ConformalIntervals,
+    values: Sequence[str] | None = None,
+) -> np.ndarray:  # fmt: skip
     """Return the limits of central intervals, shape (n, K, 2).
 
     Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
     rule's noise, or Student's t with ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
     """
     if calibrated:
-        limits = calibrated_interval(targets, found, coverage, conformal)
+        limits = calibrated_interval(targets, found, coverage, conformal, values)
     else:
         z, sd = _of_the_model(rule, targets, found, np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)]))
         limits = found.centers[:, :, None] + sd[:, :, None] * z
@@ -316,14 +325,16 @@ def _within_bounds(targets: Targets, found: Prediction, limits: np.ndarray, cove
 
 
 def calibrated_interval(
-    targets: Targets, found: Prediction, coverage: float, conformal: ConformalIntervals
-) -> np.ndarray:
+    targets: Targets, found: Prediction, coverage: float, conformal: ConformalIntervals,
+    values: Sequence[str] | None = None,
+) -> np.ndarray:  # fmt: skip
     """Return limits that contain the targets in training that often, shape (n, K, 2).
 
-    ``conformal`` has the levels that follow misses.
+    ``conformal`` has the levels that follow misses; ``values`` are those of the rows in the column by which coverage
+    holds, if there is one.
     """
     sd = deviation(found, targets) * found.sizes
-    errors = targets.error_limits(coverage, conformal.tails(coverage))
+    errors = conformal.error_limits(targets, coverage, values)
     reach = np.where(np.isinf(errors), errors, sd[:, :, None] * np.where(np.isinf(errors), 0.0, errors))
     return _within_bounds(targets, found, found.centers[:, :, None] + reach, coverage)
 
