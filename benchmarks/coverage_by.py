@@ -2,7 +2,7 @@
 
 Rows have three columns of numbers and a category, of which the size of the noise depends: "large" has half of the rows,
 "middle" .3, "small" .15, ten values of 1 to 40 rows the others. The category is a feature, so that the model of the
-noise sees it; or it is not. Three thousand rows train and ten thousand others are covered, 30 times: the fraction of
+noise sees it; or it is not. Three thousand rows train and five thousand others are covered, 30 times: the fraction of
 the rows of each value, and of the ten rare ones together, whose target is inside; the mean width of the intervals that
 are finite; and the time that ``coverage_by`` adds to training, of the least of five runs.
 """
@@ -20,7 +20,7 @@ from harness import arguments, machine, markdown, table, write_json
 
 from confidently import AutoRegressor, OnlineRegressor
 
-LEVELS, TRAININGS, ROWS, NEW = (0.8, 0.9, 0.95), 30, 3000, 10_000
+LEVELS, TRAININGS, ROWS, NEW = (0.8, 0.9, 0.95), 30, 3000, 5000
 FREQUENT = {"large": (0.5, 0.3), "middle": (0.3, 1.0), "small": (0.15, 3.0)}  # share, and the size of the noise
 RARE = {f"rare {k}": (0.05 * k / 55, 2.0) for k in range(1, 11)}
 LEARNERS: dict[str, Callable[..., Any]] = {"OnlineRegressor": OnlineRegressor, "AutoRegressor": AutoRegressor}

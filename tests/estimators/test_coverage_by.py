@@ -319,7 +319,7 @@ def test_values_of_few_rows_are_covered_together():
     X[:, 3] = np.arange(4500) % 600 * 7  # five rows each, and more values than have scores of their own
     model = OnlineClassifier(coverage_by=3).fit(X[:3000], y[:3000])
     sets = model.predict_set(X[3000:], 0.8)
-    assert abs(np.mean([sets[y[3000:] == k, k].mean() for k in range(2)]) - 0.8) < 0.05
+    assert -0.02 < np.mean([sets[y[3000:] == k, k].mean() for k in range(2)]) - 0.8 < 0.07
     many, few = rows(1500)
     many[:, 3], many[:5, 3] = 1.0, 9.0
     model = OnlineClassifier(coverage_by=3).fit(many, few)

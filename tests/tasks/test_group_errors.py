@@ -8,7 +8,7 @@ import pytest
 from confidently.tasks import errors, groups, intervals
 from confidently.tasks.grouped import GroupedIntervals
 from confidently.tasks.groups import Groups
-from confidently.tasks.targets import INITIAL_TARGET, Targets
+from confidently.tasks.targets import EDGES, INITIAL_TARGET, Targets
 from tests.twins.intervals import Errors, limits
 
 NONE = np.zeros(0, np.int32)
@@ -33,12 +33,8 @@ def of_targets(z):
     """Return what is known of all rows, whose noise is that of these errors."""
     calibration = np.tile(INITIAL_TARGET, z.shape[1])
     targets = Targets.of(calibration)
-    bins = np.array([np.histogram(own[~np.isnan(own)], groups_edges())[0] for own in z.T], np.float64)
+    bins = np.array([np.histogram(own[~np.isnan(own)], EDGES)[0] for own in z.T], np.float64)
     return targets._replace(bins=bins, noise=np.ones(z.shape[1]), predicted=np.full(z.shape[1], float(len(z))))
-
-
-def groups_edges():
-    return np.sinh((np.arange(513) - 256) / 40.0)
 
 
 def test_each_group_is_a_twin_that_has_seen_its_rows_only():
@@ -60,23 +56,35 @@ def test_each_group_is_a_twin_that_has_seen_its_rows_only():
             np.testing.assert_allclose(np.concatenate([one, other]), said, rtol=1e-9)
 
 
-@pytest.mark.parametrize("coverage", [0.8, 0.9, 0.95])
+@pytest.mark.parametrize("coverage", [0.8, 0.9])
 def test_limits_are_those_of_the_group_or_of_all_groups_with_few_rows(coverage):
     values, z = stream()
     values[::97] = ["odd"] * len(values[::97])
+    values[1::150] = ["even"] * len(values[1::150])
+    found = learned(values, z)
+    few = [value for value, state in found.states.items() if errors.rows(state)[0] < 9.0]
+    assert 2 <= len(few) <= 3
+    together = errors.together([found.states[value] for value in few], 1)
+    known = GroupedIntervals(intervals.untrained(1), found, settled=True)
+    asked = ["b", *few, "unknown", "a"]
+    for value, (own,) in zip(asked, known.error_limits(of_targets(z), coverage, asked), strict=True):
+        state = found.states[value] if value in "ab" else together
+        expected = limits(state[errors.BINS : errors.LOW] / state[0], coverage)
+        assert np.isfinite(expected).all()
+        np.testing.assert_allclose(np.arcsinh(own), np.arcsinh(expected), atol=2 / 64 / 40)
+
+
+def test_limits_of_a_higher_level_are_those_of_both_kinds_of_rows():
+    """A value of enough rows for .9, and of too few for .95, where it is compared with all such values."""
+    generator = np.random.default_rng(0)
+    values, z = ["b"] * 12 + [f"v{k % 30}" for k in range(360)], generator.normal(size=(372, 1))
+    z[:12] *= 40.0
     found = learned(values, z)
     known = GroupedIntervals(intervals.untrained(1), found, settled=True)
-    asked = ["b", "rare", "unknown", "a"]
-    got = known.error_limits(of_targets(z), coverage, asked)
-    few = [value for value in found.states if errors.rows(found.states[value])[0] < max(9.0, 1 / (1 - coverage) - 1)]
-    together = errors.together([found.states[value] for value in few], 1)
-    for value, (own,) in zip(asked, got, strict=True):
-        state = together if value in (*few, "unknown") else found.states[value]
-        expected = limits(state[errors.BINS : errors.LOW] / state[0], coverage)
-        np.testing.assert_array_equal(np.isinf(own), np.isinf(expected))
-        if np.isfinite(expected).all():
-            np.testing.assert_allclose(np.arcsinh(own), np.arcsinh(expected), atol=2 / 64 / 40)
-    assert len(few) in (1, 2)
+    [((low, high),)] = known.error_limits(of_targets(z), 0.95, ["b"])
+    own = errors.limits(errors.settled(found.states["b"]), 0.9)[0]
+    pool = errors.limits(errors.together(list(found.states.values()), 1), 0.95)[0]
+    assert (low, high) == (own[0], own[1]) and (own[0], -own[1]) < (pool[0], -pool[1])
 
 
 def test_too_few_rows_have_infinite_limits_and_a_reason():

@@ -220,8 +220,8 @@ class Predictor(Posterior):
 
         ``values`` are those of the rows in the column by which intervals cover, if there is one.
         """
-        rule = self.settings.rule
-        return targets.interval(rule, self.targets, found, coverage, calibrated, self.conformal, values)
+        errors = self.conformal.error_limits(self.targets, coverage, values) if calibrated else None
+        return targets.interval(self.settings.rule, self.targets, found, coverage, errors)
 
     def variance_unit(self, calibrated: bool = True) -> np.ndarray:
         """Return the factor from variances of scores to squared units of what is predicted, shape (K,) or (1,)."""

@@ -392,7 +392,8 @@ class NumberStack(Members):
 
         ``values`` are those of the rows in the column by which intervals cover, if there is one.
         """
-        return calibrated_interval(self.targets, found, coverage, self.conformal, values)
+        errors = self.conformal.error_limits(self.targets, coverage, values)
+        return calibrated_interval(self.targets, found, coverage, errors)
 
 
 def check_order(kinds: Sequence[tuple[bool, bool]]) -> None:

@@ -13,15 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..rules.ranges import Range
 from ..rules.rule import Rule
-
-if TYPE_CHECKING:
-    from .intervals import ConformalIntervals
 
 # Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
@@ -288,17 +285,15 @@ def _knows_noise(rule: Rule) -> bool:
     return rule.get_params().get("r", 1.0) is not None
 
 
-def interval(
-    rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool, conformal: ConformalIntervals,
-    values: Sequence[str] | None = None,
-) -> np.ndarray:  # fmt: skip
+def interval(rule: Rule, targets: Targets, found: Prediction, coverage: float, errors: np.ndarray | None) -> np.ndarray:
     """Return the limits of central intervals, shape (n, K, 2).
 
-    Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
-    rule's noise, or Student's t with ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
+    With limits of the standardized ``errors``, as :func:`calibrated_interval` takes them, they contain the targets in
+    training that often. Without, they are those of the model: normal with the rule's noise, or Student's t with
+    ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
     """
-    if calibrated:
-        limits = calibrated_interval(targets, found, coverage, conformal, values)
+    if errors is not None:
+        limits = calibrated_interval(targets, found, coverage, errors)
     else:
         z, sd = _of_the_model(rule, targets, found, np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)]))
         limits = found.centers[:, :, None] + sd[:, :, None] * z
@@ -324,17 +319,12 @@ def _within_bounds(targets: Targets, found: Prediction, limits: np.ndarray, cove
     return np.stack([np.clip(low, least, largest), np.clip(high, least, largest)], axis=-1)
 
 
-def calibrated_interval(
-    targets: Targets, found: Prediction, coverage: float, conformal: ConformalIntervals,
-    values: Sequence[str] | None = None,
-) -> np.ndarray:  # fmt: skip
+def calibrated_interval(targets: Targets, found: Prediction, coverage: float, errors: np.ndarray) -> np.ndarray:
     """Return limits that contain the targets in training that often, shape (n, K, 2).
 
-    ``conformal`` has the levels that follow misses; ``values`` are those of the rows in the column by which coverage
-    holds, if there is one.
+    ``errors`` are limits of the standardized errors, of all rows, shape (K, 2), or of each, (n, K, 2).
     """
     sd = deviation(found, targets) * found.sizes
-    errors = conformal.error_limits(targets, coverage, values)
     reach = np.where(np.isinf(errors), errors, sd[:, :, None] * np.where(np.isinf(errors), 0.0, errors))
     return _within_bounds(targets, found, found.centers[:, :, None] + reach, coverage)
 
