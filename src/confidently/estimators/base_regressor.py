@@ -242,8 +242,8 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         -----
         With ``calibration="progressive"``, they are quantiles of the standardized errors of the predictions made in
         training, the last few thousand of which count most. With ``coverage_by``, they are those of the rows with the
-        same value in that column, or with any value of which fewer than 9 rows count, or fewer than 1/(1 - coverage)
-        - 1.
+        same value in that column, or with any value of which fewer than 9 rows count, above .9 fewer than 19, above .95
+        49, and so on. Limits of a higher coverage enclose those of a lower one.
         """
         check_number("predict_interval", "coverage", coverage, UNIT)
         if self._fitted.groups is None:
