@@ -204,6 +204,8 @@ def test_other_columns_and_damaged_files_are_errors(tmp_path):
         model.set_params(coverage_by=2).partial_fit(X, y)
     with pytest.raises(ValueError, match="coverage_by needs calibration='progressive'"):
         OnlineRegressor(coverage_by=3, calibration=None).fit(X, y)
+    with pytest.raises(ValueError, match="to_sklearn: intervals by the values of a column are not exported"):
+        OnlineRegressor(coverage_by=3).fit(X, y).to_sklearn()
     OnlineRegressor(coverage_by=3).fit(X, y).save(tmp_path / "model.cw")
     for damage in (lambda header, arrays: arrays[GROUPS].fill(-5.0), lambda header, arrays: arrays.pop(GROUPS)):
         header, arrays = contents_of(tmp_path / "model.cw")

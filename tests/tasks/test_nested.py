@@ -74,11 +74,14 @@ def test_intervals_contain_those_of_lower_levels(seed, settled):
         assert (low[..., 0] >= high[..., 0]).all() and (low[..., 1] <= high[..., 1]).all()
 
 
-@pytest.mark.parametrize("least", [9.0, 30.0])
-def test_the_rows_that_are_enough_change_at_the_steps(least):
-    assert enough_rows(0.5, least) == enough_rows(0.9, least) == least
-    assert [round(enough_rows(level, least)) for level in (0.98, 0.99, 0.995, 0.999)] == [49, 99, 199, 999]
-    found = steps(0.99, least)
-    assert [round(level, 3) for level in found] == ([0.9, 0.95, 0.98] if least == 9.0 else [0.968, 0.98])
+@pytest.mark.parametrize("least, margin", [(9.0, 1.0), (30.0, 1.5)])
+def test_the_rows_that_are_enough_change_at_the_steps(least, margin):
+    assert enough_rows(0.5, least, margin) == enough_rows(0.9, least, margin) == least
+    expected = {(9.0, 1.0): [19, 49, 99, 199, 999], (30.0, 1.5): [30, 99, 199, 499, 1999]}[least, margin]
+    assert [round(enough_rows(level, least, margin)) for level in (0.95, 0.98, 0.99, 0.995, 0.999)] == expected
+    found = steps(0.99, least, margin)
+    assert [round(level, 3) for level in found] == ([0.9, 0.95, 0.98] if least == 9.0 else [0.952, 0.97, 0.985])
     for low, high in itertools.pairwise([*found, 0.99]):
-        assert enough_rows(low, least) < enough_rows(low + 1e-6, least) == enough_rows(high, least)
+        assert (
+            enough_rows(low, least, margin) < enough_rows(low + 1e-6, least, margin) == enough_rows(high, least, margin)
+        )

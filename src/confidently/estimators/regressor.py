@@ -306,11 +306,14 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         Raises
         ------
         ValueError
-            For a kernel, and with a view other than the centering of rows.
+            For a kernel, and with a view other than the centering of rows; with ``coverage_by``, whose intervals need
+            the values of rows.
         """
         from .frozen import LinearRegressionPredictor, not_linear  # only here, to save start-up time
 
         check_is_fitted(self)
+        if self.learner_.groups is not None:
+            raise ValueError("to_sklearn: intervals by the values of a column are not exported; use coverage_by=None")
         view = self.learner_.view
         if view is not None and not isinstance(view, Center):
             raise not_linear(view)

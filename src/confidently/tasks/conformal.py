@@ -25,7 +25,8 @@ EXPERTS = _core.conformal_experts
 WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
 LEVELS = 2 * WEIGHTS + 1  # where the scores begin, of all rows and of each class
 SIZE = LEVELS + COUNTS  # of a class
-ENOUGH = _core.conformal_enough  # rows of a class that count, from which on it has scores of its own
+ENOUGH = _core.conformal_enough  # rows of a class that count, from which on it has scores of its own, ...
+MARGIN = 1.5  # ... or so many times those that a level needs: of just so many, chance decides whether any class is out
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
 ENOUGH_ALONE, ENOUGH_PER_CLASS = 300, 30  # rows of which sets are made alone, without those of a model that was worse
@@ -208,20 +209,22 @@ def rows_needed(coverage: float) -> float:
     return 1.0 / (1.0 - coverage) - 1.0
 
 
-def enough_rows(coverage: float, least: float) -> float:
+def enough_rows(coverage: float, least: float, margin: float = 1.0) -> float:
     """Return how many rows must count so that they are compared among themselves: ``least``, or more for a coverage.
 
-    The number grows in steps, which need 2, 5, 10, 20, ... rows and one more, so that few levels have pools of their
-    own.
+    Those are ``margin`` times what the coverage needs. The number grows in steps, 1, 4, 9, 19, 49, 99, ..., so that
+    few levels have pools of their own.
     """
-    wanted = (rows_needed(coverage) + 1.0) * (1.0 - ROUNDING)
-    return next(rows for rows in _steps(least) if rows + 1.0 >= wanted)
+    wanted = margin * rows_needed(coverage) * (1.0 - ROUNDING)
+    return next(rows for rows in _steps(least) if rows >= wanted)
 
 
-def steps(coverage: float, least: float) -> list[float]:
+def steps(coverage: float, least: float, margin: float = 1.0) -> list[float]:
     """Return the levels below a coverage, ascending, up to which :func:`enough_rows` is the same each time."""
-    ends = itertools.takewhile(lambda rows: rows < enough_rows(coverage, least), _steps(least))
-    return [1.0 - 1.0 / (rows + 1.0) for rows in ends]
+    enough = enough_rows(coverage, least, margin)
+    return [
+        1.0 - 1.0 / (rows / margin + 1.0) for rows in itertools.takewhile(lambda rows: rows < enough, _steps(least))
+    ]
 
 
 def _steps(least: float) -> Iterator[float]:
@@ -319,7 +322,7 @@ class ConformalSets:
     def _short(self, coverage: float, by_class: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return how many rows count with which classes are compared, and which of these numbers are too few."""
         needed = rows_needed(coverage)
-        rows, _ = self._compared(by_class, enough_rows(coverage, ENOUGH))
+        rows, _ = self._compared(by_class, enough_rows(coverage, ENOUGH, MARGIN))
         return rows, rows < needed * (1.0 - ROUNDING)
 
     def _levels(self, coverage: float, by_class: bool) -> list[float]:
@@ -328,8 +331,8 @@ class ConformalSets:
         A class that is compared with itself at a lower level, and with all rare classes at a higher one, might be
         excluded by these only. Sets of a higher level have all of those of a lower one.
         """
-        levels = [*(steps(coverage, ENOUGH) if by_class else []), coverage]
-        rare = [self._compared(by_class, enough_rows(level, ENOUGH))[1] for level in levels]
+        levels = [*(steps(coverage, ENOUGH, MARGIN) if by_class else []), coverage]
+        rare = [self._compared(by_class, enough_rows(level, ENOUGH, MARGIN))[1] for level in levels]
         changes = [(before != after).any() for before, after in itertools.pairwise(rare)]
         return [level for level, last in zip(levels, [*changes, True], strict=True) if last]
 
@@ -361,7 +364,7 @@ class ConformalSets:
     def errors(self, coverage: float, by_class: bool) -> np.ndarray:
         """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it, (classes,)."""
         of_all, of_rare, own = (followed(levels, 1.0 - coverage) for levels in _levels(self._state))
-        _, rare = self._compared(by_class, enough_rows(coverage, ENOUGH))
+        _, rare = self._compared(by_class, enough_rows(coverage, ENOUGH, MARGIN))
         return np.where(rare, of_rare, own) if by_class else np.full(self.classes, of_all)
 
     def p_values(self, probabilities: np.ndarray, by_class: bool, coverage: float = 0.9) -> np.ndarray:
@@ -370,7 +373,7 @@ class ConformalSets:
         With ``by_class``, of the rows of that class, or of all classes of which too few rows count for a coverage.
         """
         found = np.zeros(probabilities.shape)
-        enough = enough_rows(coverage, ENOUGH)
+        enough = enough_rows(coverage, ENOUGH, MARGIN)
         probabilities = np.ascontiguousarray(probabilities, np.float64)
         _core.conformal_p_values(self._state, probabilities, by_class, enough, found)
         return found
