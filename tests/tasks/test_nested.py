@@ -7,9 +7,10 @@ import pytest
 
 from confidently import _core
 from confidently.tasks import conformal, intervals
-from confidently.tasks.conformal import ConformalSets, enough_rows, steps
+from confidently.tasks.conformal import ConformalSets
 from confidently.tasks.grouped import GroupedIntervals, GroupedSets
 from confidently.tasks.groups import Groups
+from confidently.tasks.steps import enough_rows, steps
 from tests.tasks.test_group_errors import learned, of_targets
 
 LEVELS = sorted([0.3, 0.5, 0.8, 0.9, 0.93, 0.95, 0.96, 30 / 31, 0.97, 0.98, 0.985, 0.99, 0.993, 0.995, 0.999])

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
+from .steps import ROUNDING, enough_rows, rows_needed, steps
 
 CONFORMAL = "conformal"  # the entry of a state
 # Of all rows the levels and scores, the alarms, ...; of rare classes together and of each class the levels and scores.
@@ -32,7 +33,6 @@ FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is 
 ENOUGH_ALONE, ENOUGH_PER_CLASS = 300, 30  # rows of which sets are made alone, without those of a model that was worse
 MAX_CHANGE, MAX_COUNT = 2.0, 1e104
 ALARMS, QUIET = 1, 2  # in the martingale
-ROUNDING = 1e-9  # relative, of sums of rows
 NO_ANSWERS = "none of the answers before are known to be wrong in at most {:g} of the cases"
 UNCALIBRATED = "calibration=None has calibrated nothing; train with calibration='progressive'"
 SEVERAL_LABELS = (
@@ -202,35 +202,6 @@ def values(state: np.ndarray) -> Values:
         yield "the conformal scores", own, Range(0.0, MAX_COUNT, closed_low=True)
         yield "the weight of a conformal score", own[..., 0], Range(1.0, MAX_COUNT, closed_low=True)
     yield "the martingale", state[MARTINGALE:TRANSFORMS], Range(0.0, math.inf, closed_low=True)
-
-
-def rows_needed(coverage: float) -> float:
-    """Return how many rows must count so that sets can leave out classes: 1/(rows + 1) is the least p-value."""
-    return 1.0 / (1.0 - coverage) - 1.0
-
-
-def enough_rows(coverage: float, least: float, margin: float = 1.0) -> float:
-    """Return how many rows must count so that they are compared among themselves: ``least``, or more for a coverage.
-
-    Those are ``margin`` times what the coverage needs. The number grows in steps, 1, 4, 9, 19, 49, 99, ..., so that
-    few levels have pools of their own.
-    """
-    wanted = margin * rows_needed(coverage) * (1.0 - ROUNDING)
-    return next(rows for rows in _steps(least) if rows >= wanted)
-
-
-def steps(coverage: float, least: float, margin: float = 1.0) -> list[float]:
-    """Return the levels below a coverage, ascending, up to which :func:`enough_rows` is the same each time."""
-    enough = enough_rows(coverage, least, margin)
-    return [
-        1.0 - 1.0 / (rows / margin + 1.0) for rows in itertools.takewhile(lambda rows: rows < enough, _steps(least))
-    ]
-
-
-def _steps(least: float) -> Iterator[float]:
-    yield least
-    for power in itertools.count():
-        yield from (rows for digit in (1, 2, 5) if (rows := digit * 10.0**power - 1.0) > least)
 
 
 def followed(levels: np.ndarray, error: float) -> np.ndarray:

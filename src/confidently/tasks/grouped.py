@@ -9,9 +9,10 @@ import numpy as np
 
 from ..wording import listed
 from . import conformal, errors, intervals
-from .conformal import ConformalSets, enough_rows, steps
+from .conformal import ConformalSets
 from .groups import Groups, rows_by
 from .intervals import ConformalIntervals
+from .steps import enough_rows, steps
 from .targets import Targets, shortage
 
 ENOUGH = 9.0  # rows of a value that count, from which on it is compared with itself, or more where a level needs more
