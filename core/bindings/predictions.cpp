@@ -9,7 +9,7 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner.hpp"
 #include "tasks/calibration.hpp"
-#include "tasks/intervals.hpp"
+#include "tasks/error_counts.hpp"
 #include "tasks/margin_variances.hpp"
 #include "tasks/task.hpp"
 
@@ -99,6 +99,27 @@ void conformal_begin(Array<double, 1> state, std::size_t classes) {
 void conformal_begin_intervals(Array<double, 1> state) {
     require(state.shape(0) == std::size_t(ConformalIntervals::size), "the conformal errors have the wrong size");
     ConformalIntervals::begin(state.data());
+}
+
+// Whether an array is what is known of the errors of a group, of so many numbers.
+void require_group_errors(std::size_t size, std::size_t numbers) {
+    require(numbers < (std::size_t(1) << 24) && size == numbers * std::size_t(GroupErrors::size),
+            "the errors of a group do not match the numbers");
+}
+
+void group_errors_begin(Array<double, 1> state, std::size_t numbers) {
+    require_group_errors(state.shape(0), numbers);
+    for (std::size_t k = 0; k < numbers; ++k) GroupErrors::begin(state.data() + k * GroupErrors::size);
+}
+
+// Learns from standardized errors, (rows, numbers).
+void group_errors_learn(Array<double, 1> state, Input<double, 2> errors) {
+    const std::size_t n = errors.shape(0), numbers = errors.shape(1);
+    require_group_errors(state.shape(0), numbers);
+    const ReleasedLock released(n * numbers > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < numbers; ++k)
+            GroupErrors{state.data() + k * GroupErrors::size}.learn(errors.data()[i * numbers + k]);
 }
 
 // The sizes of the noise of rows, given what is predicted of them.
@@ -230,6 +251,11 @@ void bind_predictions(nb::module_& m) {
         return std::vector<int>{ConformalIntervals::at_low, ConformalIntervals::at_high,
                                 ConformalIntervals::at_martingale, ConformalIntervals::size};
     });
+    m.def("group_errors_places", [] {
+        return std::vector<int>{GroupErrors::at_counts, GroupErrors::at_low, GroupErrors::at_high, GroupErrors::size};
+    });
+    m.def("group_errors_begin", &group_errors_begin, "state"_a.noconvert(), "numbers"_a);
+    m.def("group_errors_learn", &group_errors_learn, "state"_a.noconvert(), "errors"_a.noconvert());
     m.attr("noise_inputs") = int(NoiseScale::inputs);
     m.def("noise_sizes", &noise_sizes, "state"_a.noconvert(), "matrix"_a, "predictions"_a.noconvert(),
           "out"_a.noconvert());

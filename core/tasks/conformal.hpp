@@ -92,7 +92,6 @@ struct ClassScores {
     Counts counts() const { return {state + Levels::size, bins}; }
 
     // Bins are narrow around 0, and wide for scores of which there are few.
-    // Bins are narrow around 0, and wide for scores of which there are few.
     static int bin(double score) {
         constexpr double at_0 = bins / 3;
         const double part = score < 0.0 ? score / (half - score) : 2.0 * score / (2.0 * half + score);

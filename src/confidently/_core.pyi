@@ -309,6 +309,14 @@ conformal_answer_width: float = 0.125
 
 def conformal_places() -> list[int]: ...
 def conformal_places_of_numbers() -> list[int]: ...
+def group_errors_places() -> list[int]: ...
+def group_errors_begin(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")], numbers: int
+) -> None: ...
+def group_errors_learn(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    errors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> None: ...
 
 noise_inputs: int = 65
 
@@ -1265,6 +1273,7 @@ def label_mixtures_learn(
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def number_mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
@@ -1285,6 +1294,7 @@ def number_mixture_learn(
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
     matrix: Matrix | None = None,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def score_row(
     views: Sequence[tuple[str, bool, int]],

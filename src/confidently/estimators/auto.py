@@ -74,9 +74,9 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
     coverage_by : str or int, optional
-        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
-        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
-        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class, or each
+        of their labels, as often as is asked for. Its name; or its number in an array. Up to 256 values have scores of
+        their own; rows with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -239,6 +239,10 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         The least and the largest possible target, such as ``(0, 1)`` for shares, ``(0, None)`` for prices or
         ``(None, None)`` for none. Predictions and limits stay within; a target beyond them is an error. By default, no
         prediction or limit is negative as long as no target was.
+    coverage_by : str or int, optional
+        The column by whose values :meth:`predict_interval` covers: intervals of rows with each value contain the target
+        as often as is asked for. Its name; or its number in an array. Up to 256 values have errors of their own; rows
+        with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -302,6 +306,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
         bounds: Bounds | None = None,
+        coverage_by: str | int | None = None,
         encoder: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -311,6 +316,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         self.random_state = random_state
         self.dtype = dtype
         self.bounds = bounds
+        self.coverage_by = coverage_by
         self.encoder = encoder
         self.verbose = verbose
 

@@ -124,9 +124,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         numeric columns that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``,
         which the command line does not have, it is None. ``docs/views.md`` lists every view.
     coverage_by : str or int, optional
-        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
-        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
-        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class, or each
+        of their labels, as often as is asked for. Its name; or its number in an array. Up to 256 values have scores of
+        their own; rows with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,

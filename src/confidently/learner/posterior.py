@@ -33,7 +33,7 @@ class Posterior:
     Attributes
     ----------
     groups : Groups or None
-        What was learned of the scores of true classes by the values of a column, if sets cover by these.
+        What was learned of rows by their values of a column, if sets or intervals cover by these.
     """
 
     groups: Groups | None = None

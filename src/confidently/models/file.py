@@ -120,7 +120,7 @@ class SavedMember(NamedMember, total=False):
 
 
 class SavedGroups(TypedDict):
-    """The column by whose values sets cover, and these values (:class:`confidently.tasks.groups.Groups`)."""
+    """The column by whose values promises hold, and these values (:class:`confidently.tasks.groups.Groups`)."""
 
     column: str | Count
     values: list[str]

@@ -19,7 +19,7 @@ from ..stack.naive_bayes import NaiveBayes
 from ..stack.number_stack import NumberStack, check_order
 from ..stack.plan import Member
 from ..stack.stack import Stack
-from ..tasks import conformal, groups, intervals, novelty
+from ..tasks import conformal, intervals, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import GROUPS, Groups
 from ..tasks.novelty import VARIANCES
@@ -110,11 +110,10 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
 
 def _groups_of(saved: file.SavedGroups, packed: State, learner: Learner | Stack | NumberStack) -> Groups:
     """Return the groups of a header's entry and their packed array."""
-    if not learner.task.one_class:
-        raise ValueError("groups of rows without classes")
-    prior = groups.untrained(len(saved["values"]), learner.n_classes)
+    none = Groups(saved["column"], of_numbers=learner.task.regression)
+    prior = none.untrained(len(saved["values"]), learner.n_classes)
     arrays = checked_arrays(_with_prior(packed, {GROUPS: prior}), {GROUPS: (prior.shape, REAL)})
-    found = Groups.of(**saved, states=arrays[GROUPS])
+    found = none.of(saved["values"], saved["others"], arrays[GROUPS])
     _check_groups(found)
     return found
 
@@ -124,12 +123,14 @@ def _packed_groups(learner: Learner | Members) -> State:
     if learner.groups is None:
         return {}
     found = learner.groups.array(learner.n_classes)
-    return _without_prior({GROUPS: found}, {GROUPS: groups.untrained(len(found) - 1, learner.n_classes)})
+    return _without_prior({GROUPS: found}, {GROUPS: learner.groups.untrained(len(found) - 1, learner.n_classes)})
 
 
 def _check_groups(known: Groups | None) -> None:
-    for own in () if known is None else known.all_states:
-        for name, numbers, allowed in conformal.values(own):
+    if known is None:
+        return
+    for own in known.all_states:
+        for name, numbers, allowed in known.kind.values(own):
             check_within(name, numbers, allowed)
 
 

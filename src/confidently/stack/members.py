@@ -73,7 +73,7 @@ class Members(Following):
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     groups : Groups or None
-        What was learned of the scores of true classes by the values of a column, if sets cover by these.
+        What was learned of rows by their values of a column, if sets or intervals cover by these.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     mean : Mean
@@ -280,7 +280,21 @@ class Members(Following):
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
         averages = calibrate and self.shuffled and self.task.one_class
-        progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
+        progressive = Progressive(log_loss)
+        if groups is not None:
+            groups.check_values(values)
+            progressive = Progressive.of_scores(log_loss, examples)
+
+        def learned(known: Groups, first: int, last: int) -> Groups:
+            """Return what is known of groups after some of the rows."""
+            assert values is not None and progressive.scores is not None
+            scores = progressive.scores
+            if last - first < len(examples):  # of one class each
+                scores = np.full(len(examples), np.nan)
+                scores[first:last] = progressive.scores[first:last]
+            return known.learned(values, scores, labels, order, self.n_classes, label_start)
+
+        counted = 0
         try:
             if not self.shuffled:
                 self.follow()
@@ -300,7 +314,11 @@ class Members(Following):
                         slopes = [member.state["calibration"].tolist() for member in self.members]
                         self.mean = self.mean.after(last - first, self.state[WEIGHTS].tolist(), slopes)
                     if calibrate:
-                        begun = [begun[k] for k in self.race(seen)]
+                        stay = self.race(seen)
+                        if groups is not None and self.task.one_class and len(stay) < len(begun):
+                            groups = learned(groups, counted, last).renewed(0.0)
+                            counted = last
+                        begun = [begun[k] for k in stay]
                     first = last
                     if progress is not None:
                         progress(last)
@@ -310,8 +328,7 @@ class Members(Following):
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
-        if groups is not None and values is not None and progressive.scores is not None:
-            self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
+        self.groups = self.groups if groups is None else learned(groups, counted, len(examples))
         self.settled = False
 
     @property

@@ -83,9 +83,7 @@ class LearnerTraining(TrainingLoop):
         table = one_output() if self.targets else ClassTable(self.classes, multilabel, closed=self.closed)
         self.learner = new_stream_learner(self.options, self.rule, self.view, table, self.reading, n_columns)
         if (column := self.options["coverage_by"]) is not None:
-            if table.multilabel:
-                raise BadInput("--coverage-by: rows have several labels; omit it")
-            self.learner.learner.groups = Groups(column)
+            self.learner.learner.groups = Groups(column, of_numbers=self.targets)
 
     @property
     def task(self) -> Task:
