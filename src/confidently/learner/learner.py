@@ -18,6 +18,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..tasks.moved_columns import learned
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from .backup import Transaction, Unprotected
@@ -226,6 +227,8 @@ class Learner(Predictor):
             self.train(examples, transaction, calibrate, Progressive(log_loss, scores=scores), progress)
         if groups is not None and values is not None and scores is not None:
             self.groups = groups.learned(values, scores, labels, order, self.n_classes)
+        if calibrate:
+            self.moved = learned(self.moved, examples, self.n_features)
         self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:

@@ -18,6 +18,7 @@ from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
+from ..tasks.moved_columns import MovedColumns, learned
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
@@ -73,12 +74,15 @@ class Members(Following):
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     groups : Groups or None
         What was learned of the scores of true classes by the values of a column, if sets cover by these.
+    moved : MovedColumns or None
+        What is known of the columns of rows; None before the first row, and where there are many columns.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
     groups: Groups | None = None
+    moved: MovedColumns | None = None
     moves: Moves | None = Moves()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
@@ -301,6 +305,8 @@ class Members(Following):
             raise
         if groups is not None and values is not None and progressive.scores is not None:
             self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
+        if calibrate:
+            self.moved = learned(self.moved, examples, self.n_features)
         self.settled = False
 
     @property

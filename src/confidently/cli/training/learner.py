@@ -164,16 +164,19 @@ class LearnerTraining(TrainingLoop):
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
-        known, noted = len(drift_facts(self.learner.learner)), self._alarms()
+        known, noted, unnamed = len(drift_facts(self.learner.learner)), self._alarms(), False
         for batch in self.learner.learn(batches, calibrate):
             for span in (drift := drift_facts(self.learner.learner))[known:]:
                 row = span["first_row"]
                 self.report.note("drift", f"the mixture moved to shorter memories at row {row:,}", first_row=row)
             known = len(drift)
-            if (alarms := self._alarms()) >= max(1, 2 * noted):  # where there are many, few are reported
-                facts = alarm_facts(self.learner.learner)
-                self.report.note("alarm", alarm_text({"task": self.task.name, **facts}), **facts)
+            # where there are many, few are reported; columns may be known later
+            if (alarms := self._alarms()) >= max(1, 2 * noted) or (alarms == noted and unnamed):
+                facts = alarm_facts(self.model())
+                if alarms > noted or facts["alarm_columns"] is not None:
+                    self.report.note("alarm", alarm_text(facts), **facts)
                 noted = alarms
+                unnamed = facts["alarm_columns"] is None and facts["moved_columns"] is not None
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
 
     def _alarms(self) -> int:
