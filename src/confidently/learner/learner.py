@@ -228,7 +228,7 @@ class Learner(Predictor):
         if groups is not None and values is not None and scores is not None:
             self.groups = groups.learned(values, scores, labels, order, self.n_classes)
         if calibrate:
-            self.moved = learned(self.moved, examples, self.n_features)
+            self.moved = learned(self.moved, X, order, weight, self.n_features)
         self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:

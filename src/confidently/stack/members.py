@@ -306,7 +306,7 @@ class Members(Following):
         if groups is not None and values is not None and progressive.scores is not None:
             self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
         if calibrate:
-            self.moved = learned(self.moved, examples, self.n_features)
+            self.moved = learned(self.moved, X, order, weight, self.n_features)
         self.settled = False
 
     @property

@@ -7,16 +7,13 @@ before. Columns are compared with themselves (core/tasks/moved_columns.hpp), wit
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, Self
+from collections.abc import Mapping
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from .. import _core
 from ..arrays import is_finite
-
-if TYPE_CHECKING:
-    from ..covariances.examples import Examples
-    from ..covariances.state import State
 
 MOVED = "moved."  # the arrays of a model file begin with it
 MAX_COLUMNS = 256  # of tables that are watched: beyond are words, pixels and the like
@@ -70,12 +67,13 @@ class MovedColumns(NamedTuple):
         """The number of rows from an alarm within which columns are said to have moved with it."""
         return NEAR * _core.moved_columns_rows_per_look(self.state[WIDTH])
 
-    def arrays(self) -> State:
-        """Return the arrays, by their names in a model file."""
-        return {MOVED + name: array for name, array in self._asdict().items()}
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays, by their names in a model file, without columns that have been zero so far."""
+        width = 1 + int(self.state[WIDTH])
+        return {MOVED + name: array[..., : width if array.ndim > 1 else None] for name, array in self._asdict().items()}
 
     @classmethod
-    def of(cls, arrays: State) -> Self:
+    def of(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """Return what :meth:`arrays` has, checked; ``KeyError`` or ``ValueError`` unless it is that."""
         found = cls(*(arrays[MOVED + name] for name in cls._fields))
         found._check()
@@ -102,11 +100,19 @@ class MovedColumns(NamedTuple):
             raise ValueError("what is known of moved columns has counts that are out of range")
 
 
-def learned(known: MovedColumns | None, examples: Examples, n_columns: int) -> MovedColumns | None:
-    """Return what is known after examples of so many columns; None if these are too many."""
+def learned(
+    known: MovedColumns | None, X: _core.Matrix, order: np.ndarray | None, weight: np.ndarray | None, n_columns: int
+) -> MovedColumns | None:
+    """Return what is known after rows of training, of so many columns; None if these are too many.
+
+    ``order`` and ``weight`` are those of :meth:`confidently.learner.learner.Learner.learn`.
+    """
     if n_columns > MAX_COLUMNS:
         return None
-    return (MovedColumns.begun() if known is None else known).after(examples.X, _rows(examples), n_columns)
+    if weight is not None and not (weight > 0.0).all():
+        rows = np.arange(len(weight)) if order is None else order
+        order = rows[weight[rows] > 0.0]
+    return (MovedColumns.begun() if known is None else known).after(X, order, n_columns)
 
 
 def moved_near(known: MovedColumns | None, rows_since_alarm: int) -> list[int] | None:
@@ -119,15 +125,6 @@ def moved_near(known: MovedColumns | None, rows_since_alarm: int) -> list[int] |
     alarm = known.state[0] - rows_since_alarm
     found = [column for column, row in known.last_rows.items() if abs(row - alarm) <= known.near]
     return found if found or rows_since_alarm > known.near else None
-
-
-def _rows(examples: Examples) -> np.ndarray | None:
-    """Return the rows that are learned, in the order of training; None if they are all, as they come."""
-    weight, order = examples.weight, examples.order
-    if weight is None or (weight > 0.0).all():
-        return order
-    rows = np.arange(len(weight)) if order is None else order
-    return rows[weight[rows] > 0.0]
 
 
 def _wider(array: np.ndarray, n_columns: int) -> np.ndarray:
