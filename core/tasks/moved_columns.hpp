@@ -14,7 +14,7 @@
 
 namespace confidently {
 
-// The first rows place three edges within each column, near its quartiles. Of the rows after these, some are looked at,
+// The first rows place two edges within each column, near its quartiles. Of the rows after these, some are looked at,
 // one drawn of each few, in blocks of 16. If rows could have come in any other order, the number k of a block's values
 // above an edge is hypergeometric, given the share q of all values so far that are above it. So bets that the odds are
 // twice or half of what they were multiply by 2^k / (1 + q)^16, at most 1 in the mean (the moments are below those of
@@ -24,7 +24,7 @@ namespace confidently {
 //
 // Column c of the rows is column c + 1 here. Column 0 is always zero, as was each column before its first value.
 struct MovedColumns {
-    static constexpr int first_rows = 32, edges = 3, bets = 2 * edges, block_rows = 16;
+    static constexpr int first_rows = 32, edges = 2, bets = 2 * edges, block_rows = 16;
     static constexpr int blocks_more = 4;  // after the first column that has moved, for others that move with it
     static constexpr double level = 0.01;
     static constexpr int at_before = edges, at_block = 2 * edges, at_bets = 3 * edges, at_moved = at_bets + bets,
@@ -54,7 +54,7 @@ struct MovedColumns {
 
     // The more columns, the fewer rows are looked at, so that they cost little beside the rest of training.
     static double rows_per_look(double width) {
-        return width <= 4.0 ? 2.0 : width <= 24.0 ? 4.0 : width <= 64.0 ? 8.0 : 16.0;
+        return width <= 4.0 ? 2.0 : width <= 16.0 ? 4.0 : width <= 32.0 ? 8.0 : 16.0;
     }
 
     // Learns n rows, in an order or as they come.
@@ -62,20 +62,28 @@ struct MovedColumns {
         RowBuffer buffer;
         std::vector<double> values(static_cast<std::size_t>(columns));
         const double before = rows(), end = before + static_cast<double>(n);
+        const auto row_at = [&](double number) {
+            const auto at = static_cast<std::int64_t>(number - before);
+            return order ? order[at] : at;
+        };
         while (next() < end) {
-            const auto at = static_cast<std::int64_t>(next() - before);
-            read(seen, order ? order[at] : at, buffer, values.data());
+            const double together = next_group(), soon = one_of(group_end(), together);
+            if (soon < end) seen.expect(row_at(soon));
+            read(seen, row_at(next()), buffer, values.data());
             rows() = next() + 1.0;
             see(values.data());
-            const double begin = group_end(), together = next_group();
-            group_end() = begin + together;
-            next() = begin + std::floor(drawn(static_cast<std::uint64_t>(begin)) * together);
+            next() = soon;
+            group_end() += together;
         }
         rows() = end;
     }
 
   private:
     double* of(int what) const { return by_column + what * columns; }
+
+    static double one_of(double begin, double together) {
+        return begin + std::floor(drawn(static_cast<std::uint64_t>(begin)) * together);
+    }
 
     double next_group() const { return times() == 0.0 && filled() < first_rows ? 1.0 : rows_per_look(width()); }
 
@@ -119,10 +127,9 @@ struct MovedColumns {
             for (int i = 0; i < first_rows; ++i) values[i] = first[i * columns + c];
             std::sort(values.begin(), values.end());
             const double least = values.front(), largest = values.back(), low = values[first_rows / 4],
-                         middle = values[first_rows / 2], high = values[3 * first_rows / 4];
+                         high = values[3 * first_rows / 4];
             of(0)[c] = low == least && least < largest ? low : below(low);
-            of(1)[c] = middle < largest ? middle : below(middle);
-            of(2)[c] = high == largest && least < largest ? below(high) : high;
+            of(1)[c] = high == largest && least < largest ? below(high) : high;
         }
         std::fill_n(of(at_before), (at_row - at_before) * columns, 0.0);
     }

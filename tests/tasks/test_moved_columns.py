@@ -256,7 +256,9 @@ def test_commands_name_the_columns(change, ok, tmp_path):
     }[change]  # fmt: skip
     train = ["train", tmp_path / "rows.csv", "--label", "y", "--rule", "arow", "-o", tmp_path / "m.cw"]
     assert said in ok(*train) and said in ok("inspect", tmp_path / "m.cw")
-    facts = json.loads(ok(*train, "--json").splitlines()[-1])
+    *events, facts = map(json.loads, ok(*train, "--json").splitlines())
+    moved = [event["moved_columns"] for event in events if event.get("event") == "moved"]
+    assert moved == ([facts["moved_columns"]] if change != "labels" else [])
     assert facts["alarm_columns"] == {"column": ["flow"], "labels": [], "other": None}[change]
     assert list(facts["moved_columns"]) == {"column": ["flow"], "labels": [], "other": ["f"]}[change]
 

@@ -2,7 +2,7 @@
 
 import math
 
-ROWS_PER_LOOK = {4: 2, 24: 4, 64: 8, math.inf: 16}  # by the largest number of columns
+ROWS_PER_LOOK = {4: 2, 16: 4, 32: 8, math.inf: 16}  # by the largest number of columns
 FIRST, BLOCK, MORE, LEVEL = 32, 16, 4, 0.01
 
 
@@ -19,11 +19,10 @@ def edges_of(values):
     """Return the edges within a column by its first values."""
     below = [math.nextafter(value, -math.inf) for value in sorted(values)]
     values = sorted(values)
-    low, middle, high = (len(values) * k // 4 for k in (1, 2, 3))
+    low, high = len(values) // 4, len(values) * 3 // 4
     constant = values[0] == values[-1]
     return [
         values[low] if values[low] == values[0] and not constant else below[low],
-        values[middle] if values[middle] < values[-1] else below[middle],
         below[high] if values[high] == values[-1] and not constant else values[high],
     ]
 
@@ -36,16 +35,16 @@ class Column:
 
     def mean_bet(self):
         """Return the mean of all bets after another block."""
-        self.bets.append([1.0] * 6)
+        self.bets.append([1.0] * 4)
         block = self.values[-BLOCK:]
         for e, edge in enumerate(self.edges):
             above, share = sum(x > edge for x in block), sum(x > edge for x in self.values) / len(self.values)
             up = 2.0**above / (1.0 + share) ** BLOCK
             down = 2.0 ** (BLOCK - above) / (2.0 - share) ** BLOCK
             for own in self.bets:
-                own[e], own[3 + e] = own[e] * up, own[3 + e] * down
+                own[e], own[2 + e] = own[e] * up, own[2 + e] * down
         stakes = [1.0 / (turn * (turn + 1.0)) for turn in range(1, len(self.bets) + 1)]
-        return sum(stake * sum(own) / 6.0 for stake, own in zip(stakes, self.bets, strict=True))
+        return sum(stake * sum(own) / 4.0 for stake, own in zip(stakes, self.bets, strict=True))
 
 
 class MovedColumns:
@@ -61,12 +60,13 @@ class MovedColumns:
     def learn(self, row):
         """Learn a row."""
         self.rows += 1
-        if self.rows - 1 == self.next:
-            self._see([float(x) for x in row])
-            begin, each = self.group_end, 1
-            if self.moves or self.columns:
-                each = next(each for most, each in ROWS_PER_LOOK.items() if self.width <= most)
-            self.next, self.group_end = begin + int(drawn(begin) * each), begin + each
+        if self.rows - 1 < self.next:
+            return
+        begin, each = self.group_end, 1
+        if self.moves or self.columns:
+            each = next(each for most, each in ROWS_PER_LOOK.items() if self.width <= most)
+        self._see([float(x) for x in row])
+        self.next, self.group_end = begin + int(drawn(begin) * each), begin + each
 
     def _see(self, row):
         self.width = max([self.width, *(k + 1 for k, x in enumerate(row) if x != 0.0)])

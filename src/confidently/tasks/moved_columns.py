@@ -19,7 +19,7 @@ MOVED = "moved."  # the arrays of a model file begin with it
 MAX_COLUMNS = 256  # of tables that are watched: beyond are words, pixels and the like
 NEAR = 250  # rows that were looked at, within which of an alarm columns are said to have moved with it
 SIZE, PER_COLUMN, FIRST_ROWS, AT_COUNTS, AT_ROW = _core.moved_columns_sizes()
-WIDTH, FILLED = 3, 5  # in the state
+WIDTH, TIMES, FILLED = 3, 4, 5  # in the state
 MAX_ROWS = 2.0**52
 
 
@@ -61,6 +61,11 @@ class MovedColumns(NamedTuple):
         """The row at which each column moved last, of those that did, by number."""
         rows = self.by_column[AT_ROW, 1:]
         return {int(column): int(rows[column]) for column in np.flatnonzero(rows)}
+
+    @property
+    def times(self) -> int:
+        """How often columns have moved; those that do so together count once."""
+        return int(self.state[TIMES])
 
     @property
     def near(self) -> float:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...models.moved_columns import alarm_columns, moved_columns
 from ...wording import counted, listed
 from .text import digits, parameters_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ...models.model import Model
 
 MAX_SPANS_SHOWN = 5  # of rows with shorter memories
@@ -51,8 +54,6 @@ def drift_facts(learner: Any) -> list[dict[str, int | None]]:
 
 def alarm_facts(model: Model) -> dict[str, Any]:
     """Return how many drift alarms there were, the row of the last one, and which columns moved, as plain data."""
-    from ...models.moved_columns import alarm_columns, moved_columns
-
     return {
         "alarms": model.learner.conformal.alarms,
         "last_alarm": model.learner.conformal.last_alarm,
@@ -74,6 +75,12 @@ def moved_text(facts: dict[str, Any]) -> str | None:
     named = facts["alarm_columns"] or ()
     left = {name: row for name, row in (facts["moved_columns"] or {}).items() if name not in named}
     return f"{_columns_text(list(left))}, last at row {max(left.values()):,}" if left else None
+
+
+def last_move_text(columns: Mapping[str | int, int]) -> str:
+    """Return the columns that moved last as text."""
+    last = max(columns.values())
+    return f"{_columns_text([name for name, row in columns.items() if row == last])} moved at row {last:,}"
 
 
 def _columns_text(columns: list[str | int]) -> str:
