@@ -203,6 +203,11 @@ void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, 
     }
 }
 
+void moved_columns_begin(Array<double, 1> state) {
+    require(state.shape(0) == MovedColumns::size, "the state has another size");
+    MovedColumns::begin(state.data());
+}
+
 // Learns which columns move from rows of a matrix, in an order or as they come.
 void moved_columns_learn(Array<double, 1> state, Array<double, 2> by_column, Array<double, 2> first,
                          const Matrix& matrix, Optional<std::int64_t> order) {
@@ -214,8 +219,11 @@ void moved_columns_learn(Array<double, 1> state, Array<double, 2> by_column, Arr
     const std::int64_t n = order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows;
     if (order) require_below(order->data(), n, matrix.rows->n_rows, "order out of range");
     require_columns(matrix);
+    const MovedColumns known{state.data(), by_column.data(), first.data(), columns};
+    require(known.next() >= known.rows() && known.filled() >= 0.0 && known.filled() <= MovedColumns::first_rows,
+            "what is known of moved columns is out of range");
     const ReleasedLock released(matrix.stored > kManyEntries);
-    MovedColumns{state.data(), by_column.data(), first.data(), columns}.learn(*matrix.rows, data_or_null(order), n);
+    known.learn(*matrix.rows, data_or_null(order), n);
 }
 
 }  // namespace
@@ -266,10 +274,7 @@ void bind_predictions(nb::module_& m) {
                                 MovedColumns::at_before, MovedColumns::at_row};
     });
     m.def("moved_columns_rows_per_look", &MovedColumns::rows_per_look, "width"_a);
-    m.def("moved_columns_begin", [](Array<double, 1> state) {
-        require(state.shape(0) == MovedColumns::size, "the state has another size");
-        MovedColumns::begin(state.data());
-    });
+    m.def("moved_columns_begin", &moved_columns_begin, "state"_a.noconvert());
     m.def("moved_columns_learn", &moved_columns_learn, "state"_a.noconvert(), "by_column"_a.noconvert(),
           "first"_a.noconvert(), "rows"_a, "order"_a.noconvert().none() = nb::none());
     m.attr("margin_variances_size") = MarginVariances::size;

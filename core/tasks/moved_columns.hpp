@@ -54,7 +54,7 @@ struct MovedColumns {
 
     // The more columns, the fewer rows are looked at, so that they cost little beside the rest of training.
     static double rows_per_look(double width) {
-        return width <= 4.0 ? 2.0 : width <= 16.0 ? 4.0 : width <= 32.0 ? 8.0 : 16.0;
+        return width <= 4.0 ? 2.0 : width <= 16.0 ? 4.0 : width <= 48.0 ? 8.0 : 16.0;
     }
 
     // Learns n rows, in an order or as they come.

@@ -2,7 +2,7 @@
 
 import math
 
-ROWS_PER_LOOK = {4: 2, 16: 4, 32: 8, math.inf: 16}  # by the largest number of columns
+ROWS_PER_LOOK = {4: 2, 16: 4, 48: 8, math.inf: 16}  # by the largest number of columns
 FIRST, BLOCK, MORE, LEVEL = 32, 16, 4, 0.01
 
 
