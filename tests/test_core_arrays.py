@@ -21,9 +21,10 @@ from scipy.linalg import cython_blas
 import confidently
 from confidently import _core
 from confidently.covariances.settings import Settings
+from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
-from confidently.tasks import errors, intervals, novelty
+from confidently.tasks import errors, intervals, moved_columns, novelty
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.conformal import untrained
 from confidently.tasks.targets import initial
@@ -658,6 +659,18 @@ CALLS = {
             "weight": np.ones(2),
         },
         lambda a: _core.calibration_learn(a["calibration"], a["scores"], a["labels"], a["weight"]),
+    ),
+    "moved_columns_begin": Call(
+        lambda: {"state": np.zeros(moved_columns.SIZE)},
+        lambda a: _core.moved_columns_begin(a["state"]),
+    ),
+    "moved_columns_learn": Call(
+        lambda: {
+            "state": moved_columns.MovedColumns.begun().state, "by_column": np.zeros((moved_columns.PER_COLUMN, 3)),
+            "first": np.zeros((moved_columns.FIRST_ROWS, 3)), "order": i64(0, 1),
+        },
+        lambda a: _core.moved_columns_learn(a["state"], a["by_column"], a["first"], as_matrix(np.eye(2)), a["order"]),
+        ("order: shorter", "order: longer", "order: empty"),
     ),
     "margin_variances_learn": Call(
         lambda: {"counts": novelty.untrained(), "variances": np.ones(2)},

@@ -11,6 +11,7 @@
 #include "tasks/calibration.hpp"
 #include "tasks/error_counts.hpp"
 #include "tasks/margin_variances.hpp"
+#include "tasks/moved_columns.hpp"
 #include "tasks/task.hpp"
 
 namespace confidently::python {
@@ -223,6 +224,29 @@ void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, 
     }
 }
 
+void moved_columns_begin(Array<double, 1> state) {
+    require(state.shape(0) == MovedColumns::size, "the state has another size");
+    MovedColumns::begin(state.data());
+}
+
+// Learns which columns move from rows of a matrix, in an order or as they come.
+void moved_columns_learn(Array<double, 1> state, Array<double, 2> by_column, Array<double, 2> first,
+                         const Matrix& matrix, Optional<std::int64_t> order) {
+    const auto columns = static_cast<std::int64_t>(by_column.shape(1));
+    require(state.shape(0) == MovedColumns::size && by_column.shape(0) == MovedColumns::per_column &&
+                first.shape(0) == MovedColumns::first_rows && std::int64_t(first.shape(1)) == columns &&
+                matrix.rows->n_columns < columns,
+            "what is known of moved columns does not have the shape of the rows");
+    const std::int64_t n = order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows;
+    if (order) require_below(order->data(), n, matrix.rows->n_rows, "order out of range");
+    require_columns(matrix);
+    const MovedColumns known{state.data(), by_column.data(), first.data(), columns};
+    require(known.next() >= known.rows() && known.filled() >= 0.0 && known.filled() <= MovedColumns::first_rows,
+            "what is known of moved columns is out of range");
+    const ReleasedLock released(matrix.stored > kManyEntries);
+    known.learn(*matrix.rows, data_or_null(order), n);
+}
+
 }  // namespace
 
 void bind_predictions(nb::module_& m) {
@@ -271,6 +295,14 @@ void bind_predictions(nb::module_& m) {
           "enough"_a, "out"_a.noconvert());
     m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
           "probabilities"_a.noconvert(), "out"_a.noconvert());
+    m.def("moved_columns_sizes", [] {
+        return std::vector<int>{MovedColumns::size, MovedColumns::per_column, MovedColumns::first_rows,
+                                MovedColumns::at_before, MovedColumns::at_row};
+    });
+    m.def("moved_columns_rows_per_look", &MovedColumns::rows_per_look, "width"_a);
+    m.def("moved_columns_begin", &moved_columns_begin, "state"_a.noconvert());
+    m.def("moved_columns_learn", &moved_columns_learn, "state"_a.noconvert(), "by_column"_a.noconvert(),
+          "first"_a.noconvert(), "rows"_a, "order"_a.noconvert().none() = nb::none());
     m.attr("margin_variances_size") = MarginVariances::size;
     m.def("margin_variances_learn", &margin_variances_learn, "state"_a.noconvert(), "variances"_a.noconvert());
     m.def("margin_variances_p_values", &margin_variances_p_values, "state"_a.noconvert(), "variances"_a.noconvert(),

@@ -362,6 +362,18 @@ def conformal_conformity(
     probabilities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
 ) -> None: ...
+def moved_columns_sizes() -> list[int]: ...
+def moved_columns_rows_per_look(width: float) -> float: ...
+def moved_columns_begin(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+def moved_columns_learn(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    by_column: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    first: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    rows: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+) -> None: ...
 
 margin_variances_size: int = 208
 

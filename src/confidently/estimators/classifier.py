@@ -161,6 +161,12 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
+    alarm_columns_ : list or None
+        The columns that moved near the last drift alarm, by name or number; empty if none did, so that the classes of
+        rows changed and not their columns. None: there was no alarm, or the columns are not known (yet).
+    moved_columns_ : dict or None
+        The row at which each column moved last, of those that did. If rows come in random order, any does with a
+        probability of about .01. None: there are more than 256 columns, or the model is merged.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_

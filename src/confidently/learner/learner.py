@@ -18,6 +18,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..tasks.moved_columns import moved_after
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from .backup import Transaction, Unprotected
@@ -230,6 +231,8 @@ class Learner(Predictor):
             self.train(examples, transaction, calibrate, recorded, progress)
         if groups is not None and values is not None and recorded.scores is not None:
             self.groups = groups.learned(values, recorded.scores, labels, order, self.n_classes, label_start)
+        if calibrate:
+            self.moved = moved_after(self.moved, X, order, weight, self.n_features)
         self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:

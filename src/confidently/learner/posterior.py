@@ -14,6 +14,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
 from ..tasks.groups import Groups
+from ..tasks.moved_columns import MovedColumns
 from ..tasks.task import Task
 from ..views.view import View
 
@@ -34,9 +35,12 @@ class Posterior:
     ----------
     groups : Groups or None
         What was learned of rows by their values of a column, if sets or intervals cover by these.
+    moved : MovedColumns or None
+        What is known of the columns of rows; None before the first row, and where there are many columns.
     """
 
     groups: Groups | None = None
+    moved: MovedColumns | None = None
     shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
     last_row = math.inf  # the number of rows after which training ends, if whoever trains knows it
 

@@ -22,6 +22,7 @@ from ..stack.stack import Stack
 from ..tasks import conformal, intervals, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import GROUPS, Groups
+from ..tasks.moved_columns import MOVED, MovedColumns
 from ..tasks.novelty import VARIANCES
 from ..views.center import Center
 from ..views.view import View
@@ -34,20 +35,23 @@ GENERATIVE: dict[str, type[Generative]] = {member.kind: member for member in (Na
 def packed(learner: Learner | Members) -> State:
     """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
     if isinstance(learner, Learner):
-        return _packed(learner) | _packed_groups(learner)
+        return _packed(learner) | _packed_groups(learner) | _packed_moved(learner)
     members = (member.packed() if isinstance(member, Generative) else _packed(member) for member in learner.members)
     own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
     prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
-    return _without_prior(learner.state, prior) | own | _packed_groups(learner)
+    return _without_prior(learner.state, prior) | own | _packed_groups(learner) | _packed_moved(learner)
 
 
 def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
     """Return the learner of a header and packed arrays; an error if they do not fit."""
     regression = header.kind == REGRESSION
     of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
+    of_columns = {name: arrays.pop(name) for name in list(arrays) if name.startswith(MOVED)}
     learner = _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
     if header.coverage_by is not None:
         learner.groups = _groups_of(header.coverage_by, of_groups, learner)
+    if of_columns:
+        learner.moved = MovedColumns.of(of_columns)
     return learner
 
 
@@ -124,6 +128,11 @@ def _packed_groups(learner: Learner | Members) -> State:
         return {}
     found = learner.groups.array(learner.n_classes)
     return _without_prior({GROUPS: found}, {GROUPS: learner.groups.untrained(len(found) - 1, learner.n_classes)})
+
+
+def _packed_moved(learner: Learner | Members) -> State:
+    """Return the arrays of what is known of columns, if there are any."""
+    return {} if learner.moved is None else learner.moved.arrays()
 
 
 def _check_groups(known: Groups | None) -> None:

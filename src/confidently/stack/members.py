@@ -18,6 +18,7 @@ from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
+from ..tasks.moved_columns import MovedColumns, moved_after
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
@@ -74,6 +75,8 @@ class Members(Following):
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     groups : Groups or None
         What was learned of rows by their values of a column, if sets or intervals cover by these.
+    moved : MovedColumns or None
+        What is known of the columns of rows; None before the first row, and where there are many columns.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     mean : Mean
@@ -82,6 +85,7 @@ class Members(Following):
 
     view = None
     groups: Groups | None = None
+    moved: MovedColumns | None = None
     moves: Moves | None = Moves()
     mean = Mean()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
@@ -329,6 +333,8 @@ class Members(Following):
                 log_loss[...] = cost
             raise
         self.groups = self.groups if groups is None else learned(groups, counted, len(examples))
+        if calibrate:
+            self.moved = moved_after(self.moved, X, order, weight, self.n_features)
         self.settled = False
 
     @property

@@ -14,6 +14,7 @@ from ...data.expected_columns import ExpectedColumns
 from ...data.selection import columns_of_first, cut_at
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
+from ...models.moved_columns import moved_columns
 from ...tasks.groups import Groups
 from ...tasks.task import Task
 from ..inputs import BadInput, check_one_number, open_for
@@ -22,7 +23,7 @@ from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
-from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts
+from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts, last_move_text
 from ..output.progress import next_line
 from ..output.training_summaries import training_facts
 from .data import TrainingData
@@ -162,22 +163,31 @@ class LearnerTraining(TrainingLoop):
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
-        known, noted = len(drift_facts(self.learner.learner)), self._alarms()
+        known, noted, told = len(drift_facts(self.learner.learner)), self._alarms(), self._moves()
         for batch in self.learner.learn(batches, calibrate):
             for span in (drift := drift_facts(self.learner.learner))[known:]:
                 row = span["first_row"]
                 self.report.note("drift", f"the mixture moved to shorter memories at row {row:,}", first_row=row)
             known = len(drift)
             if (alarms := self._alarms()) >= max(1, 2 * noted):  # where there are many, few are reported
-                facts = alarm_facts(self.learner.learner)
-                self.report.note("alarm", alarm_text({"task": self.task.name, **facts}), **facts)
+                facts = alarm_facts(self.model())
+                self.report.note("alarm", alarm_text(facts), **facts)
                 noted = alarms
+            if (moves := self._moves()) >= max(1, 2 * told):
+                columns = moved_columns(self.model())
+                self.report.note("moved", last_move_text(columns or {}), moved_columns=columns)
+                told = moves
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
 
     def _alarms(self) -> int:
         """Return the number of drift alarms."""
         learner = self.learner.learner
         return learner.conformal.alarms if learner.n_seen else 0
+
+    def _moves(self) -> int:
+        """Return how often columns have moved."""
+        moved = self.learner.learner.moved
+        return 0 if moved is None else moved.times
 
     def _mixture(self) -> dict[str, Any]:
         """Return the mixture of a stack as it is."""
