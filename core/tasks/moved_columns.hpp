@@ -82,7 +82,8 @@ struct MovedColumns {
     double* of(int what) const { return by_column + what * columns; }
 
     static double one_of(double begin, double together) {
-        return begin + std::floor(drawn(static_cast<std::uint64_t>(begin)) * together);
+        return begin +
+               static_cast<double>(static_cast<std::int64_t>(drawn(static_cast<std::uint64_t>(begin)) * together));
     }
 
     double next_group() const { return times() == 0.0 && filled() < first_rows ? 1.0 : rows_per_look(width()); }
