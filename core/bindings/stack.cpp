@@ -254,13 +254,11 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
         counters.data()[1] += columns == 1 ? (label == 1 ? mixed[0] : -mixed[0]) <= 0.0
                                            : mixed[label] <= mixed[top.first == label ? top.second : top.first];
         if (conformal) {
-            const ConformalSets sets{conformal->data()};
             const int best = columns == 1 ? mixed[0] > 0.0 : top.first;
             const double score = log_odds_of(mixed.data(), int(columns), label);
             if (scores) scores->data()[i] = score;
-            sets.surprise().learn(expected(l, *lasting, label, mean));
-            sets.learn(score, label);
-            sets.answer(log_odds_of(mixed.data(), int(columns), best), best != label);
+            ConformalSets{conformal->data()}.learn({score, log_odds_of(mixed.data(), int(columns), best),
+                                                    expected(l, *lasting, label, mean), label, best != label});
         }
         const double p = mixture.learn(l, mixed.data(), label, w);
         if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
