@@ -78,7 +78,7 @@ struct Levels {
 // What is known of the scores of a class, or of several: the levels, and the scores of their rows.
 struct ClassScores {
     static constexpr int bins = 192, counts_size = Counts::size(bins), size = Levels::size + counts_size;
-    static constexpr double half = 4.0;  // of bins below 0, a third, half are above -4; twice as many, half below 8
+    static constexpr double half = 2.0;  // of bins below 0, a third, half are above -2; twice as many, half below 4
     double* state;
 
     static void begin(double* state) {

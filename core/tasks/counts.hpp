@@ -53,13 +53,13 @@ struct Counts {
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
-    // bin count as equal, and those of the next bin where there are many: rows that are equal have scores that are
-    // nearly equal, since the learner changes.
+    // bin count as equal, and those of the next bin where there are many, and few around them: rows that are equal have
+    // scores that are nearly equal, since the learner changes.
     CONFIDENTLY_INLINE double p_value(int k) const {
         constexpr double many = 0.05, least = 5.0;  // of the rows, and rows
         const double here = bin()[k], next = k + 1 < bins ? bin()[k + 1] : 0.0;
         const double near = here + (k > 0 ? bin()[k - 1] : 0.0) + next;
-        const bool equal = near >= std::max(many * total(), least * gain());
+        const bool equal = near >= std::max(many * total(), least * gain()) && 2.0 * near > around(k);
         return (before(k) + (here + (equal ? next : 0.0)) + gain()) / (total() + gain());
     }
 
@@ -81,6 +81,13 @@ struct Counts {
     }
 
   private:
+    // The rows in a bin and in four on each side.
+    CONFIDENTLY_INLINE double around(int k) const {
+        double found = 0.0;
+        for (int j = std::max(k - 4, 0); j <= std::min(k + 4, bins - 1); ++j) found += bin()[j];
+        return found;
+    }
+
     CONFIDENTLY_SELDOM void rescale() const {
         for (double* one = sum(); one < state + size(bins); ++one) *one /= gain();
         total() /= gain();
