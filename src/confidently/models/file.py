@@ -146,6 +146,8 @@ class SavedMean(TypedDict):
     """What the mixture of a stack was over rows in random order (:class:`confidently.stack.averaging.Mean`)."""
 
     rows: Count
+    looked: Count
+    total: float
     weights: list[float]
     slopes: list[float]
 

@@ -101,7 +101,8 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
     if header.mean is not None:
-        stack.mean = Mean(header.mean["rows"], tuple(header.mean["weights"]), tuple(header.mean["slopes"]))
+        weights, slopes = tuple(header.mean["weights"]), tuple(header.mean["slopes"])
+        stack.mean = Mean(header.mean["rows"], header.mean["looked"], header.mean["total"], weights, slopes)
     if header.later is not None:
         stack.later = [Later(**one) for one in header.later]
     stack.settled = header.settled

@@ -79,15 +79,12 @@ class Members(Following):
         What is known of the columns of rows; None before the first row, and where there are many columns.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
-    mean : Mean
-        What the mixture of a stack of classes was over rows in random order, until training on them has ended.
     """
 
     view = None
     groups: Groups | None = None
     moved: MovedColumns | None = None
     moves: Moves | None = Moves()
-    mean = Mean()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
     doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
@@ -301,6 +298,7 @@ class Members(Following):
         counted = 0
         try:
             if not self.shuffled:
+                self.mean = Mean()
                 self.follow()
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
@@ -375,7 +373,6 @@ class Members(Following):
         return part
 
     def _doubt_scores(self) -> None:
-        self.mean = Mean()
         if not self.task.regression:
             self._renew_scores(0.0)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..covariances.state import State
 from ..learner.learner import Learner
+from .averaging import Mean
 from .class_means import ClassMeans
 from .plan import Member
 
@@ -34,6 +35,8 @@ class Racing:
     last_row : float
         The number of rows after which training ends, where whoever trains knows it. There is no race in the last
         quarter: what is known of scores would be that of another mixture.
+    mean : Mean
+        What the mixture of a stack of classes was over rows in random order, until training on them has ended.
     """
 
     members: list[Member]
@@ -42,6 +45,7 @@ class Racing:
     state: State
     dropped: dict[str, int] | None
     last_row = math.inf
+    mean = Mean()
 
     n_classes: int
 
@@ -110,7 +114,7 @@ class Racing:
         """Go on without member ``k``, whose part the others take over."""
         if self.dropped is not None:
             self.dropped = self.dropped | {self.names[k]: self.n_seen}
-        self.state = self._without(k)
+        self.state, self.mean = self._without(k), Mean()
         for name in ("members", "names", "multiclass"):
             items = getattr(self, name)
             setattr(self, name, items[:k] + items[k + 1 :])
