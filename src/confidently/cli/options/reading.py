@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS, format_of
+from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS
 from .arguments import all_names, listed, names_of
 from .sections import Decorator, adding
 
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
-COLUMN_OPTIONS = ("label", "weight", "category", "text", "dates")
+COLUMN_OPTIONS = ("label", "weight", "category", "numbers", "text", "dates")
 UNIT_COLUMNS = ("units", "category", "text", "dates", "drop")
 SELECTION = ("drop", "only")  # of columns or namespaces
 OF_OTHER_FEATURES = (
     *SELECTION, *NGRAM_OPTIONS, *NAME_OPTIONS, "zero_based", "category", "dates", "units", "normalize", "zeros"
 )  # fmt: skip
 READING = (
-    "format", "zero_based", "columns", "delimiter", "label", "missing_label", "weight", "drop", "only", "category",
-    "text", "encoder", "dates", "date_format", "decimal", "thousands", "units", "analyzer", "ngrams", "counts", "bits",
+    "format", "zero_based", "columns", "delimiter", "label", "missing", "missing_label", "weight", "drop", "only",
+    "category", "numbers", "text", "encoder", "dates", "date_format", "decimal", "thousands", "units", "analyzer",
+    "ngrams", "counts", "bits",
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
@@ -83,7 +84,7 @@ _OPTIONS = [
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Format of the data.  [default: by the file's suffix, otherwise svmlight]",
+        help="Format of the data.  [default: by the file's suffix, otherwise by its first lines]",
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: number features from 0 instead of 1."),
     click.option(
@@ -97,6 +98,14 @@ _OPTIONS = [
         "--label",
         metavar="NAME",
         help="Tables: read labels from this column.  [default: label; otherwise target, class or y, first or last]",
+    ),
+    click.option(
+        "--missing",
+        metavar="MARKS",
+        multiple=True,
+        callback=all_names,
+        help="Tables: read these cells as missing values, such as -999,n.d.; none: only words such as NA. Repeatable.  "
+        "[default: inferred]",
     ),
     missing_label_option("error"),
     click.option(
@@ -118,6 +127,13 @@ _OPTIONS = [
         multiple=True,
         callback=all_names,
         help="Tables: read the numbers of these columns as categories. Repeatable.",
+    ),
+    click.option(
+        "--numbers",
+        metavar="NAMES",
+        multiple=True,
+        callback=all_names,
+        help="CSV, TSV: read these columns as numbers, even if they look like codes. Repeatable.  [default: inferred]",
     ),
     click.option(
         "--text",
@@ -229,6 +245,7 @@ def chosen_reading(
     of several.
     """
     from ...data import ReaderOptions
+    from ...data.formats.guess import format_of_files
     from ...data.formats.inference import infer_columns
     from ...data.sources.paths import expand_paths
     from ...data.stream import cached_reading
@@ -244,7 +261,7 @@ def chosen_reading(
             raise click.UsageError(NEEDS_ROWS_STACK if stack else NEEDS_ROWS.format(view.name))
         return cached
     try:
-        given["format"] = given.get("format") or format_of(files)
+        given["format"] = given.get("format") or format_of_files(files)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     _check_combination(given)
