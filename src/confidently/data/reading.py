@@ -155,6 +155,8 @@ class ReaderOptions:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ValueError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
+        if self.missing is None and not self.file_format.columns:
+            object.__setattr__(self, "missing", ())
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
         for name in TUPLES:
@@ -300,6 +302,7 @@ class ReaderOptions:
     def as_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them."""
         found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        found["missing"] = found["missing"] or []
         if self.encoder is None:
             del found["encoder"]
         return found

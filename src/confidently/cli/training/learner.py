@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from .position import Validation
 
 
+ORDER = "rows are shuffled (--seed {}); use --no-shuffle if they are in the order of time"
+
+
 class LearnerTraining(TrainingLoop):
     """One run of ``confidently train``.
 
@@ -128,7 +131,10 @@ class LearnerTraining(TrainingLoop):
                 self.decide(n_columns)
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
-            self.learner.learner.shuffled = bool(self.options["shuffle"] and not self.options["init_model"])
+            self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
+            if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
+                seed = self.options["seed"]
+                self.report.note("order", ORDER.format(seed), seed=seed)
             self.begin_report(self.data.total_bytes)
             batches = cut_at(batches, rows, self._next_cut)
             if self.learner.learner.by_products and not position.passes and not rows:

@@ -79,7 +79,9 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
     header = () if file_format.lines else tuple(column.name for column in rows.columns)
     in_text = file_format.text or not file_format.lines  # in JSON, several labels are a list
     reading = replace(reading, header=header, whole_labels=in_text and not holds_lists(rows.texts))
-    return reading if reading.codes is not None and not file_format.binary else _with_kinds(path, reading, rows)
+    if reading.codes is not None and not file_format.binary:  # inferred before
+        return replace(reading, missing=reading.missing or ())
+    return _with_kinds(path, reading, rows)
 
 
 def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOptions:
