@@ -32,6 +32,7 @@ READING = (
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
+NEW_DATA = ("strict", "encoding", "delimiter", "missing_label", "format", "label")  # of data for a trained model
 NEEDS_ROWS = "--view {} needs rows as they are; build the cache with confidently cache --normalize none"
 NEEDS_ROWS_STACK = (
     "several learners (--auto) need rows as they are; build the cache with confidently cache --normalize none, or "
@@ -209,6 +210,13 @@ on_error_option = click.option(
 )
 _NEW_DATA_OPTIONS = [
     click.option(
+        "--format",
+        metavar="FORMAT",
+        type=click.Choice(FORMATS),
+        help="Format of the data, any with the columns of the training data.  [default: by the suffix or first lines]",
+    ),
+    click.option("--label", metavar="NAME", help="Tables: the column of labels.  [default: that of training]"),
+    click.option(
         "--strict", is_flag=True, help="Tables: stop if columns are missing or new, instead of warning of them."
     ),
     click.option(
@@ -233,7 +241,7 @@ new_data_options = adding(_NEW_DATA_OPTIONS)  # of a command that reads data for
 
 def opening_of(options: dict[str, Any]) -> dict[str, Any]:
     """Return how to open data for a trained model, as :func:`confidently.cli.inputs.open_for` takes it."""
-    return {name: options.get(name) for name in ("strict", "encoding", "delimiter", "missing_label")}
+    return {name: options.get(name) for name in NEW_DATA}
 
 
 def chosen_reading(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ...covariances.names import AUTO
 from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
+from ...data.formats.other_formats import in_format_of
 from ...data.selection import columns_of_first, cut_at
+from ...data.sources.paths import expand_paths
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
 from ...tasks.groups import Groups
@@ -112,8 +114,11 @@ class LearnerTraining(TrainingLoop):
     def open_data(self, multilabel: bool | None) -> TrainingData:
         learner, classes = self.learner.learner, self.learner.classes.names if self.closed else []
         keep = () if learner.groups is None else (str(learner.groups.column),)
+        reading = self.reading
+        if self.options["init_model"]:  # trained on data that may have had another format
+            reading = in_format_of(expand_paths(self.paths), reading, self.learner.features)
         return TrainingData(
-            self.paths, self.reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
+            self.paths, reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
             targets=self.targets, keep=keep,
         )  # fmt: skip
 
