@@ -11,6 +11,7 @@ import click
 
 from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS
 from .arguments import all_names, listed, names_of
+from .files import INPUT
 from .sections import Decorator, adding
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ OF_OTHER_FEATURES = (
     *SELECTION, *NGRAM_OPTIONS, *NAME_OPTIONS, "zero_based", "category", "dates", "units", "normalize", "zeros"
 )  # fmt: skip
 READING = (
-    "format", "zero_based", "columns", "delimiter", "label", "missing", "missing_label", "weight", "drop", "only",
-    "category", "numbers", "text", "encoder", "dates", "date_format", "decimal", "thousands", "units", "analyzer",
-    "ngrams", "counts", "bits",
+    "schema", "format", "zero_based", "columns", "delimiter", "label", "missing", "missing_label", "weight", "drop",
+    "only", "category", "numbers", "text", "encoder", "dates", "date_format", "decimal", "thousands", "units",
+    "analyzer", "ngrams", "counts", "bits",
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
@@ -82,6 +83,12 @@ def missing_label_option(default: str) -> Decorator:
 
 
 _OPTIONS = [
+    click.option(
+        "--schema",
+        metavar="FILE",
+        type=INPUT,
+        help="Tables: read columns as this file says, which look --save wrote; other options come before it.",
+    ),
     click.option(
         "--format",
         type=click.Choice(FORMATS),
@@ -272,7 +279,15 @@ def chosen_reading(
         given["format"] = given.get("format") or format_of_files(files)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    schema, schema_path = None, given.pop("schema", None)
     _check_combination(given)
+    if schema_path is not None:
+        from ...data.schema import Schema
+
+        if not BY_NAME[given["format"]].columns:
+            raise click.UsageError(f"--schema is for formats with named columns; {given['format']} has none")
+        schema = Schema.load(schema_path)
+        given = schema.options(given["format"]) | given
     if "encoder" in given:
         from ...encoders import encoder_of
 
@@ -283,6 +298,8 @@ def chosen_reading(
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
         reading = ReaderOptions(**given)
+        if schema is not None and infer:
+            schema.check(files[0], reading, schema_path)
         return infer_columns(files, reading) if infer else reading
     except ValueError as error:
         raise click.UsageError(str(error)) from None
