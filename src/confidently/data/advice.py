@@ -154,17 +154,33 @@ def warn_if_unknown(batch: Batch, known: int) -> None:
         )
 
 
+def _expected_changes(order: _core.LabelOrder) -> float:
+    """Return how often the label changes in random order, about."""
+    return float(order.rows * (1.0 - sum((count / order.rows) ** 2 for count in order.counts.tolist())))
+
+
+def _is_sorted(order: _core.LabelOrder) -> bool:
+    """Return whether the label hardly ever changes."""
+    if not order.rows:
+        return False
+    expected = _expected_changes(order)
+    if order.rows < MIN_SORTED_ROWS:
+        labels = int(np.count_nonzero(order.counts))
+        return bool(expected >= MIN_CHANGES_OF_FEW and order.changes < min(labels, MAX_BLOCKS * expected))
+    return bool(expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected)
+
+
+def are_sorted(labels: np.ndarray) -> bool:
+    """Return whether rows with these label numbers are sorted by class."""
+    order = _core.LabelOrder()
+    order.add(labels)
+    return _is_sorted(order)
+
+
 def warn_of_order(order: _core.LabelOrder, remedy: str, is_part: bool = False) -> None:
     """Warn if the label hardly ever changes; few rows that are a part of others may be of one label."""
-    if not order.rows or (is_part and order.rows < MIN_SORTED_ROWS):
-        return
-    expected = order.rows * (1.0 - sum((count / order.rows) ** 2 for count in order.counts.tolist()))
-    if order.rows < MIN_SORTED_ROWS:
-        labels = np.count_nonzero(order.counts)
-        is_sorted = expected >= MIN_CHANGES_OF_FEW and order.changes < min(labels, MAX_BLOCKS * expected)
-    else:
-        is_sorted = expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected
-    if is_sorted:
+    if not (is_part and order.rows < MIN_SORTED_ROWS) and _is_sorted(order):
+        expected = _expected_changes(order)
         times = "once" if order.changes == 1 else f"{order.changes:,} times"
         warn(
             f"rows are sorted by label, which changes {times} in {order.rows:,} rows, compared with about "

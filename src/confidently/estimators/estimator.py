@@ -74,9 +74,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             elif not followed:
                 self._follow_parameters()
             following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
-            shuffle = bool(self.shuffle) and not partial
-            if not shuffle:
-                self._advise(labels, partial)
+            shuffle = self._shuffles(labels, partial)
             self.learner_.shuffled = shuffle
             try:
                 self.learner_.prepare(matrix, targets=labels.options.get("targets"))

@@ -55,15 +55,20 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted)
         n, labels = found.rows.n_rows, begun.labels
         shape = n, max((batch.n_columns for batch in begun.batches), default=0)
-        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
-        if not shuffle:
-            self._advise(labels, partial)
+        passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
         begun.learning.learner.shuffled = shuffle
         self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
         if not partial:
             self.learner_.settle(shuffled=shuffle)
         self.learner_.shuffled = False
         return self._keep(begun.learning, begun.reading)
+
+    def _shuffles(self, labels: Labels, partial: bool) -> bool:
+        """Return whether rows are shuffled; otherwise warn of an order that spoils the model."""
+        shuffle = bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels, partial)
+        return shuffle
 
     def _begin_rows(
         self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None

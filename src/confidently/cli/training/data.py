@@ -241,14 +241,17 @@ class TrainingData:
 
 
 def _shuffle(paths: Sequence[str], options: dict[str, Any]) -> Shuffle | None:
-    """Return how options shuffle rows: by default, those of files of few bytes from which a model begins."""
+    """Return how options shuffle rows: by default, those of files of few bytes from which a model begins.
+
+    What forgets is in the order of time.
+    """
     asked = options.get("shuffle", False)
     if asked is False:
         return None
     if asked is None:
         from ...data.sources.paths import total_bytes
 
-        if options["init_model"] or (total_bytes(paths) or MAX_BYTES) >= MAX_BYTES:
+        if options["init_model"] or options.get("forget") or (total_bytes(paths) or MAX_BYTES) >= MAX_BYTES:
             return None
     return Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"], bool(asked))
 
