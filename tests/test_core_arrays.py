@@ -575,6 +575,10 @@ CALLS = {
         ),
     ),
     "csr": Call(lambda: dict(CSR), checked_matrix, ("start: shorter", "start: longer")),
+    "count_numbers": Call(
+        lambda: {"numbers": np.array([3.0, 1.0, -999.0])}, lambda a: _core.count_numbers(a["numbers"]),
+        ("numbers: shorter", "numbers: longer", "numbers: empty"),
+    ),
     "distinct_numbers": Call(
         lambda: {"numbers": i64(3, 1, 3)}, lambda a: _core.distinct_numbers(a["numbers"]),
         ("numbers: shorter", "numbers: longer", "numbers: empty"),

@@ -59,9 +59,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted)
         n, labels = found.rows.n_rows, begun.labels
         shape = n, max((batch.n_columns for batch in begun.batches), default=0)
-        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
-        if not shuffle:
-            self._advise(labels, partial)
+        passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
         begun.learning.learner.shuffled = shuffle
         begun.learning.learner.last_row = math.inf if partial else passes * n
         self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
@@ -72,6 +70,13 @@ class RowEstimator(StreamEstimator[AnyLearner]):
                 self._center(_chosen(begun.batches, rows), rows, labels)
         self.learner_.shuffled, self.learner_.last_row = False, math.inf
         return self._keep(begun.learning, begun.reading)
+
+    def _shuffles(self, labels: Labels, partial: bool) -> bool:
+        """Return whether rows are shuffled; otherwise warn of an order that spoils the model."""
+        shuffle = bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels, partial)
+        return shuffle
 
     def _centers(self, labels: Labels) -> bool:
         """Return whether probabilities are those of two classes, which calibration has an offset for."""

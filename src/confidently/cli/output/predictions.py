@@ -21,12 +21,19 @@ if TYPE_CHECKING:
     from ...tasks.groups import Groups
     from ...topics.model import TopicModel
 
+ABSTAIN_MARK = "-"
+
 
 class Abstained:
-    """Takes the place of a class where the model is not certain enough."""
+    """Takes the place of a class where the model is not certain enough, in text by a mark that is no class."""
 
+    def __init__(self, names: Sequence[Any]) -> None:
+        self.mark = ABSTAIN_MARK
+        while self.mark in map(str, names):
+            self.mark += ABSTAIN_MARK
 
-ABSTAINED = Abstained()
+    def __str__(self) -> str:
+        return self.mark
 
 
 class Named(Sequence[Any]):
@@ -56,7 +63,7 @@ class Column:
     part : str or None
         The class that the column is about, if there is one column of this name per class.
     kind : str
-        "string"; "class", a name or :data:`ABSTAINED`; "classes", lists of names; "number".
+        "string"; "class", a name or :class:`Abstained`; "classes", lists of names; "number".
     """
 
     name: str
@@ -308,7 +315,7 @@ class ClassPredictions(Predictions):
         if self.least is not None:
             assert proba is not None
             number[proba[np.arange(len(number)), number] < self.least] = len(names)
-        return Named(number, [*names, ABSTAINED])
+        return Named(number, [*names, Abstained(names)])
 
     @property
     def _column(self) -> str | None:

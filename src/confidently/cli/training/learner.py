@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 from ...covariances.names import AUTO
 from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
+from ...data.formats.other_formats import in_format_of
 from ...data.selection import columns_of_first, cut_at
+from ...data.sources.paths import expand_paths
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
 from ...models.moved_columns import moved_columns
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from ..output.progress import Quiet
     from .checkpoint import Checkpoints
     from .position import Validation
+
+
+ORDER = "rows are shuffled (--seed {}); use --no-shuffle if they are in the order of time"
 
 
 class LearnerTraining(TrainingLoop):
@@ -108,8 +113,11 @@ class LearnerTraining(TrainingLoop):
     def open_data(self, multilabel: bool | None) -> TrainingData:
         learner, classes = self.learner.learner, self.learner.classes.names if self.closed else []
         keep = () if learner.groups is None else (str(learner.groups.column),)
+        reading = self.reading
+        if self.options["init_model"]:  # trained on data that may have had another format
+            reading = in_format_of(expand_paths(self.paths), reading, self.learner.features)
         return TrainingData(
-            self.paths, self.reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
+            self.paths, reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
             targets=self.targets, keep=keep,
         )  # fmt: skip
 
@@ -127,7 +135,10 @@ class LearnerTraining(TrainingLoop):
                 self.decide(n_columns)
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
-            self.learner.learner.shuffled = bool(self.options["shuffle"] and not self.options["init_model"])
+            self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
+            if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
+                seed = self.options["seed"]
+                self.report.note("order", ORDER.format(seed), seed=seed)
             self.begin_report(self.data.total_bytes)
             batches = cut_at(batches, rows, self._next_cut)
             if self.learner.learner.by_products and not position.passes and not rows:
