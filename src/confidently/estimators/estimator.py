@@ -78,11 +78,12 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             if not shuffle:
                 self._advise(labels, partial)
             self.learner_.shuffled = shuffle
-            try:
-                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
-            except UnsortedColumns:
-                matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+            if not partial:
+                try:
+                    self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+                except UnsortedColumns:
+                    matrix = as_matrix(X, self.dtype)
+                    self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             if (values := self._values(X)) is not None:
                 labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):

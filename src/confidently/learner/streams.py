@@ -118,24 +118,24 @@ class StreamLearner:
             yield batch.rows(first, last) if last - first < len(batch) else batch
             first = last
 
-    def prepare(self, batches: Iterable[Batch]) -> Batch | None:
+    def prepare(self, batches: Iterable[Batch], for_good: bool = False) -> Batch | None:
         """Choose the members of a stack by the first rows, without training, and return these rows.
 
-        There is room for their features.
+        There is room for their features. ``for_good``: later rows choose no others.
         """
-        for batch in self._prepared(batches):
+        for batch in self._prepared(batches, for_good):
             self._keep_names(batch)
             return batch
         return None
 
-    def _prepared(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def _prepared(self, batches: Iterable[Batch], for_good: bool = False) -> Iterator[Batch]:
         """Yield the same rows, after the first of them have chosen the members of a stack."""
         for batch in first_together(batches, self.learner.rows_to_prepare):
             self._make_room(batch)
             known = sum(name is not None for name in self.classes.names)
-            new = sum(self.classes.get(label.name) is None for label in batch.new_labels)
+            new = [label.row for label in batch.new_labels if self.classes.get(label.name) is None]
             targets = None if batch.targets is None else batch.targets[:, None]
-            self.learner.prepare(batch.matrix, known + new, targets)
+            self.learner.prepare(batch.matrix, known, targets, new, for_good)
             yield batch
 
     def _new_classes(self, batch: Batch) -> list[int]:

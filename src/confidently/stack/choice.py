@@ -87,7 +87,8 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     stored, counts = np.unique(used, return_counts=True)
     values, used = values[values != 0], used[values != 0]
     present = np.unique(used)
-    d = len(present) if n == ROWS_TO_CHOOSE else X.shape[1]  # a few rows do not show how many features there are
+    # a few rows do not show how many features there are, and those that later rows bring do not matter
+    d = len(present) if n == ROWS_TO_CHOOSE else int(present.max(initial=-1)) + 1
     kind = columns.kind[present]
     per_row = len(used) / max(n, 1)
     named = kind == MISSING

@@ -28,7 +28,7 @@ class Early:
             return UNDECIDED
         if setup.settings.auto:
             trial = setup.learner(setup.reading())
-            trial.prepare([self.batch(examples)])
+            trial.prepare([self.batch(examples)], for_good=True)
             return Decision(members=trial.learner.choice)
         is_table = setup.undecided and has_numbers(self.batch(examples, is_table=True))
         if not setup.undecided_covariance:

@@ -201,7 +201,7 @@ class ServedModel(AnsweringModel):
         self.guards.begin_again(stream.reading)
         self.asking.begin_again()
         if self.settings.auto and early.examples:
-            stream.prepare([early.batch(early.examples)])
+            stream.prepare([early.batch(early.examples)], for_good=True)
         self._answer_with(stream)
         self._row_learner = self._new_row_learner(stream)
 
