@@ -296,11 +296,10 @@ class Members(Following):
         new.groups = None if self.groups is None else Groups(self.groups.column)
         return new
 
-    @property
-    def choice(self) -> list[Any]:
-        """What the first rows have chosen, before training: equal for stacks that begin alike."""
-        found: list[Any] = self.header()["members"]
-        return found
+    def choose_for_good(self) -> None:
+        """Keep no rows any more: the members stay those that are chosen."""
+        if self.members:
+            self.early = None
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None

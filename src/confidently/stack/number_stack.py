@@ -131,11 +131,6 @@ class NumberStack(Members):
             **({LOGS: ((*several, of_logs.size(logs)), REAL)} if logs else {}),
         }  # fmt: skip
 
-    @property
-    def choice(self) -> list[Any]:
-        """The members, and where logarithms begin, which depends on the first targets."""
-        return [*super().choice, *(mixture[LOGS].tolist() for mixture in mixtures(self.state) if self.logs)]
-
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
         self.state[CALIBRATION][:] = self._initial * self.n_classes
