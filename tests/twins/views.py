@@ -243,6 +243,50 @@ class Cosines:
         pass
 
 
+class Categories:
+    """Numbers and indicators under their own numbers, and (category, k) for the statistics.
+
+    ``names`` are those of features, if they have any; a category is named before "=".
+    """
+
+    def __init__(self, kinds, names=None, n=16, outputs=1, numbers=False):
+        self.kinds, self.n, self.outputs, self.numbers = kinds, n, outputs, numbers
+        self.category = {j: name.partition("=")[0] for j, name in (names or {}).items() if "=" in name}
+        self.shown = {
+            c: [j for j in sorted(self.category) if self.category[j] == c][:n] for c in {*self.category.values()}
+        }
+        self.rows = []  # their outputs, weights and values of categories
+
+    def see(self, row):
+        seen = {j: x for j, x in row.items() if self.kinds[j] != "plain"}
+        for j in present(row):
+            if j not in self.category:
+                continue
+            c = self.category[j]
+            seen |= {j: row[j]} if j in self.shown[c] else {}
+            for k in range(self.outputs):
+                seen[c, k] = seen.get((c, k), 0.0) + self.statistic(j, k)
+        return {j: x for j, x in seen.items() if x or j in self.kinds}
+
+    def statistic(self, j, k):
+        own = [(w, y[k]) for y, w, values in self.rows if j in values]
+        if not own:
+            return 0.0
+        n, s = sum(w for w, _ in own), sum(w * y for w, y in own)
+        total, all_sum = sum(w for _, w, _ in self.rows), sum(w * y[k] for y, w, _ in self.rows)
+        if self.numbers:
+            return (s - n * all_sum / total) / (n + 5)
+        p = (all_sum + 0.5) / (total + 1)
+        q = (s + 5 * p) / (n + 5)
+        return log(q / (1 - q)) - log(p / (1 - p))
+
+    def learn(self, row, labels, w):
+        """``labels`` are classes, or numbers."""
+        first = 1 if self.outputs == 1 else 0
+        y = labels if self.numbers else [float(k + first in labels) for k in range(self.outputs)]
+        self.rows.append((y, w, {j for j in present(row) if j in self.category}))
+
+
 class First:
     """The row's columns that rows have brought first, under their own numbers."""
 

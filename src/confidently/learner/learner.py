@@ -297,7 +297,7 @@ class Learner(Predictor):
             block = examples.block(first, min(first + ROWS_PER_VIEW, len(examples)))
             rows = Labelled(
                 examples.X, block.order, first if block.order is None else 0, block.labels, block.label_start,
-                block.weight, block.class_weight, self.n_classes,
+                block.weight, block.class_weight, self.n_classes, block.targets,
             )  # fmt: skip
             arrays, seen = self.view.learn(self.state, rows, transaction.counted)
             self.take_view(arrays, transaction)
