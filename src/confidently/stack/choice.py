@@ -39,7 +39,7 @@ MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are 
 MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
 PAIR_TERMS = 2**18
-INDICATORS = (16, 4, 0)  # of each category, as many as leave a table narrow
+INDICATORS = (16, 4, 0)  # values of categories that have indicators: as many as leave a table narrow
 CATEGORIES_THERE = 0.5  # fraction of the categories that rows have
 MAX_STATISTICS = 8  # of a category, by class
 MAX_BINNED = 20  # values per row up to which bins are multiplied with each other
@@ -70,8 +70,8 @@ class Seen(NamedTuple):
         Fraction of the numbers that are not 0.
     embedded : bool
         Whether rows are a table of unit norm whose columns have one scale, as embeddings have.
-    categories : tuple of int
-        The number of values of each category, in named columns; empty unless rows have most of them.
+    categories : tuple of (str, int)
+        Name and number of values of each category, in named columns; empty unless rows have most of them.
     view : Categories or None
         That of :meth:`by_kind`.
     """
@@ -81,7 +81,7 @@ class Seen(NamedTuple):
     plain: float
     filled: float
     embedded: bool
-    categories: tuple[int, ...]
+    categories: tuple[tuple[str, int], ...]
     view: Categories | None = None
 
     @property
@@ -102,10 +102,11 @@ class Seen(NamedTuple):
         if not self.is_wide or not (self.numbers or len(self.categories)):
             return None
         for n in INDICATORS:
-            columns = self.numbers + sum(min(values, n) for values in self.categories) + len(self.categories) * outputs
+            shown = {name: values for name, values in self.categories if values <= n}
+            columns = self.numbers + sum(shown.values()) + len(self.categories) * outputs
             if columns <= MANY:
-                plain = len(self.categories) * (outputs + bool(n))
-                view = Categories(n=n, outputs=outputs, numbers=numbers)
+                plain = len(self.categories) * outputs + len(shown)
+                view = Categories(n=n, shown=tuple(shown), outputs=outputs, numbers=numbers)
                 return self._replace(columns=columns, plain=float(plain), view=view)
         return None
 
@@ -138,14 +139,14 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     return Seen(d, int(numbers), float(plain), float(filled), embedded, categories)
 
 
-def _categories(columns: Columns, plain: np.ndarray, used: np.ndarray, n: int) -> tuple[int, ...]:
+def _categories(columns: Columns, plain: np.ndarray, used: np.ndarray, n: int) -> tuple[tuple[str, int], ...]:
     """Return the number of values of each category among plain features, if n rows have most of them."""
     if columns.names is None or not len(plain):
         return ()
     names = [*columns.given_names(0)]
     values = [j for j in plain.tolist() if MARK in names[j]]
     counts = Counter(column_of(names[j]) for j in values)
-    return tuple(counts.values()) if np.isin(used, values).sum() >= CATEGORIES_THERE * n * len(counts) else ()
+    return tuple(counts.items()) if np.isin(used, values).sum() >= CATEGORIES_THERE * n * len(counts) else ()
 
 
 def _have_one_scale(values: np.ndarray, used: np.ndarray, row: np.ndarray, n: int) -> bool:

@@ -447,8 +447,11 @@ class Members(Following):
     def _train_members(
         self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
-        """Train the members, and record what they predict of each row before it is used."""
-        self._train_groups(self._groups(), part, begun, outputs, threads)
+        """Train the members, and record what they predict of each row before it is used.
+
+        In later passes, those whose views would tell the labels do not train.
+        """
+        self._train_groups(self._groups(calibrate), part, begun, outputs, threads)
 
     def _train_groups(
         self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: list[Any], outputs: np.ndarray,
@@ -462,8 +465,8 @@ class Members(Following):
         """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
         return max(1, min(ROWS_PER_STRIDE, MAX_OUTPUTS // max(1, len(self.members) * self._outputs)))
 
-    def _groups(self) -> list[tuple[View | None, list[int]]]:
-        """Return the numbers of the members, those with the same view together."""
+    def _groups(self, calibrate: bool = True) -> list[tuple[View | None, list[int]]]:
+        """Return the numbers of the members, in later passes of those that train, with the same view together."""
         groups: dict[View, list[int]] = {}
         alone: list[tuple[View | None, list[int]]] = []
         for k, member in enumerate(self.members):
@@ -471,7 +474,8 @@ class Members(Following):
                 groups.setdefault(member.view, []).append(k)
             else:
                 alone.append((None, [k]))
-        return [*groups.items(), *alone]
+        found = [*groups.items(), *alone]
+        return [(view, group) for view, group in found if calibrate or view is None or not view.sees_labels]
 
     def _train_group(
         self, view: View | None, group: list[int], part: Examples, begun: list[Any], outputs: np.ndarray

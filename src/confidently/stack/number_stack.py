@@ -248,7 +248,7 @@ class NumberStack(Members):
     def _train_members(
         self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
-        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups()]
+        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups(calibrate)]
         self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
         if not calibrate:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -54,13 +55,15 @@ class Categories(View):
     does not know the label (ordered target statistics: Prokhorenkova et al., NeurIPS 2018). In later passes it would;
     train in one.
 
-    Besides, the first ``n`` values of every category keep their indicators. Numbers stay as they are, and all other
+    Besides, the first ``n`` values of categories keep their indicators. Numbers stay as they are, and all other
     features, such as words, are left out.
 
     Parameters
     ----------
     n : int, default=16
         Number of indicators of a category. A merged model has those of all its models.
+    shown : sequence of str, optional
+        The categories that have indicators; by default all.
     outputs : int, default=1
         Number of statistics of a category: one, of the second of two classes, or those of the first classes or numbers.
     numbers : bool, default=False
@@ -83,9 +86,11 @@ class Categories(View):
     formula = "numbers, and of each category the shrunk log-odds of a class, or mean target, of rows with its value"
     keeps_columns = False
     takes_values = True
+    sees_labels = True
     passes_values = True
 
     n: int = parameter(Range(0, 2**20, closed_low=True, closed_high=True), "indicators of a category", default=16)
+    shown: Any = parameter(None, "categories that have indicators; by default all", default=None)
     outputs: int = parameter(
         Range(1, 64, closed_low=True, closed_high=True), "number of statistics of a category", default=1
     )
@@ -95,6 +100,10 @@ class Categories(View):
         super().__post_init__()
         check_integer("Categories", "n", self.n, 0)
         check_integer("Categories", "outputs", self.outputs, 1)
+        if self.shown is not None and not isinstance(self.shown, tuple):
+            if isinstance(self.shown, str):
+                raise ValueError(f"Categories: shown must be a list of categories, got {self.shown!r}")
+            self.__dict__["shown"] = tuple(map(str, self.shown))
         check_choice("numbers", self.numbers, (True, False))
 
     # --- the arrays -----------------------------------------------------------------------------------------------
@@ -123,12 +132,13 @@ class Categories(View):
             if kind == PLAIN and MARK not in name:
                 continue
             if kind == PLAIN:
-                c = category[j] = number.setdefault(key_of(column_of(name)), len(number))
+                column = column_of(name)
+                c = category[j] = number.setdefault(key_of(column), len(number))
                 if c == len(first):
                     first.append(size)
                     left.append(self.n)
                     size += self.outputs
-                if not left[c]:
+                if not left[c] or not (self.shown is None or column in self.shown):
                     continue
                 left[c] -= 1
             place[j], size = size, size + 1

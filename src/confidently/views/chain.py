@@ -112,6 +112,10 @@ class Chain(View):
         return self.parts[-1].column_name(state, column, name_of)
 
     @property
+    def sees_labels(self) -> bool:  # type: ignore[override]
+        return any(view.sees_labels for view in self.parts)
+
+    @property
     def has_scale(self) -> bool:  # type: ignore[override]
         return any(view.has_scale for view in self.parts)
 

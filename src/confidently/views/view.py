@@ -117,6 +117,8 @@ class View(Parametric):
         Whether the values of rows must not have been scaled before, and zeros count.
     has_scale : bool
         Whether values of numeric columns are of the size 1 in its rows, but for the scaling of rows to unit norm.
+    sees_labels : bool
+        Whether its rows tell labels where these have been learned before, as in later passes.
     passes_values : bool
         Whether numbers stay as they are, zeros included.
     comes_first, comes_last : bool
@@ -130,6 +132,7 @@ class View(Parametric):
     mixes_columns: ClassVar[bool] = False
     takes_values: ClassVar[bool] = False
     has_scale: ClassVar[bool] = False
+    sees_labels: ClassVar[bool] = False
     passes_values: ClassVar[bool] = False
     comes_first: ClassVar[bool] = False
     comes_last: ClassVar[bool] = False
