@@ -88,8 +88,7 @@ PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, con
         if constexpr (requires { view.n_classes; })
             require(view.n_classes == n_classes, "the statistics do not match the classes");
         if constexpr (requires { view.outputs; })
-            require(targets ? view.of_numbers && counted.numbers >= view.outputs : !view.of_numbers,
-                    "the statistics do not match the targets");
+            require(!targets || counted.numbers >= view.outputs, "the statistics do not match the targets");
         {
             const ReleasedLock released(matrix.stored > kManyEntries);
             rows = made(view, *matrix.rows, values_of(matrix, n), data_or_null(order), first, n, &counted);

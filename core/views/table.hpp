@@ -60,8 +60,8 @@ void with_view(const std::string& name, F&& f) {
 // Labels and weights of rows in the order of training, from which statistics are learned.
 struct Counted {
     Labels labels;
-    const double* weight;        // nullptr: all 1
-    const double* class_weight;  // nullptr: all 1
+    const double* weight;             // nullptr: all 1
+    const double* class_weight;       // nullptr: all 1
     const double* targets = nullptr;  // of a regression, by row
     std::int64_t numbers = 0;         // of a row
 

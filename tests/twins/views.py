@@ -274,11 +274,27 @@ class Categories:
             return 0.0
         n, s = sum(w for w, _ in own), sum(w * y for w, y in own)
         total, all_sum = sum(w for _, w, _ in self.rows), sum(w * y[k] for y, w, _ in self.rows)
-        if self.numbers:
-            return (s - n * all_sum / total) / (n + 5)
-        p = (all_sum + 0.5) / (total + 1)
-        q = (s + 5 * p) / (n + 5)
-        return log(q / (1 - q)) - log(p / (1 - p))
+        variance = sum(w * (y[k] - all_sum / total) ** 2 for y, w, _ in self.rows) / total
+        repeats, products = self.agreement(self.category[j], k)
+        between = products / (repeats + 10)
+        if between <= 0 or variance < 1e-12:
+            return 0.0
+        a = max((variance - between) / between, 0.5)
+        return (s - n * all_sum / total) / (n + a) / sqrt(variance)
+
+    def agreement(self, c, k):
+        """The weight of rows whose value had come before, and the sum of products of deviations."""
+        weight = products = 0.0
+        for i, (y, w, values) in enumerate(self.rows):
+            before = self.rows[:i]
+            for j in (j for j in values if self.category[j] == c):
+                own = [(v, z[k]) for z, v, theirs in before if j in theirs]
+                if own:
+                    mean = sum(v * z[k] for z, v, _ in before) / sum(v for _, v, _ in before)
+                    of_value = sum(v * z for v, z in own) / sum(v for v, _ in own)
+                    weight += w
+                    products += w * (y[k] - mean) * (of_value - mean)
+        return weight, products
 
     def learn(self, row, labels, w):
         """``labels`` are classes, or numbers."""

@@ -190,7 +190,7 @@ def test_categories_are_statistics_of_the_rows_before(outputs, numbers, batch):
     kinds = dict(enumerate("plain" if set(name) & set("=:") or name == "flag" else "missing" for name in names))
     generator = np.random.default_rng([outputs, batch])
     rows, labels = random_rows(generator, kinds), generator.integers(0, K, N).astype(np.int32)
-    view = Categories(n=2, outputs=outputs, numbers=numbers)
+    view = Categories(n=2, outputs=outputs)
     twin = twins.Categories(kinds, dict(enumerate(names)), 2, outputs, numbers)
     targets, weights = generator.normal(size=(N, 2)), generator.choice([0.0, 1.0, 2.5], size=N)
     columns = Columns(np.array([KINDS[kinds[j]] for j in range(D)], dtype=np.int8), names)

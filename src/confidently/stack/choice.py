@@ -94,7 +94,7 @@ class Seen(NamedTuple):
         """Whether there are many columns besides those of numbers."""
         return self.columns - self.numbers > MANY
 
-    def by_kind(self, outputs: int, numbers: bool = False) -> Seen | None:
+    def by_kind(self, outputs: int) -> Seen | None:
         """Return what is seen of numbers and categories alone, if rows have these besides many other columns.
 
         ``outputs`` are the statistics of a category.
@@ -106,7 +106,7 @@ class Seen(NamedTuple):
             columns = self.numbers + sum(shown.values()) + len(self.categories) * outputs
             if columns <= MANY:
                 plain = len(self.categories) * outputs + len(shown)
-                view = Categories(n=n, shown=tuple(shown), outputs=outputs, numbers=numbers)
+                view = Categories(n=n, shown=tuple(shown), outputs=outputs)
                 return self._replace(columns=columns, plain=float(plain), view=view)
         return None
 

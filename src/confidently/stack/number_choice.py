@@ -54,7 +54,7 @@ def choose_numbers(
     seen = look(X, columns)
     few = X.shape[0] < ROWS_TO_CHOOSE
     made = partial(_ridge, dtype=dtype)
-    narrow = seen.by_kind(min(n_classes, MAX_STATISTICS), numbers=True) or seen
+    narrow = seen.by_kind(min(n_classes, MAX_STATISTICS)) or seen
     of_narrow = partial(made, before=narrow.view)
     found = [made("rows", None, automatic_covariance(seen.columns))]
     logs = [made("rows", None, automatic_covariance(seen.columns), log=True)]
