@@ -470,7 +470,8 @@ def update_block(a: Arrays) -> None:
 
 def view_arrays(name: str) -> Arrays:
     view = make_view(name, **({"n": 4} if name == "cosines" else {}))
-    arrays = view.grown(view.new_arrays(2), Columns.alike(3, ZERO), 2)
+    columns = Columns.named(["a", "b=x", "b=y"]) if name == "categories" else Columns.alike(3, ZERO)
+    arrays = view.grown(view.new_arrays(2), columns, 2)
     arrays, _ = view.learn(arrays, Labelled(matrix(CSR), None, 0, i32(1, 0), None, None, None, 2), _core.UndoLog())
     return {f"state.{key}": array for key, array in arrays.items() if key != "cosines.key"}  # which Python alone reads
 

@@ -1218,6 +1218,8 @@ def see_and_learn(
     | None,
     n_classes: int,
     undo: UndoLog | None,
+    targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    | None = None,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],

@@ -78,11 +78,12 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
             shuffle = self._shuffles(labels, partial)
             self.learner_.shuffled, self.learner_.last_row = shuffle, math.inf if partial else passes * matrix.shape[0]
-            try:
-                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
-            except UnsortedColumns:
-                matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+            if not partial:
+                try:
+                    self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+                except UnsortedColumns:
+                    matrix = as_matrix(X, self.dtype)
+                    self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             if (values := self._values(X)) is not None:
                 labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):

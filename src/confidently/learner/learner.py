@@ -128,7 +128,7 @@ class Learner(Predictor):
         """The number of first rows that :meth:`prepare` needs together: none."""
         return 0
 
-    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
+    def prepare(self, X: _core.Matrix, *known: Any, **others: Any) -> None:
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:
@@ -243,7 +243,7 @@ class Learner(Predictor):
         ValueError
             As :meth:`learn`, for everything that is known before training.
         """
-        check_examples(examples, self.settings, self.n_classes)
+        check_examples(examples, self.settings.task, self.n_classes, self.settings.rule)
         if examples.targets is not None:
             self.targets.check(examples.targets)
         self.check_width(examples.X)
@@ -304,7 +304,7 @@ class Learner(Predictor):
             block = examples.block(first, min(first + ROWS_PER_VIEW, len(examples)))
             rows = Labelled(
                 examples.X, block.order, first if block.order is None else 0, block.labels, block.label_start,
-                block.weight, block.class_weight, self.n_classes,
+                block.weight, block.class_weight, self.n_classes, block.targets,
             )  # fmt: skip
             arrays, seen = self.view.learn(self.state, rows, transaction.counted)
             self.take_view(arrays, transaction)

@@ -397,8 +397,12 @@ class Predictor(Posterior):
 
     def check_width(self, X: _core.Matrix) -> None:
         """Raise ``ValueError`` if rows have more columns than there are features."""
-        if X.shape[1] > self.n_features:
-            raise ValueError(
-                f"X has {counted(X.shape[1], 'column')}, the learner {counted(self.n_features, 'feature')}; "
-                "grow it first"
-            )
+        check_width(X, self.n_features)
+
+
+def check_width(X: _core.Matrix, n_features: int) -> None:
+    """Raise ``ValueError`` if rows have more columns than there are features."""
+    if X.shape[1] > n_features:
+        raise ValueError(
+            f"X has {counted(X.shape[1], 'column')}, the learner {counted(n_features, 'feature')}; grow it first"
+        )

@@ -152,6 +152,18 @@ class SavedMean(TypedDict):
     slopes: list[float]
 
 
+class Chosen(TypedDict):
+    """By how many of the first rows the members of a stack were chosen."""
+
+    chosen: Count
+
+
+class SavedEarly(Chosen, total=False):
+    """The first rows of a stack (:class:`confidently.stack.early.Early`)."""
+
+    groups: list[str]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -169,6 +181,7 @@ class Header(Version):
     moves: SavedMoves | None = None
     mean: SavedMean | None = None
     later: list[SavedLater] | None = None
+    early: SavedEarly | None = None
     coverage_by: SavedGroups | None = None
     settled: bool = False
     training: dict[str, Any] = field(default_factory=dict)

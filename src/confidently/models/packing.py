@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..covariances.settings import DTYPES
@@ -9,13 +10,16 @@ from ..covariances.state import PLACES, REAL, State, check_within, put_places, w
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..stack.averaging import Mean
+from ..stack.choice import new_stack
 from ..stack.class_means import ClassMeans
+from ..stack.early import EARLY
 from ..stack.following import Later
 from ..stack.generative import Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import LOG, REST, Members, parts_of
 from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
+from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack, check_order
 from ..stack.plan import Member
 from ..stack.stack import Stack
@@ -39,7 +43,8 @@ def packed(learner: Learner | Members) -> State:
     members = (member.packed() if isinstance(member, Generative) else _packed(member) for member in learner.members)
     own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
     prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
-    return _without_prior(learner.state, prior) | own | _packed_groups(learner) | _packed_moved(learner)
+    early = {} if learner.early is None else learner.early.arrays(learner.columns)
+    return _without_prior(learner.state, prior) | own | early | _packed_groups(learner) | _packed_moved(learner)
 
 
 def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
@@ -69,6 +74,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     kind = NumberStack if regression else LabelStack if header.settings.get("multilabel") is True else Stack
     n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
     check_choice("dtype", dtype, DTYPES)
+    of_early = {name: arrays.pop(name) for name in list(arrays) if name.startswith(EARLY)}
     members: list[Member] = []
     for k, saved in enumerate(header.members):
         prefix = f"{k}."
@@ -106,6 +112,9 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     if header.later is not None:
         stack.later = [Later(**one) for one in header.later]
     stack.settled = header.settled
+    if header.early is not None:
+        untrained = new_number_stack if regression else partial(new_stack, multilabel=kind is LabelStack)
+        stack.continue_early(header.early, of_early, untrained(dtype=str(dtype)))
     for member in members:
         if isinstance(member, Generative):
             member.check_values()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..learner.learner import Learner
-from ..learner.recipe import ROWS_TO_CHOOSE
 from ..rules.ranges import Range
 from ..tasks import intervals
 from ..tasks.conformal import CONFORMAL
@@ -88,9 +87,19 @@ class NumberStack(Members):
         if n_classes > 1:
             self.moves = None  # numbers have mixtures of their own
 
-    def _take(self, plans: Sequence[Plan]) -> None:
+    def _take(self, plans: Sequence[Plan], targets: np.ndarray | None = None) -> None:
         check_order([(plan.log, plan.rest) for plan in plans])
         super()._take(plans)
+        if self.logs:
+            assert targets is not None
+            for mixture, y in zip(mixtures(self.state), targets.T, strict=True):
+                mixture[LOGS][:] = of_logs.begun(y, self.logs)
+
+    def _untrained(self, n_classes: int) -> Self:
+        new = super()._untrained(n_classes)
+        if self.members:  # those of a model file know the bounds that were said
+            new._initial = initial(self.targets.said)
+        return new
 
     @property
     def _bases(self) -> int:
@@ -121,19 +130,6 @@ class NumberStack(Members):
             CONFORMAL: ((n_outputs * SIZE,), REAL),
             **({LOGS: ((*several, of_logs.size(logs)), REAL)} if logs else {}),
         }  # fmt: skip
-
-    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
-        chosen, first = not self.members, None if targets is None else targets[:ROWS_TO_CHOOSE]
-        super().prepare(X, n_classes, first)
-        if chosen and self.logs:
-            assert first is not None
-            for mixture, y in zip(mixtures(self.state), first.T, strict=True):
-                mixture[LOGS][:] = of_logs.begun(y, self.logs)
-
-    @property
-    def choice(self) -> list[Any]:
-        """The members, and where logarithms begin, which depends on the first targets."""
-        return [*super().choice, *(mixture[LOGS].tolist() for mixture in mixtures(self.state) if self.logs)]
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
@@ -240,11 +236,10 @@ class NumberStack(Members):
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def learn(self, *args: Any, targets: np.ndarray | None = None, **others: Any) -> None:
-        """Train on rows as :meth:`Members.learn` does; ``ValueError``: a target is beyond its bounds."""
-        if self.members and targets is not None:
-            self.targets.check(targets)
-        super().learn(*args, targets=targets, **others)
+    def _learn(self, examples: Examples, *how: Any, **others: Any) -> None:
+        if self.members and examples.targets is not None:
+            self.targets.check(examples.targets)
+        super()._learn(examples, *how, **others)
 
     @property
     def _outputs(self) -> int:
@@ -253,7 +248,7 @@ class NumberStack(Members):
     def _train_members(
         self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
-        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups()]
+        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups(calibrate)]
         self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
         if not calibrate:
             return
