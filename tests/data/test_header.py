@@ -1,6 +1,7 @@
 """What the names of columns show: which one has the labels, which are no names, and what is above the header."""
 
 import json
+import warnings
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,6 +9,7 @@ import pytest
 
 from confidently import OnlineClassifier
 from confidently.data import DataError, DataWarning, open_stream
+from confidently.data.formats.guess import format_of_files
 
 
 def written(tmp_path, columns, suffix):
@@ -105,3 +107,74 @@ def test_codes_of_surveys_are_said(tmp_path, values, code, recwarn):
     said = [str(one.message) for one in recwarn if "if it means missing" in str(one.message)]
     expected = f"column 'q' is {code} in {round(100 / len(values))} % of the first rows"
     assert len(said) == (code is not None) and all(text.startswith(expected) for text in said)
+
+
+def test_marks_of_missing_values(tmp_path):
+    path = tmp_path / "rows.csv"
+
+    def read(t, elevation, **how):
+        lines = [f"{t[k % len(t)]},{elevation[k % len(elevation)]},{'ab'[k % 2]}\n" for k in range(210)]
+        path.write_text("t,elevation,label\n" + "".join(lines))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            stream = open_stream(path, **how)
+            list(stream)
+        return stream.reading.missing, [str(one.message) for one in found if "outside" in str(one.message)]
+
+    plain, marked = [*range(1, 30)], [*range(1, 30), -200]
+    missing, [text] = read(marked, plain)
+    assert missing == ("-200",) and text.startswith(
+        "column 't': -200, far outside the other numbers, is read as a missing"
+    )
+    missing, [text] = read(marked, [-300, -200, 0, 150])
+    assert missing == () and text.endswith(
+        "and in column 'elevation' it is not; use --missing -200 if it means a missing value"
+    )
+    assert read(marked, [-200, 50, 60])[0] == ("-200",)  # outside here, too
+    assert read(marked, plain, missing="none") == (("none",), [])
+    assert read([*plain, *range(30, 60), 199], plain)[0] == read([*range(0, 300, 7), 999], plain)[0] == ()
+
+
+def test_comments_and_headers(tmp_path):
+    def names(text, file="rows.csv", **how):
+        (tmp_path / file).write_text(text)
+        with warnings.catch_warnings(action="ignore"):
+            return [name for batch in open_stream(tmp_path / file, **how) for name in batch.new_features.names]
+
+    rows = "1,2,a\n3,4,b\n"
+    assert names("# made by hand\n#\nx,y,label\n" + rows) == ["x", "y"]
+    assert names("# made by hand\n# x,y,label\n" + rows) == ["x", "y"]  # as NumPy writes it
+    assert names("##format\n#x\ty\tlabel\n" + rows.replace(",", "\t"), "rows.tsv") == ["x", "y"]
+    assert names("#,y,label\n" + rows) == ["#", "y"]
+    assert names("#made\n" + rows, columns=("x", "y", "label")) == ["x", "y"]
+    path = tmp_path / "row.csv"
+    for header, is_row in (("5.1,3.2,a", True), ("2019,2020,label", False), ("x,3,label", False), ("3,2,label", True)):
+        path.write_text(header + "\n" + "1,2,a\n3,4,b\n" * 9)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            list(open_stream(path, ignore_labels=True))
+        assert any("looks like a row and not like a header" in str(one.message) for one in found) == is_row
+
+
+def test_formats_by_first_lines(tmp_path):
+    texts = {
+        "csv": "x,label\n1,a\n2,b\n",
+        "tsv": "x\ty\tlabel\n1\t2\ta\n",
+        "jsonl": '{"label": "a", "x": 1}\n',
+        "svmlight": "1 3:4.5 7:1\n-1 2:1 # none\n",
+        "vw": "1 |a x:2 y\n-1 'tag |b z\n",
+        "text": "spam\tbuy now\nham\thi\n",
+    }
+    for name, text in {
+        **texts,
+        "svmlight ": "a qid:1 1: .5\n",
+        "text ": "__label__a b c\n",
+        "csv ": "# c\nx;label\n1;a\n",
+    }.items():
+        (tmp_path / "rows").write_text(text)
+        assert format_of_files([tmp_path / "rows"]) == name.strip()
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "rows")
+    assert format_of_files([tmp_path / "rows"]) == "parquet"
+    (tmp_path / "rows.txt").write_text(texts["csv"])
+    with pytest.raises(DataError, match="the first lines look like csv: use --format csv"):
+        list(open_stream(tmp_path / "rows.txt"))

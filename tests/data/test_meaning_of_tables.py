@@ -243,3 +243,9 @@ def test_schemas_that_do_not_fit(table, tmp_path):
     (tmp_path / "rows.svm").write_text("1 1:1\n2 2:1\n")
     done = here("look", tmp_path / "rows.svm", "--save", tmp_path / "t.json")
     assert done.returncode == 2 and "--save: svmlight has no columns" in done.stderr
+
+
+def test_formats_that_have_no_columns(table):
+    (table / "rows.svm").write_text("yes 1:1\nno 2:2\n" * 9)
+    done = here("predict", "csv.cw", "rows.svm", "--format", "svmlight", cwd=table)
+    assert done.returncode == 2 and "trained on CSV, which is not read as svmlight" in done.stderr

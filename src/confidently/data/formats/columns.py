@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from ... import _core
 from ..batch import DataError
@@ -25,18 +26,20 @@ def column_uses(
         If a column with a use is missing, or two columns with a use have the same name.
     """
     _check_presence(name, columns, reading, request, reading.label or DEFAULT_LABEL)
-    uses = chosen_uses(columns, reading, request, dates)
-    kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
+    uses, chosen = chosen_uses(columns, reading, request, dates), _Chosen(reading)
+    kept: dict[str, list[int]] = {}
+    for k, kept_name in enumerate(request.keep):
+        kept.setdefault(kept_name, []).append(k)
     found = [
         _core.ColumnUse(
             column,
             use_of(column, uses),
-            which,
-            _parts_of(column, reading),
+            kept.get(column, []),
+            _parts_of(column, chosen),
             reading.date_format or "",
-            *_numbers_of(column, reading),
+            *chosen.numbers_of(column),
         )
-        for column, which in zip(columns, kept, strict=True)
+        for column in columns
     ]
     counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
     if twice := [column for column, n in counts.items() if n > 1]:
@@ -85,23 +88,32 @@ def _left_out(columns: Sequence[str], reading: ReaderOptions, label: str) -> lis
     return [column for column in columns if not chosen & {*_containing(column), *date_features(column)}]
 
 
-def _parts_of(column: str, reading: ReaderOptions) -> list[_core.PartUse]:
+def _parts_of(column: str, chosen: _Chosen) -> list[_core.PartUse]:
     """Return the use of each feature of a column, if it is one of dates."""
 
     def use_of(part: str) -> _core.PartUse:
-        if part in reading.drop or (reading.only and not {part, *_containing(column)} & set(reading.only)):
+        if part in chosen.drop or (chosen.only and not {part, *_containing(column)} & chosen.only):
             return _core.PartUse.none
-        return _core.PartUse.category if part in reading.category else _core.PartUse.number
+        return _core.PartUse.category if part in chosen.category else _core.PartUse.number
 
     return [use_of(part) for part in date_features(column)]
 
 
-def _numbers_of(column: str, reading: ReaderOptions) -> tuple[_core.NumberFormat, str]:
-    """Return how a column writes numbers, and their unit."""
-    if column in reading.units:
-        unit = dict(zip(reading.units, reading.unit_names, strict=False)).get(column, "")
-        return reading.number_format(units=True), unit
-    return reading.number_format(strict=column in reading.numbers and column not in reading.mixed), ""
+class _Chosen:
+    """Options of columns by name, for tables with many."""
+
+    def __init__(self, reading: ReaderOptions) -> None:
+        self.drop, self.only, self.category = {*reading.drop}, {*reading.only}, {*reading.category}
+        self.units = dict(zip_longest(reading.units, reading.unit_names, fillvalue=""))
+        self.strict = {*reading.numbers}.difference(reading.mixed)
+        self.with_unit, self.loose = reading.number_format(units=True), reading.number_format()
+        self.plain = reading.number_format(strict=True)
+
+    def numbers_of(self, column: str) -> tuple[_core.NumberFormat, str]:
+        """Return how a column writes numbers, and their unit."""
+        if (unit := self.units.get(column)) is not None:
+            return self.with_unit, unit
+        return self.plain if column in self.strict else self.loose, ""
 
 
 def _containing(column: str) -> list[str]:

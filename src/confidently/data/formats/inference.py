@@ -25,7 +25,7 @@ from .number_forms import COMMA_IS_POINT
 
 MAX_SHOWN = 3  # columns, in a message
 MIN_MARKS, MIN_MARK, MIN_NUMBERS = 3, 200.0, 20  # cells with a mark of missing values, its size, and other numbers
-MIN_GAP = 5.0  # between a mark and the other numbers, in ranges of these
+MIN_GAP, MIN_GAP_ELSEWHERE = 5.0, 0.1  # between a mark and the other numbers, in ranges of these; in other columns
 
 
 def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool = True) -> ReaderOptions:
@@ -131,13 +131,24 @@ def _marks(columns: list[Column]) -> Iterator[str]:
             found.setdefault(mark, []).append(column)
     for mark, having in found.items():
         clear = [column for column in having if _gap(column, mark) > MIN_GAP and column.cells.marks[mark] >= MIN_MARKS]
-        if abs(mark) >= MIN_MARK and clear and all(_gap(column, mark) > 0 for column in having):
-            text = f"{mark:.15g}"
+        if abs(mark) < MIN_MARK or not clear:
+            continue
+        text = f"{mark:.15g}"
+        if near := [column for column in having if _gap(column, mark) <= MIN_GAP_ELSEWHERE]:
             warn(
-                f"{_listed([repr(column.name) for column in having])}: {text}, far outside the other numbers, is read "
-                "as a missing value; use --missing with other marks, or --missing none, to change this"
+                f"{_shown(clear)}: {text} is far outside the other numbers, and in {_shown(near)} it is not; use "
+                f"--missing {text} if it means a missing value"
             )
-            yield text
+            continue
+        warn(
+            f"{_shown(having)}: {text}, far outside the other numbers, is read as a missing value; use --missing with "
+            "other marks, or --missing none, to change this"
+        )
+        yield text
+
+
+def _shown(columns: list[Column]) -> str:
+    return _listed([repr(column.name) for column in columns])
 
 
 def _gap(column: Column, mark: float) -> float:
@@ -146,7 +157,9 @@ def _gap(column: Column, mark: float) -> float:
     extent = cells.high - cells.low
     if cells.measured < MIN_NUMBERS or extent <= 0.0:
         return 0.0
-    return max(cells.low - mark, mark - cells.high) / extent
+    near = [x for x in cells.marks if x != mark and max(cells.low - x, x - cells.high) <= MIN_GAP * extent]
+    low, high = min([cells.low, *near]), max([cells.high, *near])
+    return max(low - mark, mark - high) / (high - low)
 
 
 def _names(columns: list[Column]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -16,8 +17,10 @@ from ..sources.file_range import FileRange
 from ..sources.in_memory import InMemory
 from ..sources.source import plain_file, read_chunks
 from .files import Path, batches_of_files
+from .guess import format_of_content
 from .table import format_of_suffix
 
+FIRST_LINES = re.compile("line [12],")
 MAX_LINE_BYTES = 64 << 20  # bytes: a file without line ends must not fill the memory
 MAX_PARSERS = 4  # one thread of training keeps up with no more parsers
 PIECES_AHEAD = 2  # in addition to those that are being parsed
@@ -45,8 +48,11 @@ def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadReque
 
 def _if_unnamed(path: Path, reading: ReaderOptions, error: str) -> str:
     """Return a hint for a file whose suffix names no format, if its first line is not of the one assumed."""
-    if isinstance(path, FileRange | InMemory) or format_of_suffix(path) is not None or not error.startswith("line 1,"):
+    if isinstance(path, FileRange | InMemory) or not FIRST_LINES.match(error):
         return ""
+    if format_of_suffix(path) is not None:
+        found = format_of_content(path) if reading.file_format.text else None
+        return "" if found in (None, reading.format) else f"; the first lines look like {found}: use --format {found}"
     if PurePath(path).suffix.lower() == ".arff":
         return "; of ARFF, keep the rows below @data, and read them with --format csv --columns NAMES"
     return f"; the file is read as {reading.format}, because its name shows no format: name another with --format"
