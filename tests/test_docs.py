@@ -319,7 +319,7 @@ def test_options_on_pages_exist(page):
 def options(command):
     """The options of a command and of all commands below it."""
     context = click.Context(command, help_option_names=["--help"])
-    found = {name for parameter in command.get_params(context) for name in parameter.opts}
+    found = {name for one in command.get_params(context) for name in (*one.opts, *one.secondary_opts)}
     below = command.list_commands(context) if isinstance(command, click.Group) else ()
     return found.union(*(options(command.get_command(context, name)) for name in below))
 

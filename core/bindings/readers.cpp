@@ -157,15 +157,29 @@ void bind_readers(nb::module_& m) {
         .def("__init__",
              [](ReaderOptions* self, double largest, std::int64_t max_columns, LabelCount labels, bool skip_errors,
                 bool l2, int bits, const std::vector<std::string>& classes, std::size_t n_kept, bool zeros,
-                bool own_columns, bool strict, const std::string& path, bool skip_unlabelled) {
+                bool own_columns, bool strict, const std::string& path, bool skip_unlabelled,
+                const std::vector<std::string>& missing, bool whole_labels) {
         require_table(bits, max_columns);
-        new (self) ReaderOptions{
-            largest,        max_columns, labels, skip_errors, l2,     bits,
-            classes,        n_kept,      zeros,  own_columns, strict, path.empty() ? usual_simd() : simd_named(path),
-            skip_unlabelled};
+        new (self) ReaderOptions{largest,
+                                 max_columns,
+                                 labels,
+                                 skip_errors,
+                                 l2,
+                                 bits,
+                                 classes,
+                                 n_kept,
+                                 zeros,
+                                 own_columns,
+                                 strict,
+                                 path.empty() ? usual_simd() : simd_named(path),
+                                 skip_unlabelled,
+                                 MissingMarks(missing),
+                                 whole_labels};
     },
              nb::kw_only(), "largest"_a, "max_columns"_a, "labels"_a, "skip_errors"_a, "l2"_a, "bits"_a, "classes"_a,
-             "n_kept"_a, "zeros"_a, "own_columns"_a, "strict"_a = false, "path"_a = "", "skip_unlabelled"_a = false);
+             "n_kept"_a, "zeros"_a, "own_columns"_a, "strict"_a = false, "path"_a = "", "skip_unlabelled"_a = false,
+             "missing"_a = std::vector<std::string>(), "whole_labels"_a = false);
+    m.def("is_missing", [](const std::string& text) { return is_missing(text); }, "text"_a);
     nb::class_<NumberFormat>(m, "NumberFormat")
         .def("__init__",
              [](NumberFormat* self, const std::string& decimal, const std::string& thousands, bool units, bool strict) {

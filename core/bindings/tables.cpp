@@ -1,5 +1,6 @@
 // Bindings of the readers of tables.
 #include <nanobind/stl/array.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -25,9 +26,9 @@ std::optional<nb::typed<nb::list, nb::bytes>> header_of(CsvReader& reader, const
     return names;
 }
 
-std::optional<std::vector<CellCounts>> counts_of(CsvReader& reader, const nb::bytes& text, bool last,
-                                                 std::int64_t rows) {
-    return reader.counts({text.c_str(), text.size()}, last, rows);
+std::optional<std::vector<CellCounts>> counts_of(CsvReader& reader, const nb::bytes& text, bool last, std::int64_t rows,
+                                                 std::optional<std::size_t> texts) {
+    return reader.counts({text.c_str(), text.size()}, last, rows, texts.value_or(std::size_t(-1)));
 }
 
 // A column of predictions: numbers, or the numbers of classes with their names.
@@ -61,6 +62,12 @@ std::string text_of(const std::vector<PythonColumn>& given, const std::string& s
 
 // Text of cells, which may be any bytes.
 nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+nb::typed<nb::list, nb::bytes> bytes_of(const std::vector<std::string>& texts) {
+    nb::typed<nb::list, nb::bytes> found;
+    for (const std::string& text : texts) found.append(bytes_of(text));
+    return found;
+}
 
 Dict feed_text(CsvReader& reader, const nb::bytes& text) {
     ParsedRows rows;
@@ -183,24 +190,40 @@ void bind_tables(nb::module_& m) {
         .def_ro("formatted", &CellCounts::formatted)
         .def_ro("others", &CellCounts::others)
         .def_ro("moments", &CellCounts::moments)
-        .def_prop_ro("samples", [](const CellCounts& counts) {
-        nb::typed<nb::list, nb::bytes> samples;
-        for (const std::string& text : counts.samples) samples.append(bytes_of(text));
-        return samples;
-    }).def_prop_ro("different", [](const CellCounts& counts) {
-        return counts.different.size();
-    }).def_prop_ro("first", [](const CellCounts& counts) {
-        return bytes_of(counts.first);
-    }).def_prop_ro("first_missing", [](const CellCounts& counts) {
+        .def_ro("digits", &CellCounts::digits)
+        .def_ro("zeros", &CellCounts::zeros)
+        .def_ro("exponents", &CellCounts::exponents)
+        .def_ro("low", &CellCounts::low)
+        .def_ro("high", &CellCounts::high)
+        .def_ro("measured", &CellCounts::measured)
+        .def_ro("marks", &CellCounts::marks)
+        .def_prop_ro("samples", [](const CellCounts& counts) { return bytes_of(counts.samples); })
+        .def_prop_ro("texts", [](const CellCounts& counts) { return bytes_of(counts.texts); })
+        .def_prop_ro("different", [](const CellCounts& counts) { return counts.different.size(); })
+        .def_prop_ro("first", [](const CellCounts& counts) { return bytes_of(counts.first); })
+        .def_prop_ro("first_missing", [](const CellCounts& counts) {
         return bytes_of(counts.first_missing);
     }).def_prop_ro("first_formatted", [](const CellCounts& counts) { return bytes_of(counts.first_formatted); });
+    m.def("count_cells",
+          [](const std::vector<std::string>& cells, const NumberFormat& numbers, const std::string& date_format) {
+        CellCounts counts;
+        const CellColumn column({"", Use::value, {}, DateFeatures::kNumbers, date_format, numbers});
+        for (const std::string& cell : cells) counts.add(trimmed(cell), column);
+        return counts;
+    }, "cells"_a, "numbers"_a = NumberFormat(), "date_format"_a = "");
+    m.def("count_numbers", [](Input<double, 1> numbers) {
+        CellCounts counts;
+        for (std::size_t k = 0; k < numbers.shape(0); ++k)
+            if (!std::isnan(numbers.data()[k])) counts.number(numbers.data()[k]);
+        return counts;
+    }, "numbers"_a.noconvert());
     nb::class_<CsvReader>(m, "CsvReader")
         .def("__init__",
              [](CsvReader* self, const ReaderOptions& options, const NgramOptions& ngrams, char delimiter, bool quotes,
                 bool careful) { new (self) CsvReader({delimiter, quotes, careful}, options, ngrams); },
              "options"_a, "ngrams"_a, nb::kw_only(), "delimiter"_a, "quotes"_a, "careful"_a = false)
         .def("header", &header_of, "text"_a)
-        .def("counts", &counts_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a)
+        .def("counts", &counts_of, "text"_a, nb::kw_only(), "last"_a, "rows"_a, "texts"_a = nb::none())
         .def("describe", &describe<CsvReader>, "columns"_a)
         .def("feed", &feed_text, "text"_a)
         .def("finish", [](CsvReader& reader) { return python_rows(reader.finish()); })

@@ -141,8 +141,10 @@ class ArrowReader {
 
     void number(double x, std::int64_t place, Column& column) {
         if (column.cell.use == Use::weight) return writer.weight(x, written(x));
+        if (writer.options.missing.has(x) || std::isnan(x))
+            return column.cell.use == Use::target ? writer.no_target(written(x)) : void();
         if (column.cell.use == Use::target) return writer.target(x, written(x));
-        if ((column.cell.use != Use::value && column.cell.use != Use::number) || std::isnan(x)) return;
+        if (column.cell.use != Use::value && column.cell.use != Use::number) return;
         if (std::isinf(x)) fail(written(x), "value", "is not finite; leave it out, or impute it");
         if (!(std::fabs(x) <= writer.options.largest)) writer.check(x, written(x));
         if (place < 0) return column.cell.number(x, writer);
@@ -154,6 +156,7 @@ class ArrowReader {
     void string(const ArrowColumn& arrow, std::int64_t k, Column& column) {
         const std::string_view text = arrow.string(k);
         if (column.cell.use == Use::value || column.cell.use == Use::category) {
+            if (!writer.options.missing.empty() && writer.options.missing.has(token_ = text)) return;
             if (arrow.entry)
                 entry(text, static_cast<std::size_t>(k), column);
             else

@@ -60,6 +60,8 @@ class CellColumn {
         if (const char* invalid = invalid_utf8(text.data(), end); invalid != end)
             throw RowError{nullptr, not_utf8(invalid)};
         for (const std::size_t which : kept) rows.keep(which, text);
+        if (rows.options.missing.has(trimmed(text)) && use != Use::weight)
+            return use == Use::target ? rows.no_target(trimmed(text)) : void();
         switch (use) {
             case Use::none: break;
             case Use::value:
@@ -102,7 +104,8 @@ class CellColumn {
         if (text.empty()) return;
         if (numbers.units) return is_missing(text) ? void() : number(read_with_unit(text, numbers, unit_, rows), rows);
         if (const auto x = read(text)) {
-            if (!(std::fabs(*x) <= rows.options.largest)) rows.check(*x, text);
+            if (!(std::fabs(*x) <= rows.options.largest))
+                rows.check(*x, text, "feature", ", or, if it is a code, take the column as a category (--category)");
             return number(*x, rows);
         }
         if (use == Use::number && is_missing(text)) return;
@@ -124,6 +127,7 @@ class CellColumn {
     }
 
     void target(std::string_view text, RowWriter& rows) const {
+        if (is_missing(text)) rows.no_target(text);
         const auto x = numbers.plain() || text.empty() ? std::nullopt : read(text);
         x ? rows.target(*x, text) : rows.label(text);
     }
@@ -142,7 +146,7 @@ class CellColumn {
     static void labels(std::string_view text, RowWriter& rows) {
         const LabelCount count = rows.options.labels;
         if (text.empty() || count == LabelCount::ignored) return;
-        count == LabelCount::one ? rows.label(text) : read_labels(text, rows);
+        is_whole(rows.options) ? rows.label(text) : read_labels(text, rows);
     }
 
     SteadyFeature number_;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -38,12 +39,25 @@ struct CellCounts {
     static constexpr std::size_t kSeveral = 3, kSamples = 100;
 
     std::int64_t numbers = 0, missing = 0, dates = 0, formatted = 0, others = 0;
-    std::int64_t moments = 0;                      // cells that can be read as a date, whatever they are
+    std::int64_t moments = 0;                           // cells that can be read as a date, whatever they are
+    std::int64_t digits = 0, zeros = 0, exponents = 0;  // numbers of digits only, with leading zeros, as 48E0160
+    double low = 0.0, high = 0.0;                  // the smallest and the largest number that is not among the marks
+    std::int64_t measured = 0;                     // how many these are
+    std::map<double, std::int64_t> marks;          // numbers that may stand for missing values
     std::set<std::string, std::less<>> different;  // values of dates, formatted numbers and others, up to kSeveral
     std::string first, first_missing, first_formatted;
+    std::vector<std::string> texts;    // all cells, if they are wanted
     std::vector<std::string> samples;  // the first cells that are neither numbers, dates nor missing, up to kSamples
 
     bool operator==(const CellCounts&) const = default;
+
+    void number(double x) {
+        ++numbers;
+        if (may_be_mark(x)) return void(++marks[x]);
+        low = measured ? std::min(low, x) : x;
+        high = measured ? std::max(high, x) : x;
+        ++measured;
+    }
 
     // A cell of a column. The byte behind text must not continue a number.
     void add(std::string_view text, const CellColumn& column) {
@@ -51,9 +65,11 @@ struct CellCounts {
         if (is_missing(text)) return count(missing, first_missing, text);
         if (first.empty()) first = text;
         moments += read_moment(text, column.date_format()).has_value();
-        if (column.read(text)) {
-            ++numbers;
-            return;
+        if (const auto x = column.read(text)) {
+            digits += is_digits(text);
+            zeros += text.size() > 1 && text[0] == '0' && is_digits(text);
+            exponents += has_bare_exponent(text);
+            return number(*x);
         }
         if (different.size() < kSeveral && !different.contains(text)) different.emplace(text);
         if (is_date(text, column.date_format())) {
@@ -103,14 +119,15 @@ class CsvReader {
         for (const ColumnUse& column : columns) columns_.emplace_back(column);
         // A row that is left must not have shown the unit of a column, and the fast way may leave one behind some of
         // its cells.
-        careful_ = format_.careful ||
+        careful_ = format_.careful || !writer.options.missing.empty() ||
                    std::any_of(columns_.begin(), columns_.end(), [](const CellColumn& c) { return c.numbers.units; });
         numbers_ = careful_ ? nullptr : CsvNumbers::of(columns_, format_.delimiter, writer.options);
     }
 
     // Counts the cells of the first rows, column by column. Returns nothing while there are too few rows, unless text
-    // is the last one. A reader that counts cells reads no rows.
-    std::optional<std::vector<CellCounts>> counts(std::string_view text, bool last, std::int64_t rows) {
+    // is the last one. Of one column, all texts are kept. A reader that counts cells reads no rows.
+    std::optional<std::vector<CellCounts>> counts(std::string_view text, bool last, std::int64_t rows,
+                                                  std::size_t texts = std::size_t(-1)) {
         keep(text);
         if (last && !buffer_.empty()) buffer_ += '\n';
         std::vector<CellCounts> found(columns_.size());
@@ -120,8 +137,11 @@ class CsvReader {
             try {
                 next = cut(beginning(p), end);
                 if (next && cells_.size() == columns_.size())
-                    for (std::size_t k = 0; k < columns_.size(); ++k)
-                        found[k].add(trimmed(text_of(cells_[k])), columns_[k]);
+                    for (std::size_t k = 0; k < columns_.size(); ++k) {
+                        if (k == texts) found[k].texts.emplace_back(trimmed(text_of(cells_[k])));
+                        if (const auto text = trimmed(text_of(cells_[k])); !writer.options.missing.has(text))
+                            found[k].add(text, columns_[k]);
+                    }
             } catch (const RowError&) {
                 next = line_end(p, end);
             }

@@ -32,8 +32,8 @@ class MomentReader {
   public:
     explicit MomentReader(std::string_view text) : text_(text) {}
 
-    // A date or a time as the format says, as of strftime: %d, %m, %Y, %y, %b, %H, %I, %M, %S, %p, other characters as
-    // they are.
+    // A date or a time as the format says, as of strftime: %d, %m, %Y, %y, %b, %a, %H, %I, %M, %S, %f, %p, %z, other
+    // characters as they are; a space stands for several.
     std::optional<Moment> read(std::string_view format) {
         int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
         bool dated = false, half = false, afternoon = false;
@@ -41,6 +41,8 @@ class MomentReader {
             bool there = true;
             if (format[k] != '%' || k + 1 == format.size()) {
                 there = skip(format[k]);
+                while (format[k] == ' ' && skip(' ')) {
+                }
             } else {
                 switch (format[++k]) {
                     case 'd': there = short_digits(31, day); break;
@@ -56,6 +58,9 @@ class MomentReader {
                     case 'M': there = digits(2, 59, minute); break;
                     case 'S': there = digits(2, 60, second); break;
                     case 'p': there = half_of_day(afternoon); break;
+                    case 'a': there = weekday_name(); break;
+                    case 'f': there = fraction_digits(); break;
+                    case 'z': there = !at_end() && offset(); break;
                     default: there = format[k] == '%' && skip('%');
                 }
             }
@@ -97,6 +102,12 @@ class MomentReader {
         return there;
     }
 
+    bool skip_word(std::string_view word) {
+        const bool there = text_.substr(at_).starts_with(word);
+        at_ += there ? word.size() : 0;
+        return there;
+    }
+
     // Reads so many digits, a number up to most.
     bool digits(std::size_t n, int most, int& value) {
         if (text_.size() - at_ < n) return false;
@@ -129,6 +140,15 @@ class MomentReader {
         at_ += word.size();
         skip('.');
         return month <= 12;
+    }
+
+    // The English name of a weekday, or its first three letters.
+    bool weekday_name() {
+        static constexpr std::string_view names = "montuewedthufrisatsun";
+        const std::size_t first = at_;
+        std::string word;
+        for (; at_ < text_.size() && is_letter(text_[at_]); ++at_) word += static_cast<char>(text_[at_] | 0x20);
+        return at_ - first >= 3 && names.find(word.substr(0, 3)) % 3 == 0;
     }
 
     // AM or PM.
@@ -175,21 +195,24 @@ class MomentReader {
         return offset();
     }
 
-    bool fraction() {
-        if (!skip('.') && !skip(',')) return true;
+    bool fraction() { return (!skip('.') && !skip(',')) || fraction_digits(); }
+
+    bool fraction_digits() {
         const std::size_t first = at_;
         for (std::int64_t unit = 100'000'000; !at_end() && is_digit(text_[at_]); ++at_, unit /= 10)
             nanosecond_ += unit * (text_[at_] - '0');
         return at_ > first;
     }
 
-    // Z, +hh, +hhmm or +hh:mm.
+    // Z, UTC, GMT, +hh, +hhmm or +hh:mm, perhaps behind a space.
     bool offset() {
-        if (at_end() || skip('Z') || skip('z')) return true;
+        if (at_end()) return true;
+        skip(' ');
+        if (skip('Z') || skip('z') || skip_word("UTC") || skip_word("GMT")) return true;
         const bool west = skip('-');
         int hour = 0, minute = 0;
         if ((!west && !skip('+')) || !digits(2, 23, hour)) return false;
-        if ((skip(':') || !at_end()) && !digits(2, 59, minute)) return false;
+        if ((skip(':') || (!at_end() && is_digit(text_[at_]))) && !digits(2, 59, minute)) return false;
         offset_ = (west ? -60 : 60) * (60 * hour + minute);
         return true;
     }

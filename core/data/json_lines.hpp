@@ -117,8 +117,7 @@ class JsonLinesFormat {
         if (ignored) return json::skip_value(p, text_end_, depth, rows.options.strict);
         switch (*p) {
             case '{':
-                if (key.role == Role::label)
-                    throw RowError{p, "the label is an object; expected a string, a number or a list of them"};
+                if (key.role == Role::label) return labels(p, depth, rows);
                 if (key.role == Role::weight) no_weight(p);
                 return object(p, key, depth, rows);
             case '[': return list(p, key, depth, rows);
@@ -128,6 +127,26 @@ class JsonLinesFormat {
             case 'f': return boolean(p, "false", key, rows);
             default: return number(p, key, rows);
         }
+    }
+
+    // An object of labels, as spaCy's cats: those above 1/2 are the row's.
+    const char* labels(const char* p, int depth, RowWriter& rows) {
+        json::deeper(p, depth);
+        has_label_ = true;
+        return json::read_members(p + 1, [&](const char* at) {
+            const char* name = at;
+            const std::string text(json::read_string(at, text_end_, room_));
+            const char* value = json::behind_colon(at);
+            if (*value != 't' && *value != 'f' && *value != '-' && !is_digit(*value))
+                throw RowError{
+                    p, "the label is an object; expected a string, a number, a list of them, or numbers by label"};
+            double x = *value == 't' ? 1.0 : 0.0;
+            const char* end = *value == 't'   ? json::read_word(value, "true")
+                              : *value == 'f' ? json::read_word(value, "false")
+                                              : json::read_number(value, text_end_, x);
+            if (x > 0.5) label(name - 1, text, rows);
+            return end;
+        });
     }
 
     const char* list(const char* p, Key& key, int depth, RowWriter& rows) {
@@ -151,7 +170,7 @@ class JsonLinesFormat {
         const char* end = p + 1;
         const std::string_view text = json::read_string(end, text_end_, room_);
         if (key.role == Role::weight) no_weight(p);
-        if (!text.empty()) word(p, text, key, rows);
+        if (!text.empty() && !rows.options.missing.has(text)) word(p, text, key, rows);
         return end;
     }
 
@@ -171,6 +190,8 @@ class JsonLinesFormat {
         const std::string_view token(p, static_cast<std::size_t>(end - p));
         if (key.role == Role::weight) {
             rows.weight(x, token);
+        } else if (rows.options.missing.has(x)) {
+            return end;
         } else if (key.role == Role::feature || key.role == Role::number) {
             rows.check(x, token);
             add(key, x, rows);
@@ -221,6 +242,7 @@ class JsonLinesFormat {
     void label(const char* p, std::string_view text, RowWriter& rows) {
         has_label_ = true;
         try {
+            if (rows.options.labels == LabelCount::target && is_missing(text)) rows.no_target(text);
             rows.label(text);
         } catch (RowError& error) {
             error.at = p;

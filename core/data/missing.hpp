@@ -2,6 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -15,13 +18,39 @@ inline char lower(char c) { return 'A' <= c && c <= 'Z' ? static_cast<char>(c | 
 
 // Whether a cell is empty or says that its value is missing, in either case of letters.
 inline bool is_missing(std::string_view text) {
-    constexpr std::size_t longest = 4;
+    constexpr std::string_view words[] = {
+        "",    "?",   "na", "n/a", "#n/a", "<na>",    "n.a.",    "null",       "none",
+        "nan", "\\n", "-",  "--",  ".",    "missing", "unknown", "unavailable"};  // \N in dumps of databases, a point
+                                                                                  // in those of SAS
+    constexpr std::size_t longest = 11;
     if (text.size() > longest) return false;
     char low[longest];
     std::transform(text.begin(), text.end(), low, lower);
-    const std::string_view word(low, text.size());
-    return word.empty() || word == "?" || word == "na" || word == "n/a" || word == "#n/a" || word == "<na>" ||
-           word == "null" || word == "none" || word == "nan" || word == "\\n";  // \N in dumps of databases
+    return std::find(std::begin(words), std::end(words), std::string_view(low, text.size())) != std::end(words);
+}
+
+inline bool is_digits(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+}
+
+// Whether a cell that is a number as it is written has an exponent without a sign and a point, as codes such as
+// 48E0160.
+inline bool has_bare_exponent(std::string_view text) {
+    const std::size_t mark = text.find_first_of("eE");
+    return mark != text.npos && is_digits(text.substr(0, mark)) && is_digits(text.substr(mark + 1));
+}
+
+// Whether a number may stand for a missing value: 99, 9999.9 and the like, or -200 and other multiples of -100.
+inline bool may_be_mark(double x) {
+    if (x <= -100.0 && std::fmod(x, 100.0) == 0.0) return true;
+    constexpr double digits[] = {1.0, 10.0, 100.0, 1000.0}, largest = 1e9;
+    for (const double unit : digits) {
+        const double shifted = std::fabs(x) * unit, whole = std::rint(shifted),
+                     power = std::rint(std::log10(whole + 1.0));
+        const bool nines = whole >= 99.0 && whole < largest && std::pow(10.0, power) == whole + 1.0;
+        if (nines && std::fabs(shifted - whole) < 1e-6) return true;
+    }
+    return false;
 }
 
 // Whether a cell that is no plain number is one with separators, such as 1_000, 1,000 and 3,5, a percentage or an

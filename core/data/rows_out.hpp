@@ -52,6 +52,30 @@ inline bool is_single(LabelCount count) { return count == LabelCount::one || cou
 
 inline constexpr const char* kSkipUnlabelled = "; use --missing-label skip to leave out rows without one";
 
+// What tables write for missing values besides words that are always recognized: text, or numbers in any spelling.
+class MissingMarks {
+  public:
+    MissingMarks(const std::vector<std::string>& marks = {}) : words_(marks) {
+        for (const std::string& mark : words_)
+            if (double x; read_decimal(mark.c_str(), x) == mark.c_str() + mark.size()) numbers_.push_back(x);
+    }
+
+    bool empty() const { return words_.empty(); }
+    bool has(double x) const { return std::find(numbers_.begin(), numbers_.end(), x) != numbers_.end(); }
+
+    // The byte behind text must not continue a number.
+    bool has(std::string_view text) const {
+        if (empty()) return false;
+        if (std::find(words_.begin(), words_.end(), text) != words_.end()) return true;
+        double x;
+        return !numbers_.empty() && read_decimal(text.data(), x) == text.data() + text.size() && has(x);
+    }
+
+  private:
+    std::vector<std::string> words_;
+    std::vector<double> numbers_;
+};
+
 struct ReaderOptions {
     double largest;  // allowed absolute value
     std::int64_t max_columns;
@@ -67,7 +91,14 @@ struct ReaderOptions {
     bool strict = false;  // JSON lines: what is not a feature must be UTF-8, and a number a finite one, too
     Simd path = usual_simd();
     bool skip_unlabelled = false;  // skip rows without a label, whatever is done with invalid ones
+    MissingMarks missing = {};     // formats with named columns
+    bool whole_labels = false;     // commas separate labels only if rows are known to have several
 };
+
+// Whether what is written as labels is one label, even if it has commas.
+inline bool is_whole(const ReaderOptions& options) {
+    return options.labels == LabelCount::one || (options.whole_labels && options.labels != LabelCount::several);
+}
 
 // Collects the rows of one batch after the other. A row is begun and filled, and then ended or rolled back.
 class RowWriter {
@@ -171,12 +202,12 @@ class RowWriter {
     }
 
     // Checks a value as written: it must be finite and not too large.
-    void check(double value, std::string_view token, const char* kind = "feature") const {
+    void check(double value, std::string_view token, const char* kind = "feature", const char* remedy = "") const {
         if (std::fabs(value) <= options.largest) return;
         if (std::isnan(value)) fail(token, kind, "has a value that is not finite; leave it out, or impute it");
         char bound[32];
         std::snprintf(bound, sizeof bound, "%g", options.largest);
-        fail(token, kind, "has a value above " + std::string(bound) + " in size; rescale it");
+        fail(token, kind, "has a value above " + std::string(bound) + " in size; rescale it" + remedy);
     }
 
     // The byte behind the token must not continue a number.
@@ -207,6 +238,12 @@ class RowWriter {
         if (!(std::fabs(y) <= kMaxTarget)) invalid_target(token);
         rows.labels.push_back(0);
         rows.targets.push_back(y);
+    }
+
+    // A row without a target, and what is written in its place.
+    [[noreturn]] void no_target(std::string_view token) const {
+        const std::string shown = token.empty() ? "" : ", which is " + excerpt(token);
+        throw RowError{nullptr, "the target is missing" + shown + kSkipUnlabelled, true};
     }
 
     void weight(double w, std::string_view token) {
@@ -322,11 +359,14 @@ class RowWriter {
     }
 
     [[noreturn]] void invalid_target(std::string_view token) const {
-        if (token.empty()) throw RowError{nullptr, std::string("the target is missing") + kSkipUnlabelled, true};
+        if (token.empty()) no_target("");
         double y = 0.0;
         if (is_not_finite(token)) fail(token, "target", "is not finite");
         const bool number = read_decimal(token.data(), y) == token.data() + token.size();
-        fail(token, "target", number ? "is above 1e50 in size; rescale the targets" : "is not a number");
+        fail(token, "target",
+             number ? "is above 1e50 in size; rescale the targets"
+                    : "is not a number; if it means that the target is missing, use --missing " + std::string(token) +
+                          " --missing-label skip");
     }
 
     void add_label(std::int32_t number) {

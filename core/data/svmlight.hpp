@@ -94,10 +94,24 @@ class SvmlightFormat {
             fail(token, "feature", "is not index:value (labels of a row are separated by commas, without spaces)");
         } else {
             check_index(token, token.substr(0, colon), rows);
+            if (colon + 1 == token.size())
+                if (const char* next = behind_spaces(token, rows)) return next;
             check_value(token, token.substr(colon + 1, token.find('#', colon) - colon - 1), rows, "feature");
             fail(token, "feature", "is not index:value");
         }
         return p + token.size();
+    }
+
+    // Adds a feature whose value is behind spaces, and returns its end; nullptr if there is none.
+    const char* behind_spaces(std::string_view token, RowWriter& rows) const {
+        const std::string_view text = token_at(skip_spaces(token.data() + token.size()));
+        double x;
+        if (text.empty() || read_decimal(text.data(), x) != text.data() + text.size()) return nullptr;
+        check_value(token, text, rows, "feature");
+        std::uint64_t index = 0;
+        read_digits(token.data(), index);
+        rows.add(static_cast<std::int64_t>(index) - !zero_based_, x);
+        return text.data() + text.size();
     }
 
     void check_index(std::string_view token, std::string_view index, const RowWriter& rows) const {

@@ -3,6 +3,10 @@
 //   line     = [labels] tab text
 //   labels   = label {, label}      integers or strings, which may contain spaces
 //
+// or as fastText has it:
+//
+//   line     = {__label__label space} text
+//
 // If labels are ignored, a line without a tab is all text. Blank lines are skipped.
 #pragma once
 
@@ -28,9 +32,13 @@ class TextFormat {
         const char* tab = std::find(p, end, '\t');
         if (tab == end && skip_spaces(p) == end) return end;
         rows.begin_row(line);
-        if (rows.options.labels != LabelCount::ignored) {
+        if (tab == end && between(p, end).starts_with(kPrefix)) {
+            for (; between(p, end).starts_with(kPrefix); p = skip_spaces(token_end(p)))
+                if (rows.options.labels != LabelCount::ignored) rows.label(token_at(p).substr(kPrefix.size()));
+        } else if (rows.options.labels != LabelCount::ignored) {
             if (tab == end) fail(between(p, end), "line", "has no tab between its label and its text");
-            if (const std::string_view labels = trimmed(between(p, tab)); !labels.empty()) read_labels(labels, rows);
+            if (const std::string_view labels = trimmed(between(p, tab)); !labels.empty())
+                is_whole(rows.options) ? rows.label(labels) : read_labels(labels, rows);
         }
         const std::string_view text = tab == end ? between(p, end) : between(tab + 1, end);
         if (keep_text_) rows.keep(0, text);
@@ -40,6 +48,8 @@ class TextFormat {
     }
 
   private:
+    static constexpr std::string_view kPrefix = "__label__";
+
     bool keep_text_;
     Ngrams ngrams_;
     const Namespace no_namespace_;

@@ -139,7 +139,7 @@ def load_model(model_uri: str, dst_path: str | None = None) -> Any:
 def signature_of(estimator: Any) -> ModelSignature | None:
     """Return what a fitted estimator takes and gives; ``None`` for rows of texts and dicts, which have no columns.
 
-    Columns are doubles, strings or dates. Those that were read as categories or from lists may have any type.
+    Columns may have any type: how they are read decides, as for every other frame.
     ``params`` are the ``method`` ("predict", "predict_proba", "predict_set", "predict_interval" or "novelty") and the
     ``coverage`` of sets and intervals.
     """
@@ -159,17 +159,9 @@ def _inputs(estimator: Any) -> Schema | None:
         names = getattr(estimator, "feature_names_in_", None)
         if names is None:
             return Schema([TensorSpec(np.dtype(np.float64), (-1, estimator.n_features_in_))])
-        return Schema([ColSpec("double", str(name)) for name in names])
-    reading = ReaderOptions.from_dict(source)
-    if not reading.header:
-        return None
-    known = set(estimator.features_.names)
-    columns = []
-    for name in reading.header:
-        anything = name in reading.category or f"{name}.0" in known
-        kind = "double" if name in reading.numbers else "datetime" if name in reading.dates else "string"
-        columns.append(ColSpec(AnyType() if anything else kind, name))
-    return Schema(columns)
+        return Schema([ColSpec(AnyType(), str(name)) for name in names])
+    header = ReaderOptions.from_dict(source).header
+    return Schema([ColSpec(AnyType(), name) for name in header]) if header else None
 
 
 def _type_of(kind: np.dtype[Any]) -> str:

@@ -57,7 +57,7 @@ def test_models_of_the_classifier_are_understood(ok, data, tmp_path):
     classifier = OnlineClassifier("arow").fit(X, y.astype(int))
     classifier.save(tmp_path / "m.cw")
     assert [int(p) for p in ok("predict", tmp_path / "m.cw", data).split()] == classifier.predict(X).tolist()
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "n.cw")
+    ok("train", data, "--rule=arow", "--no-shuffle", "-q", "-o", tmp_path / "n.cw")
     np.testing.assert_array_equal(load_classifier(tmp_path / "n.cw").coef_, classifier.coef_)
 
 

@@ -44,7 +44,7 @@ def test_json_is_all_there_is_on_standard_output(call, data):
     code, out, err = call("train", data, "--rule=arow", "--json")
     *events, result = [json.loads(line) for line in out.splitlines()]
     assert code == 0 and err == ""
-    assert [event["event"] for event in events] == ["progress"] and "event" not in result
+    assert [event["event"] for event in events] == ["order", "progress"] and "event" not in result
     for name in ("rows", "error", "log_loss", "updates"):
         assert events[-1][name] == result[name]
     code, out, err = call("train", data, "--rule=arow", "--json", "-q")
@@ -54,7 +54,7 @@ def test_json_is_all_there_is_on_standard_output(call, data):
 def test_progress_comes_at_doubling_counts(call, tmp_path):
     path = tmp_path / "data.svm"
     path.write_text(rows(5000))
-    _, _, err = call("train", path, "--rule=arow")
+    _, _, err = call("train", path, "--rule=arow", "--no-shuffle")
     lines = [line.split() for line in err.splitlines()[2:]]
     assert [line[0] for line in lines] == ["1,000", "2,000", "4,000", "5,000"]
     first, second = lines[0], lines[1]
@@ -105,6 +105,7 @@ def test_a_model_continues_as_if_it_had_never_stopped(ok, tmp_path, labels, opti
     first, second = tmp_path / "first.svm", tmp_path / "second.svm"
     first.write_text(rows(90, labels[:2] if len(labels[0]) < 2 else labels))
     second.write_text(rows(200, labels, seed=1, d=50))
+    options = (*options, "--no-shuffle")
     ok("train", first, second, "--rule=arow", "-q", "-o", tmp_path / "whole.cw", *options)
     ok("train", first, "--rule=arow", "-q", "-o", tmp_path / "part.cw", *options)
     ok("train", second, "-q", "--init-model", tmp_path / "part.cw", "-o", tmp_path / "both.cw")
@@ -180,7 +181,7 @@ def test_examples_nothing_satisfies_are_reported(ok, tmp_path):
 def test_a_full_covariance_of_several_classes_says_what_it_costs(options, expected, call, tmp_path):
     path = tmp_path / "rows.svm"
     path.write_text("".join(f"{k % 3} 1:{k % 7} 2:{k % 5}\n" for k in range(60)))
-    code, _, err = call("train", path, "--covariance", "full", *options)
+    code, _, err = call("train", path, "--no-shuffle", "--covariance", "full", *options)
     assert code == 0 and err.startswith(f"covariance full: {expected}")
     code, _, err = call("train", path, "--covariance", "full", *options, "-q")
     assert code == 0 and err == ""
@@ -201,7 +202,7 @@ def test_a_step_out_of_range_in_the_middle_of_a_batch_leaves_the_last_checkpoint
     good, data, model = tmp_path / "good.svm", tmp_path / "data.svm", tmp_path / "m.cw"
     good.write_text("\n".join(lines[:400]) + "\n")
     data.write_text("\n".join([*lines[:450], "+1 3000:1", *lines[451:]]) + "\n")
-    options = ["--rule", "iellip", "--gamma", "1.2e110", "--no-intercept", "-q"]
+    options = ["--rule", "iellip", "--gamma", "1.2e110", "--no-intercept", "--no-shuffle", "-q"]
     ok("train", good, "--rule=arow", "-o", model, *options)
     before = model.read_bytes()
     for resume in ([], ["--resume"]):

@@ -38,6 +38,7 @@ NEEDED = {
     "predict": {"model_path": "model.cw", "data": "data.svm"},
     "evaluate": {"model_path": "model.cw", "data": "data.svm"},
     "compare": {"data": "data.svm"},
+    "look": {"data": "data.svm"},
     "topics train": {"data": "data.svm"},
     "topics predict": {"model_path": "model.cw", "data": "data.svm"},
     "topics show": {"model_path": "model.cw"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from confidently.cli.options.predictions import Requested
-from confidently.cli.output.predictions import ABSTAINED, ClassPredictions, Column
+from confidently.cli.output.predictions import Abstained, ClassPredictions, Column
 from confidently.cli.output.writers import writer
 from confidently.data import open_stream
 from confidently.data.features import Strings
@@ -226,7 +226,7 @@ def test_parquet_row_groups_hold_many_batches(tmp_path, monkeypatch):
     path = tmp_path / "x.parquet"
     with writer("parquet", str(path), [Column("class", None, "class")], [1, 2]) as file:
         for _ in range(6):
-            file.write([[1, 2] * 49 + [ABSTAINED, 2]])
+            file.write([[1, 2] * 49 + [Abstained([]), 2]])
     found = parquet.ParquetFile(path)
     assert [found.metadata.row_group(k).num_rows for k in range(found.num_row_groups)] == [300, 300]
     assert found.read()["class"].to_pylist() == ([1, 2] * 49 + [None, 2]) * 6

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from confidently import _core
-from confidently.cli.output.predictions import ABSTAINED, Column, Named
+from confidently.cli.output.predictions import Abstained, Column, Named
 from confidently.cli.output.writers import Csv, Lines, Tsv
 
 
@@ -30,7 +30,7 @@ def test_lines_are_those_of_the_pattern(kind, names):
     columns = [Column("class", None, "class"), Column("proba", "a", "number"), Column("margin", None, "number")]
     numbers = chance.integers(0, len(names) + 1, 50)
     table = chance.random((50, 2), dtype=np.float32)  # columns of it are not contiguous
-    values = [Named(numbers, [*names, ABSTAINED]), table[:, 0], table[:, 1]]
+    values = [Named(numbers, [*names, Abstained([])]), table[:, 0], table[:, 1]]
     file = io.StringIO()
     writer = kind(file, columns)
     writer.write(values)
@@ -39,8 +39,9 @@ def test_lines_are_those_of_the_pattern(kind, names):
 
 
 def test_named_rows_are_a_sequence():
-    named = Named(np.array([1, 0, 2]), ["a", "b", ABSTAINED])
-    assert list(named) == [named[0], named[1], named[2]] == ["b", "a", ABSTAINED] and len(named) == 3
+    withheld = Abstained(["a", "b"])
+    named = Named(np.array([1, 0, 2]), ["a", "b", withheld])
+    assert list(named) == [named[0], named[1], named[2]] == ["b", "a", withheld] and len(named) == 3
 
 
 def test_names_that_are_not_utf8_are_refused_as_before():

@@ -84,8 +84,8 @@ MESSAGES = {
         "missing, leave these cells empty, or use --category q1"
     ),
     "adult.data": (
-        "error: adult.data, line 1, column 4: label '' has an empty label between commas; the file is read as"
-        " svmlight, because its name shows no format: name another with --format"
+        "error: adult.data has no column 'label' of labels; name it with --label; there are 26, Delft, <=50K (if "
+        "this is a row and not a header, name the columns with --columns)"
     ),
     "wine.csv": (
         "error: wine.csv has no column 'label' of labels; name it with --label; there are 1, 26, 1971.2 (if "
@@ -105,12 +105,12 @@ MESSAGES = {
         "joined.weekday; use --category joined to read every value as a category"
     ),
     "dates_us.csv": (
-        "warning: column 'joined' (11/13/2024): dates in a form that is not recognized, read as categories; "
-        "use --date-format '%m/%d/%Y' to read them as dates; use --category joined to leave them"
+        "warning: column 'joined': dates and times (%m/%d/%Y), read as the features joined.time, joined.hour and "
+        "joined.weekday; use --category joined to read every value as a category"
     ),
     "dates_eu.csv": (
-        "warning: column 'joined' (13.11.2024): dates in a form that is not recognized, read as categories; "
-        "use --date-format '%d.%m.%Y' to read them as dates; use --category joined to leave them"
+        "warning: column 'joined': dates and times (%d.%m.%Y), read as the features joined.time, joined.hour and "
+        "joined.weekday; use --category joined to read every value as a category"
     ),
     "access.log": (
         "error: access.log, line 1, column 11: feature '-' is not index:value (labels of a row are separated "
@@ -127,8 +127,8 @@ MESSAGES = {
         "without commas between them; convert it (jq -c .[])"
     ),
     "comments.csv": (
-        "error: comments.csv: the first line has 1 cell, and the rows have 3 cells; delete what is above the "
-        "header (see confidently train --help)"
+        "warning: the lines above the header that begin with #, such as '# exported 2024-01-31', are left out as "
+        "comments"
     ),
     "ragged.csv": ("error: ragged.csv, line 15: the row has 2 cells, expected 3"),
     "twice.csv": ("error: twice.csv has 2 columns called 'age'; rename or drop them"),
@@ -461,13 +461,13 @@ def _():
     return text(rows, ("age", "town", "joined", "label"))
 
 
-@file("dates_us.csv", types=BASIC | {"joined": "date"}, options=("--date-format", "%m/%d/%Y"))
+@file("dates_us.csv", types=BASIC | {"joined": "date"})
 def _():
     rows = [(one["age"], one["town"], f"{one['month']}/{one['day']}/2024", yes(one)) for one in people()]
     return text(rows, ("age", "town", "joined", "label"))
 
 
-@file("dates_eu.csv", types=BASIC | {"joined": "date"}, options=("--date-format", "%d.%m.%Y"))
+@file("dates_eu.csv", types=BASIC | {"joined": "date"})
 def _():
     rows = [(one["age"], one["town"], f"{one['day']:02d}.{one['month']:02d}.2024", yes(one)) for one in people()]
     return text(rows, ("age", "town", "joined", "label"))
@@ -522,7 +522,7 @@ def _():
 # --- broken and odd tables -------------------------------------------------------------------------------------------
 
 
-@file("comments.csv", refused=True, types=BASIC)
+@file("comments.csv", types=BASIC)
 def _():
     """Comments above the header."""
     rows = [(one["age"], one["town"], yes(one)) for one in people()]

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from confidently.data import DataError, open_stream
+from confidently.data.warning import DataWarning
 
 MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null", "none")
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
@@ -192,9 +193,13 @@ def test_columns_by_their_roles(tmp_path):
 
 def test_sets_of_labels_are_split_at_commas(tmp_path):
     file = written(tmp_path, 'label,x\n"a, b",1\n,2\nc,3\n')
-    assert read(file) == [(["a", "b"], {"x": 1.0}), ([], {"x": 2.0}), (["c"], {"x": 3.0})]
+    assert read(file, multilabel=True) == [(["a", "b"], {"x": 1.0}), ([], {"x": 2.0}), (["c"], {"x": 3.0})]
     file = written(tmp_path, 'label,x\n"a, b",1\nc,3\n')
     assert [label for label, _ in read(file, multilabel=False)] == [["a, b"], ["c"]]
+    with pytest.warns(DataWarning, match="a label with commas, such as 'a, b', is one class; use --multilabel if"):
+        assert [label for label, _ in read(file)] == [["a, b"], ["c"]]
+    file = written(tmp_path, 'label,x\n"a, b",1\nb,3\na,2\n')  # few labels in many ways
+    assert [label for label, _ in read(file)] == [["a", "b"], ["b"], ["a"]]
 
 
 def test_files_without_a_header_line(tmp_path):

@@ -57,11 +57,11 @@ def test_paths_of_keys(tmp_path):
     row = {"label": 1, "items": [{"sku": "a"}, {"n": 2}], "at": [52.5, 13.4], "day": "2024-01-31", "o": {"a": {"b": 1}}}
     file = write(tmp_path, [row])
     for name in ("items", "items.sku", "items.n", "at.1", "o.a", "o.a.b"):
-        assert read(file, drop=name)
+        assert read(file, drop=name, dates="day")
     assert read(file, drop="day.hour", dates="day")
     for name in ("items.0", "at.2", "b", "o.b"):
         with pytest.raises(DataError, match=f"no column '{name}' "):
-            read(file, drop=name)
+            read(file, drop=name, dates="day")
 
 
 def test_labels_that_no_multilabel_row_has(tmp_path):

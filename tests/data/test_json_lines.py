@@ -236,7 +236,7 @@ WRONG = [
     ('{"label":null}', "", "no label"),
     ('{"label":[1,2]}', "", "the row has 2 labels, expected one"),
     ('{"label":0.5}', "column 10", "'0.5' is not a class"),
-    ('{"label":{"a":1}}', "column 10", "the label is an object"),
+    ('{"label":{"a":"b"}}', "column 10", "the label is an object"),
     ('{"label":[[1]]}', "column 11", "a label is a list"),
     (r'{"label":"a\u0001b"}', "column 10", "control characters"),
     ('{"label":1,"w":-1}', "column 16", "weight '-1' is not a number from 0 to 1e9"),

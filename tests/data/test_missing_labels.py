@@ -77,10 +77,11 @@ def test_one_missing_label_among_many_rows_does_not_make_them_multilabel(tmp_pat
 @pytest.mark.parametrize("first", [None, "a"])
 def test_sets_of_labels_may_be_empty_if_one_has_several(tmp_path, first):
     path = tmp_path / "rows.csv"
-    path.write_text(f'label,x\n{first or ""},1\n"a,b",2\n,3\n')
+    path.write_text(f'label,x\n{first or ""},1\n"a,b",2\n,3\n"a,c",2\n"b,c",2\n')
     stream = open_stream(path)
     assert stream.multilabel
-    assert np.concatenate([np.diff(batch.label_start) for batch in stream]).tolist() == [int(first is not None), 2, 0]
+    counts = np.concatenate([np.diff(batch.label_start) for batch in stream]).tolist()
+    assert counts == [int(first is not None), 2, 0, 2, 2]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet", "svm"])

@@ -109,8 +109,8 @@ def test_dates_in_strings_are_said(tmp_path, suffix):
         pa = pytest.importorskip("pyarrow")
         pytest.importorskip("pyarrow.parquet").write_table(pa.table({"label": ["a"] * 150, "when": days}), file)
     text = (
-        "column 'when' has 30 different dates in the first 150 rows, each read as a category; use --dates when to read "
-        "them as numbers, or --category when to leave them"
+        "column 'when': dates and times, read as the features when.time, when.hour and when.weekday; use --category "
+        "when to read every value as a category"
     )
     assert said(file) == [text]
     assert said(file, dates="when") == said(file, category="when") == []

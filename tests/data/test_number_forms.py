@@ -7,6 +7,7 @@ import random
 import re
 import shlex
 import warnings
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import numpy as np
@@ -127,12 +128,7 @@ ASKED = [
     (["1 234,56", "12,5", "1 000 000,00"], "use --decimal , --thousands ' ' to read"),
     (["1'234.50", "9'999.00", "2'000.10"], """use --thousands "'" to read"""),
     (["1.234,50 €", "9.999,00 €", "2,10 €"], "use --decimal , --thousands . --units x to read"),
-    (["31/12/2025", "1/2/2025", "15/06/2024"], "use --date-format '%d/%m/%Y' to read"),
-    (["12/31/2025 10:30", "1/2/2025 11:00"], "use --date-format '%m/%d/%Y %H:%M' to read"),
     (["3/4/2025", "1/2/2025"], "use --date-format '%d/%m/%Y' or --date-format '%m/%d/%Y' to read"),
-    (["31.12.25", "01.02.24"], "use --date-format '%d.%m.%y' to read"),
-    (["5 Jan 2024", "31 Dec 2023"], "use --date-format '%d %b %Y' to read"),
-    (["2024.01.05"], "use --date-format '%Y.%m.%d' to read"),
 ]
 
 
@@ -147,8 +143,39 @@ def test_numbers_and_dates_in_other_forms_are_asked_about(tmp_path, cells, optio
     assert said(later) == []  # behind the rows that decide, in a column of words
 
 
+DATES = [
+    (["31/12/2025", "1/2/2025", "15/06/2024"], "%d/%m/%Y"), (["12/31/2025 10:30", "1/2/2025 11:00"], "%m/%d/%Y %H:%M"),
+    (["31.12.25", "01.02.24"], "%d.%m.%y"), (["5 Jan 2024", "31 Dec 2023"], "%d %b %Y"), (["2024.01.05"], "%Y.%m.%d"),
+    (["Mon Jan  1 07:13:00 2024", "Tue Jan 16 07:13:00 2024"], "%a %b %d %H:%M:%S %Y"),
+    (["Mon, 01 Jan 2024 07:13:00 +0100", "Tue, 02 Jan 2024 07:13:00 GMT"], "%a, %d %b %Y %H:%M:%S %z"),
+    (["01/Jan/2024:07:13:00 +0000"], "%d/%b/%Y:%H:%M:%S %z"),
+    (["[01/Jan/2024:07:13:00 -0700]"], "[%d/%b/%Y:%H:%M:%S %z]"),
+    (["Mon Jan 01 07:13:00.250000 2024"], "%a %b %d %H:%M:%S.%f %Y"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cells", "form"), DATES)
+def test_dates_in_one_form_are_read(tmp_path, cells, form):
+    path = table(tmp_path / "rows.csv", cells * 4)
+    [text] = said(path)
+    assert text.startswith(f"column 'x': dates and times ({form}), read as the features x.time, x.hour and x.weekday; ")
+    assert said(path, category="x") == []
+    python = [datetime.strptime(cell.replace("GMT", "+0000"), form) for cell in cells]  # an independent reader
+    with warnings.catch_warnings(action="ignore"), open_stream(path, zeros=True, normalize="none") as stream:
+        [batch] = stream
+    assert list(batch.new_features.names) == ["x.time", "x.hour", "x.weekday"]
+    rows = np.asarray(batch.values).reshape(-1, 3)[: len(cells)]
+    assert rows[:, 1].tolist() == pytest.approx(
+        [t.hour + t.minute / 60 + (t.second + t.microsecond / 1e6) / 3600 for t in python]
+    )
+    assert rows[:, 2].tolist() == [t.isoweekday() for t in python]
+    first = datetime(2000, 1, 1, tzinfo=UTC)
+    years = [((t if t.tzinfo else t.replace(tzinfo=UTC)) - first).total_seconds() / (365.2425 * 86400) for t in python]
+    assert rows[:, 0].tolist() == pytest.approx(years, rel=1e-12)
+
+
 @pytest.mark.parametrize("cells", [
-    ["1-2", "3-4"], ["12:30", "11:00"], ["1.2.3", "1.2.4"], ["14", "12", "14B", "3A"], ["A12", "B7", "C3"],
+    ["1-2", "3-4"], ["02:30", "11:00"], ["1.2.3", "1.2.4"], ["14", "12", "14B", "3A"], ["A12", "B7", "C3"],
     ["10.0.0.1", "10.0.0.2"], ["1/2", "3/4"], ["red", "blue"], ["", "NA"],
     ["2024Q1", "2024Q2"], ["1a2b", "3c4d", "5e6f7"],
 ])  # fmt: skip
@@ -439,7 +466,7 @@ def test_texts_of_columns_of_numbers_are_cells_in_objects(tmp_path):
 @pytest.mark.parametrize(("form", "option"), [
     ("${}.50", "use --units x to read them as numbers"), ("{},5", "use --decimal , --units x to read them as numbers"),
     ("1,{:03}", "use --thousands , --units x to read"), ("{} km", "use --units x to read them as numbers"),
-    ("28/02/{}", "use --dates x --date-format '%d/%m/%Y' to read them as dates"), ("{}", None), ("a{}", None),
+    ("{}", None), ("a{}", None),
 ])  # fmt: skip
 def test_strings_with_numbers_and_dates_are_asked_about(tmp_path, suffix, form, option):
     cells = [form.format(1900 + k if "/" in form else k) for k in range(1, 121)]

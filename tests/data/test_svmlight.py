@@ -149,7 +149,7 @@ WRONG = [
     ("1 1:1_000", "column 3", "not a number"),
     ("1 1:--1", "column 3", "not a number"),
     ("1 1:2 3:", "column 7", "'3:' has no value after the colon"),
-    ("1 1: 2", "column 3", "has no value"),
+    ("1 1: 2:1", "column 3", "has no value"),
     ("1 5", "column 3", "'5' is not index:value"),
     ("1 2 3:1", "column 3", "is not index:value"),
     ("1 1:nan", "column 3", "not finite"),

@@ -117,7 +117,7 @@ INVALID = [
     ("rows.vw", "1.5 | a\n1:2 | a\n", "line 2, column 1: label '1:2' has a colon"),
     ("rows.csv", "label,a\n1.5,1\n,1\n", "line 3, column 'label': the target is missing"),
     ("rows.csv", 'label,a\n1.5,1\n"2,5",1\n', "line 3, column 'label': target '2,5' is not a number"),
-    ("rows.csv", "label,a\n1.5,1\nNA,1\n", "line 3, column 'label': target 'NA' is not a number"),
+    ("rows.csv", "label,a\n1.5,1\nNA,1\n", "line 3, column 'label': the target is missing, which is 'NA'"),
     ("rows.csv", "label,a\n1.5,1\n-inf,1\n", "line 3, column 'label': target '-inf' is not finite"),
     ("rows.jsonl", '{"label": 1.5}\n{"label": "x"}\n', "line 2, column 11: target 'x' is not a number"),
     ("rows.jsonl", '{"label": 1.5}\n{"label": null}\n', "line 2: the row has no target: nothing at the key 'label'"),
@@ -138,7 +138,8 @@ def test_an_invalid_target_is_an_error_with_its_location_or_a_skipped_row(tmp_pa
 
 
 @pytest.mark.parametrize("value, problem", [
-    (None, "row 2, column 'label': the target is missing"), (float("nan"), "row 2, column 'label': target 'nan'"),
+    (None, "row 2, column 'label': the target is missing"),
+    (float("nan"), "row 2, column 'label': the target is missing, which is 'nan'"),
     (float("inf"), "row 2, column 'label': target 'inf' is not finite"), (1e60, "is above 1e50"),
 ])  # fmt: skip
 def test_an_invalid_target_of_a_table(tmp_path, value, problem):

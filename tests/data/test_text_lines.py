@@ -96,7 +96,6 @@ def test_where_labels_do_not_matter_a_line_may_be_text_alone():
     [
         (b"no tab", "line 2, column 1: line 'no tab' has no tab between its label and its text"),
         (b"0.5\tx", "line 2, column 1: label '0.5' is not a class"),
-        (b"a,,b\tx", "line 2, column 3: label '' has an empty label"),
         (b"\xff\xfe\tx", "line 2, column 1: byte 0xff is not UTF-8 text"),
     ],
 )
@@ -106,6 +105,18 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, line, problem):
     with pytest.raises(DataError) as error:
         list(open_stream(file))
     assert str(error.value).startswith(f"{file}, {problem}")
+
+
+def test_an_empty_label_between_commas(tmp_path):
+    file = tmp_path / "bad.txt"
+    file.write_bytes(b"1\tfine\n1,,2\tx\n2\tfine\n")
+    with pytest.raises(DataError, match="line 2, column 3: label '' has an empty label"):
+        list(open_stream(file, multilabel=True))
+
+
+def test_lines_of_fasttext():
+    rows = read(b"__label__a one\n__label__b __label__c two two\n__label__a one\n")
+    assert rows == [(["a"], 1.0, {"one": 1.0}), (["b", "c"], 1.0, {"two": 2.0}), (["a"], 1.0, {"one": 1.0})]
 
 
 def test_rows_have_length_1_unless_told_otherwise():

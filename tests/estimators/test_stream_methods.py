@@ -50,7 +50,7 @@ def test_a_stream_is_learned_as_the_matrix_is(rows):
 
 def test_a_stream_is_learned_as_on_the_command_line(texts, tmp_path):
     model = tmp_path / "model.cw"
-    assert run(["train", str(texts), "--rule=arow", "--ngrams", "1-2", "-o", str(model), "-q"]) == 0
+    assert run(["train", str(texts), "--rule=arow", "--no-shuffle", "--ngrams", "1-2", "-o", str(model), "-q"]) == 0
     trained = load_model(model)
     fitted = OnlineClassifier().fit_stream(open_stream(texts, ngrams=(1, 2)))
     assert np.array_equal(trained.coef_, fitted.coef_) and list(trained.classes_) == list(fitted.classes_)

@@ -62,7 +62,7 @@ def trained(folder, X, y, *options):
     frame(X, y).to_csv(file, index=False)
     if not continued:  # classes, which arrays show at once, and files one after the other
         options = ("--rule", "arow", "--classes", ",".join(map(str, np.unique(y))), *options)
-    assert run(["train", str(file), "-o", str(model), "-q", *options]) == 0
+    assert run(["train", str(file), "-o", str(model), "-q", "--no-shuffle", *options]) == 0
     return load(model), file
 
 
@@ -133,7 +133,7 @@ def test_other_tables_are_learned_as_arrays(suffix, tmp_path):
         table.to_parquet(file)
     else:
         table.to_json(file, orient="records", lines=True, double_precision=15)
-    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", "--classes", "a,b,c"]) == 0
+    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", "--no-shuffle", "--classes", "a,b,c"]) == 0
     check_same(OnlineClassifier().fit(X, table["label"]), load(model))
 
 
@@ -141,7 +141,7 @@ def test_sparse_rows_are_learned_as_on_the_command_line(tmp_path):
     X, y = TABLES["images"]
     file, model = tmp_path / "rows.svm", tmp_path / "model.cw"
     dump_svmlight_file(X, y, str(file), zero_based=False)
-    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", "--classes", "0,1,2"]) == 0
+    assert run(["train", str(file), "--rule=arow", "-o", str(model), "-q", "--no-shuffle", "--classes", "0,1,2"]) == 0
     rows = csr_matrix(X)[:, : load(model).n_features_in_]
     found = OnlineClassifier().fit(rows, y)
     assert found.view_ is None
@@ -294,7 +294,7 @@ def test_regressions_learn_rows_as_the_command_line_does(wine, tmp_path):
     X, y = wine
     frame(X, y).to_csv(tmp_path / "rows.csv", index=False)
     model = tmp_path / "model.cw"
-    assert run(["train", "--rule", "ridge", str(tmp_path / "rows.csv"), "-o", str(model), "-q"]) == 0
+    assert run(["train", "--rule", "ridge", "--no-shuffle", str(tmp_path / "rows.csv"), "-o", str(model), "-q"]) == 0
     found = OnlineRegressor().fit(X, y)
     np.testing.assert_allclose(found.coef_, load(model).coef_, rtol=1e-9)
     with pytest.raises(ValueError, match="unknown view 'auto'"):

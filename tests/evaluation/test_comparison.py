@@ -37,7 +37,9 @@ def test_numbers_are_those_of_training_each_rule_alone(ok, tmp_path, labels, opt
     assert [t["error"] for t in result["trials"]] == sorted(t["error"] for t in result["trials"])
     assert [t["best"] for t in result["trials"]] == [True] + [False] * (len(RULES) - 1)
     for trial in result["trials"]:
-        alone = json.loads(ok("train", path, "-q", "--json", "--rule", trial["rule"], "-o", model, *options))
+        alone = json.loads(
+            ok("train", path, "--no-shuffle", "-q", "--json", "--rule", trial["rule"], "-o", model, *options)
+        )
         same = ("error", "mistakes", "updates", "infeasible")
         assert [trial[key] for key in same] == [alone[key] for key in same], trial["rule"]
         assert trial["parameters"] == {k: v for k, v in alone["rule"]["parameters"].items() if v is not None}
@@ -47,7 +49,18 @@ def test_numbers_are_those_of_training_each_rule_alone(ok, tmp_path, labels, opt
 @pytest.mark.parametrize("covariance", ["diag", "full"])
 def test_learners_are_those_of_training_alone(ok, tmp_path, data, covariance):
     for trial in compared(data, ["arow", "gibbs_pa"], covariance=covariance).trials:
-        ok("train", data, "-q", "--rule", trial.rule.name, "--covariance", covariance, "-o", tmp_path / "m.cw")
+        ok(
+            "train",
+            data,
+            "--no-shuffle",
+            "-q",
+            "--rule",
+            trial.rule.name,
+            "--covariance",
+            covariance,
+            "-o",
+            tmp_path / "m.cw",
+        )
         alone = Model.load(tmp_path / "m.cw").learner
         np.testing.assert_array_equal(trial.learner.state["counters"], alone.state["counters"])
         # products of matrices, and so dense covariances, are rounded otherwise where rows come in other blocks
@@ -108,7 +121,7 @@ def test_a_grid_shows_the_best_and_the_default(ok, data):
     text = ok("compare", data, "--rules", "arow,pa", "--grid")
     assert "default error" in text and f"r={best['parameters']['r']:g}" in text
     for trial in arow:
-        alone = json.loads(ok("train", data, "-q", "--json", "--r", trial["parameters"]["r"]))
+        alone = json.loads(ok("train", data, "--no-shuffle", "-q", "--json", "--r", trial["parameters"]["r"]))
         assert alone["mistakes"] == trial["mistakes"]
 
 
@@ -197,7 +210,10 @@ def test_skipped_rows_are_counted(ok, call, tmp_path):
 def test_settings_of_learners_are_those_of_train(ok, data):
     options = ["--average", "--min-variance", "1e-3", "--prior-variance", "0.2", "--dtype", "float32"]
     (trial,) = json.loads(ok("compare", data, "--rules", "arow", "--json", *options))["trials"]
-    assert trial["mistakes"] == json.loads(ok("train", data, "--rule=arow", "-q", "--json", *options))["mistakes"]
+    assert (
+        trial["mistakes"]
+        == json.loads(ok("train", data, "--no-shuffle", "--rule=arow", "-q", "--json", *options))["mistakes"]
+    )
 
 
 # --- beside a stack -------------------------------------------------------------------------------------------------
@@ -232,11 +248,11 @@ def test_the_stack_and_the_rules_are_those_of_training_each_alone(ok, tmp_path, 
     assert trials.keys() == {"auto", "arow", "pa"} and found["rows"] == n
     for name, trial in trials.items():
         chosen = ["--auto"] if name == "auto" else ["--rule", name]
-        alone = json.loads(ok("train", path, "-q", "--json", *chosen, *options))
+        alone = json.loads(ok("train", path, "--no-shuffle", "-q", "--json", *chosen, *options))
         assert [trial[key] for key in ("mistakes", "updates")] == [alone[key] for key in ("mistakes", "updates")], name
         assert trial["log_loss"] == pytest.approx(alone["log_loss"], rel=1e-9)
         assert trial["curve"]["error"][-1] == trial["error"]
-    members = json.loads(ok("train", path, "-q", "--json", "--auto", *options))["members"]
+    members = json.loads(ok("train", path, "--no-shuffle", "-q", "--json", "--auto", *options))["members"]
     assert [m["name"] for m in trials["auto"]["members"]] == [m["name"] for m in members]
     assert [m["weight"] for m in trials["auto"]["members"]] == pytest.approx([m["weight"] for m in members], rel=1e-6)
     assert trials["auto"]["infeasible"] is None and "members" not in trials["arow"]
@@ -272,7 +288,7 @@ def test_a_stack_of_label_sets_is_the_one_that_is_trained_alone(ok, tmp_path, op
     path = tmp_path / "data.svm"
     path.write_text(rows(300, ("1,2", "2", "3,1")))
     found = json.loads(ok("compare", path, "--auto", "--rules", "arow", "-q", "--json", *options))
-    alone = json.loads(ok("train", path, "--auto", "-q", "--json", "-o", tmp_path / "m.cw", *options))
+    alone = json.loads(ok("train", path, "--no-shuffle", "--auto", "-q", "--json", "-o", tmp_path / "m.cw", *options))
     (auto,) = [trial for trial in found["trials"] if trial["rule"] == "auto"]
     assert (auto["mistakes"], auto["log_loss"]) == (alone["mistakes"], pytest.approx(alone["log_loss"]))
 
@@ -282,6 +298,6 @@ def test_views_know_all_columns_of_a_batch(ok, tmp_path):
     path, options = tmp_path / "late.csv", ["--label", "y"]
     path.write_text("a,town,y\n" + "".join(f"{k % 7},t{k // 20},{'xz'[k * k % 3 % 2]}\n" for k in range(600)))
     (trial,) = json.loads(ok("compare", path, "--rules", "arow", "-q", "--json", *options))["trials"]
-    alone = json.loads(ok("train", path, "--rule=arow", "-q", "--json", *options))
+    alone = json.loads(ok("train", path, "--no-shuffle", "--rule=arow", "-q", "--json", *options))
     assert (trial["mistakes"], trial["log_loss"]) == (alone["mistakes"], pytest.approx(alone["log_loss"]))
     assert alone["view"][0]["name"] == "standard" and alone["features"] == 31

@@ -291,7 +291,7 @@ def test_an_estimator_is_unchanged_also_where_a_class_is_new():
 
 def test_training_out_of_range_is_one_line_and_keeps_the_model(call, tmp_path):
     (tmp_path / "rows.vw").write_text("1 | a:1\n-1 | b:1\n" * 20)
-    arguments = ("train", tmp_path / "rows.vw", "--rule=arow", "-o", tmp_path / "model.cw")
+    arguments = ("train", tmp_path / "rows.vw", "--no-shuffle", "--rule=arow", "-o", tmp_path / "model.cw")
     assert call(*arguments)[0] == 0
     before = (tmp_path / "model.cw").read_bytes()
     code, _, err = call(*arguments, "--rule", "iellip", "--gamma", "1e300")

@@ -173,8 +173,13 @@ def test_errors_about_values_are_those_of_arrays():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0]})
     classifier = OnlineClassifier(view=None).fit(frame, [0, 1])
     for method in (classifier.predict, lambda X: classifier.partial_fit(X, [0, 1])):
-        with pytest.raises(ValueError, match="NaN in row 1, column 0"):
-            method(frame.assign(a=[1.0, np.nan]))
+        with pytest.raises(ValueError, match="infinity in row 1, column 0"):
+            method(frame.assign(a=[1.0, np.inf]))
+    missing = frame.assign(a=[1.0, np.nan])
+    sparse = csr_matrix(([1.0, 1.0, 2.0], [0, 1, 1], [0, 2, 3]), shape=(2, 2))
+    plain = OnlineClassifier(view=None).fit(frame.to_numpy(), [0, 1])
+    assert (classifier.decision_function(missing) == plain.decision_function(sparse)).all()
+    classifier.partial_fit(missing, [0, 1])
 
 
 def test_lazy_frames_must_be_collected():

@@ -76,7 +76,7 @@ def trained(folder, rows, *options, weights=None):
     source.write_text(as_lines(lines))
     given = [] if weights is None else ["--weight", "weight_"]
     single = [] if {"--auto", "--init-model", "--regression"} & {*options} else ["--rule=arow"]  # as servers train
-    assert run(["train", str(source), *single, "-o", str(target), *options, *given]) == 0
+    assert run(["train", str(source), "--no-shuffle", *single, "-o", str(target), *options, *given]) == 0
     if weights is not None:  # rows of the server have their weights beside them, not among their columns
         model = Model.load(target)
         model.source["weight"] = None

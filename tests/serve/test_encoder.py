@@ -78,7 +78,17 @@ def test_a_model_is_the_one_that_train_makes(settings, options, source, local, o
     assert facts["settings"] == {"encoder": "made"} | settings
     (tmp_path / "served.cw").write_bytes(server("GET", f"{MODEL}/file").content)
     (tmp_path / "rows.jsonl").write_bytes(lines({"label": row["label"], **row["features"]} for row in ROWS))
-    ok("train", tmp_path / "rows.jsonl", "--encoder", "made", "-o", tmp_path / "trained.cw", "--quiet", *options)
+    ok(
+        "train",
+        tmp_path / "rows.jsonl",
+        "--no-shuffle",
+        "--encoder",
+        "made",
+        "-o",
+        tmp_path / "trained.cw",
+        "--quiet",
+        *options,
+    )
     served, trained = load(tmp_path / "served.cw"), load(tmp_path / "trained.cw")
     np.testing.assert_array_equal(served.predict_proba(TEXTS), trained.predict_proba(TEXTS))
     assert served.source_ | {"closed": False} == trained.source_ | {"closed": False}

@@ -44,7 +44,20 @@ def trained(engine, hosted, folder):
     rows, _ = ask(engine, export(hosted, 0, 100_000))
     lines = [{"label": json.loads(bytes(one["label"]))} | json.loads(bytes(one["features"])) for one in rows]
     (folder / "rows.jsonl").write_text(as_lines(lines))
-    assert run(["train", str(folder / "rows.jsonl"), "--rule=arow", "-o", str(folder / "trained.cw"), "--quiet"]) == 0
+    assert (
+        run(
+            [
+                "train",
+                str(folder / "rows.jsonl"),
+                "--no-shuffle",
+                "--rule=arow",
+                "-o",
+                str(folder / "trained.cw"),
+                "--quiet",
+            ]
+        )
+        == 0
+    )
     return (folder / "trained.cw").read_bytes()
 
 

@@ -185,7 +185,7 @@ def test_what_replicas_ask_is_checked(local):
 def test_a_model_that_began_with_a_file_is_followed(tmp_path, ok):
     rows = [json.dumps({"label": label} | features) + "\n" for features, label in made(50)]
     (tmp_path / "rows.jsonl").write_text("".join(rows))
-    ok("train", tmp_path / "rows.jsonl", "--rule", "arow", "-o", tmp_path / "m.cw")
+    ok("train", tmp_path / "rows.jsonl", "--no-shuffle", "--rule", "arow", "-o", tmp_path / "m.cw")
     with (
         running(tmp_path / "primary", "--model", tmp_path / "m.cw") as one, one.client() as primary,
         running(tmp_path / "replica", "--replica-of", one.url) as other, other.client() as replica,

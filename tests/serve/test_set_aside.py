@@ -36,7 +36,7 @@ LABELS = {
 def trained(folder, lines, *options):
     source, target = folder / "exported.jsonl", folder / "trained.cw"
     source.write_text("".join(line + "\n" for line in lines))
-    assert run(["train", str(source), "--rule=arow", "-o", str(target), *options]) == 0
+    assert run(["train", str(source), "--no-shuffle", "--rule=arow", "-o", str(target), *options]) == 0
     return target.read_bytes()
 
 

@@ -119,10 +119,12 @@ def open_for(
     encoding: str | None = None,
     delimiter: str | None = None,
     missing_label: str | None = None,
+    format: str | None = None,
+    label: str | None = None,
     as_objects: bool = False,
     **options: Any,
 ) -> Stream:
-    """Open data for a trained model, read as its training data were.
+    """Open data for a trained model: the columns that its training data had, in files of any format with columns.
 
     Parameters
     ----------
@@ -133,6 +135,10 @@ def open_for(
         Of the files, if it is another.
     missing_label : {"error", "skip"}, optional
         Action on rows without a label, if it is another.
+    format : str, optional
+        Of the files; by default by their names, or else by their first lines.
+    label : str, optional
+        The column of labels, if it is another.
     as_objects : bool
         Whether each line is a JSON object of the columns, whatever the format of the training data was.
     options
@@ -142,7 +148,11 @@ def open_for(
     from ..data.expected_columns import ExpectedColumns
 
     reading, dtype = ReaderOptions.from_dict(model.source), getattr(model.learner, "dtype", "float64")
-    of_files: dict[str, Any] = {"encoding": encoding, "delimiter": delimiter, "missing_label": missing_label}
+    if not as_objects:
+        reading = _in_format_of(model, paths, reading, format)
+    of_files: dict[str, Any] = {
+        "encoding": encoding, "delimiter": delimiter, "missing_label": missing_label, "label": label,
+    }  # fmt: skip
     for name, value in of_files.items():
         if value is not None:
             try:
@@ -156,6 +166,22 @@ def open_for(
     if model.kind != "topics" and model.features is not None:
         options.setdefault("expected", ExpectedColumns(reading, model.features, strict))
     return open_data(paths, reading, dtype, features=model.features, freeze=True, **options)
+
+
+def _in_format_of(
+    model: Model | TopicModel, paths: Sequence[str], reading: ReaderOptions, format: str | None
+) -> ReaderOptions:
+    from ..data.cache.origin import is_cache
+    from ..data.formats.other_formats import in_format_of
+    from ..data.sources.paths import expand_paths
+
+    files = expand_paths(paths)
+    if any(map(is_cache, files)):
+        return reading
+    try:
+        return in_format_of(files, reading, model.features if model.kind != "topics" else None, format)
+    except ValueError as error:
+        raise click.UsageError(f"--format: {error}") from None
 
 
 def open_data(paths: Sequence[str], reading: ReaderOptions, dtype: str, **options: Any) -> Stream:

@@ -31,7 +31,7 @@ MIN_SORTED_ROWS = 1000  # fewer are sorted only if each label has one block of r
 MIN_EXPECTED_CHANGES = 100  # of the label, in random order
 MIN_CHANGES_OF_FEW, MAX_BLOCKS = 10, 0.5  # the same of few rows, and blocks as a fraction of it
 MAX_SORTED_FRACTION = 0.02  # of the changes expected in random order
-MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null", "\\n")  # as in core/data/missing.hpp, but for "none"
+NAMES = ("none", "missing", "unknown", "unavailable")  # of classes, though the words mean a missing value elsewhere
 SHUFFLE_ROWS = "shuffle the rows"
 MIN_ROWS = 10  # of the first batch, one of which should have a feature that the model knows
 
@@ -108,6 +108,16 @@ def warn_if_table(path: Path, reading: ReaderOptions) -> None:
         )
 
 
+def warn_if_featureless(batch: Batch, reading: ReaderOptions) -> None:
+    """Warn if no row of the first batch has a feature."""
+    has_columns = bool(reading.header) or not reading.file_format.header
+    if has_columns and len(batch) >= MIN_ROWS and not len(batch.columns):
+        warn(
+            f"none of the {first_of(len(batch), 'row')} has a feature; if the data are not {reading.format}, name "
+            "their format with --format"
+        )
+
+
 def warn_if_ids(batch: Batch) -> None:
     """Warn if most rows of the first batch have a label of their own."""
     rows, labels = len(batch), len(batch.new_labels)
@@ -118,14 +128,21 @@ def warn_if_ids(batch: Batch) -> None:
         )
 
 
-def warn_of_missing_labels(batch: Batch) -> None:
-    """Warn of new labels that are words for a missing value, as other programs write it."""
+def warn_of_odd_labels(batch: Batch, reading: ReaderOptions, is_inferred: bool) -> None:
+    """Warn of new labels that are words for a missing value, as other programs write it, and of lists of labels."""
     for label in batch.new_labels:
-        if isinstance(label.name, str) and (label.name.lower() in MISSING or label.name == "None"):
+        if not isinstance(label.name, str):
+            continue
+        if _core.is_missing(label.name) and label.name not in NAMES and label.name == label.name.strip("-."):
+            tables = reading.file_format.columns
+            remedy = f"use --missing {typed(label.name)}" if tables else "leave the cell empty"
             warn(
                 f"the label {label.name!r} ({printable(str(label.location))}) is a class of its own; if it means that "
-                "the label is missing, leave the cell empty and use --missing-label skip"
+                f"the label is missing, {remedy} and --missing-label skip; to predict numbers, use --regression"
             )
+    lists = (label.name for label in batch.new_labels if isinstance(label.name, str) and "," in label.name)
+    if is_inferred and (shown := next(lists, None)) is not None:
+        warn(f"a label with commas, such as {shown!r}, is one class; use --multilabel if it is a list of labels")
 
 
 def warn_if_unknown(batch: Batch, known: int) -> None:
@@ -137,17 +154,33 @@ def warn_if_unknown(batch: Batch, known: int) -> None:
         )
 
 
+def _expected_changes(order: _core.LabelOrder) -> float:
+    """Return how often the label changes in random order, about."""
+    return float(order.rows * (1.0 - sum((count / order.rows) ** 2 for count in order.counts.tolist())))
+
+
+def _is_sorted(order: _core.LabelOrder) -> bool:
+    """Return whether the label hardly ever changes."""
+    if not order.rows:
+        return False
+    expected = _expected_changes(order)
+    if order.rows < MIN_SORTED_ROWS:
+        labels = int(np.count_nonzero(order.counts))
+        return bool(expected >= MIN_CHANGES_OF_FEW and order.changes < min(labels, MAX_BLOCKS * expected))
+    return bool(expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected)
+
+
+def are_sorted(labels: np.ndarray) -> bool:
+    """Return whether rows with these label numbers are sorted by class."""
+    order = _core.LabelOrder()
+    order.add(labels)
+    return _is_sorted(order)
+
+
 def warn_of_order(order: _core.LabelOrder, remedy: str, is_part: bool = False) -> None:
     """Warn if the label hardly ever changes; few rows that are a part of others may be of one label."""
-    if not order.rows or (is_part and order.rows < MIN_SORTED_ROWS):
-        return
-    expected = order.rows * (1.0 - sum((count / order.rows) ** 2 for count in order.counts.tolist()))
-    if order.rows < MIN_SORTED_ROWS:
-        labels = np.count_nonzero(order.counts)
-        is_sorted = expected >= MIN_CHANGES_OF_FEW and order.changes < min(labels, MAX_BLOCKS * expected)
-    else:
-        is_sorted = expected >= MIN_EXPECTED_CHANGES and order.changes < MAX_SORTED_FRACTION * expected
-    if is_sorted:
+    if not (is_part and order.rows < MIN_SORTED_ROWS) and _is_sorted(order):
+        expected = _expected_changes(order)
         times = "once" if order.changes == 1 else f"{order.changes:,} times"
         warn(
             f"rows are sorted by label, which changes {times} in {order.rows:,} rows, compared with about "

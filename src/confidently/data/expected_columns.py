@@ -55,7 +55,7 @@ class ExpectedColumns:
         missing = [column for column in known if column not in columns]
         new = [column for column in columns if column not in known and column not in keep]
         if self.reading.header and new:  # the first file may have lacked them
-            of_features = _columns_of(self.features.names, new)
+            of_features = columns_of_features(self.features.names, new)
             new = [column for column in new if column not in of_features]
         none = bool(known) and len(missing) == len(known)
         self._report(name, len(known), missing, new, none or any(column in numbers for column in missing))
@@ -94,7 +94,7 @@ class ExpectedColumns:
         if self.reading.header:
             numbers = {*self.reading.numbers, *self.reading.dates}
             return list(self.reading.header), numbers & set(self.reading.header)
-        known = _columns_of(self.features.names, columns)  # a model of an earlier version has no list of them
+        known = columns_of_features(self.features.names, columns)  # a model of an earlier version has no list of them
         return list(known), {column for column, is_number in known.items() if is_number}
 
     def _names(self, columns: np.ndarray) -> Strings:
@@ -121,7 +121,7 @@ class ExpectedColumns:
             warn(f"{name}: {text}")
 
 
-def _columns_of(names: Iterable[str], columns: Sequence[str]) -> dict[str, bool]:
+def columns_of_features(names: Iterable[str], columns: Sequence[str]) -> dict[str, bool]:
     """Return the columns that names of features come from, and whether they hold numbers.
 
     Names of columns may contain the marks that end them in names of features, so ``columns`` are tried first.

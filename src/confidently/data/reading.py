@@ -29,14 +29,14 @@ CHOICES = {
     "missing_label": ("error", "skip"),
 }
 DELIMITERS = ",;\t|:^~"  # of cells; others could be parts of numbers or words
-DATE_DIRECTIVES = "dmYybHIMSp"  # of date_format
+DATE_DIRECTIVES = "dmYybaHIMSfpz"  # of date_format
 
 MARKS = ("decimal", "thousands")
 OF_OTHER_FEATURES = ("drop", "only", "category", "codes", "dates", "units", "vocabulary")
 DIRECTIVE = re.compile("%(.?)")
 TUPLES = (
-    "columns", "drop", "only", "category", "text", "codes", "dates", "numbers", "mixed", "units", "unit_names",
-    "header", "ngrams",
+    "columns", "drop", "only", "category", "text", "codes", "dates", "numbers", "mixed", "missing", "units",
+    "unit_names", "header", "ngrams",
 )  # fmt: skip
 
 
@@ -66,7 +66,8 @@ class ReaderOptions:
         The units of these columns in the first rows.
     date_format : str, optional
         Formats with named columns: how columns of dates write them besides ISO 8601, such as ``%d/%m/%Y``, of
-        %d %m %Y %y %b %H %I %M %S %p. Every cell must be such a date or missing.
+        %d %m %Y %y %b %a %H %I %M %S %f %p %z; by default inferred from the first rows. Every cell must be such a date
+        or missing.
     label, weight : str, optional
         Formats with named columns: the columns of labels (default "label") and of example weights.
     drop, only : tuple of str
@@ -87,6 +88,11 @@ class ReaderOptions:
     mixed : tuple of str
         CSV and TSV: the columns of ``numbers`` whose first rows also have numbers in other forms, which become
         categories. In the other columns such a cell is an error.
+    missing : tuple of str, optional
+        Formats with named columns: what stands for missing values in every column, such as ``-999``, besides words such
+        as ``NA``; numbers count in any spelling. By default numbers that the first rows show to be such marks.
+    whole_labels : bool
+        Whether commas belong to labels, unless rows are multilabel; inferred from the first rows.
     header : tuple of str, optional
         The columns of features in the first file, in formats with a header; ``None``: not examined yet.
     analyzer : {"word", "char"}
@@ -126,6 +132,8 @@ class ReaderOptions:
     dates: tuple[str, ...] = ()
     numbers: tuple[str, ...] = field(default=(), compare=False)
     mixed: tuple[str, ...] = field(default=(), compare=False)
+    missing: tuple[str, ...] | None = None
+    whole_labels: bool = field(default=False, compare=False)
     delimiter: str | None = None
     decimal: str = "."
     thousands: str = ""
@@ -147,6 +155,8 @@ class ReaderOptions:
     def __post_init__(self) -> None:
         if self.format not in FORMATS:
             raise ValueError(f"unknown format {self.format!r}; expected one of {', '.join(FORMATS)}")
+        if self.missing is None and not self.file_format.columns:
+            object.__setattr__(self, "missing", ())
         if self.normalize is None:
             object.__setattr__(self, "normalize", "l2" if self.named else "none")
         for name in TUPLES:
@@ -292,6 +302,7 @@ class ReaderOptions:
     def as_dict(self) -> dict[str, Any]:
         """Return the options as JSON can hold them."""
         found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        found["missing"] = found["missing"] or []
         if self.encoder is None:
             del found["encoder"]
         return found
@@ -305,7 +316,7 @@ class ReaderOptions:
         ValueError
             If an option is not of its type, or not allowed.
         """
-        given = {"codes": (), "header": (), "mixed": source.get("numbers", ())} | dict(source)
+        given = {"codes": (), "header": (), "missing": (), "mixed": source.get("numbers", ())} | dict(source)
         options: ReaderOptions = conform(given, cls, "source")
         return options
 

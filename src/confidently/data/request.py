@@ -86,6 +86,8 @@ class ReadRequest(NamedTuple):
             own_columns=own_columns,
             strict=self.strict,
             skip_unlabelled=reading.missing_label == "skip",
+            missing=list(reading.missing or ()),
+            whole_labels=reading.whole_labels,
         )
 
     def _labels(self) -> _core.LabelCount:

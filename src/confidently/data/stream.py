@@ -13,15 +13,23 @@ import numpy as np
 
 from ..encoders import encoder_of
 from ..wording import counted
-from .advice import warn_if_ids, warn_if_table, warn_if_unknown, warn_of_categories, warn_of_missing_labels
+from .advice import (
+    warn_if_featureless,
+    warn_if_ids,
+    warn_if_table,
+    warn_if_unknown,
+    warn_of_categories,
+    warn_of_odd_labels,
+)
 from .batch import Batch, DataError
 from .cache.origin import is_cache
 from .encoded import encoded, kept_text
 from .expected_columns import ExpectedColumns
 from .features import Features
 from .formats.first_names import check_requested_names
+from .formats.guess import format_of_files
 from .formats.inference import infer_columns
-from .formats.table import Format, format_of
+from .formats.table import Format
 from .memory.rows import in_memory
 from .reading import ReaderOptions
 from .request import ReadRequest
@@ -70,6 +78,7 @@ class Stream:
         self.targets = targets
         self.known, self.frozen, self.begun, self.expected = known, known is not None, False, expected
         self.closed = False  # whether only certain labels are allowed
+        self.is_told = False  # whether the caller said that rows have one label
         self.skipped, self.skipped_examples = 0, list[str]()
         self._shuffled: Iterator[Batch] | None = None
 
@@ -150,6 +159,8 @@ class Stream:
             if self.reading.file_format.text:
                 warn_if_table(self.files[0], self.reading)
             self.advise = False
+        if not self.begun and not self.known:
+            warn_if_featureless(batch, self.reading)
         if self.expected is not None:
             self.expected.check_rows(batch)
             self.expected = None
@@ -157,7 +168,7 @@ class Stream:
             warn_if_unknown(batch, self.known)
             self.known = None
         if not (self.frozen or self.closed):
-            warn_of_missing_labels(batch)
+            warn_of_odd_labels(batch, self.reading, self.reading.whole_labels and not (self.multilabel or self.is_told))
         is_first, self.begun = not self.begun, True
         if self.multilabel:
             return batch
@@ -286,7 +297,7 @@ def open_stream(
     if cached is not None:
         reading = cached
     elif reading is None:
-        reading = ReaderOptions(format=format or (format_of(files) if rows is None else rows.format), **how)
+        reading = ReaderOptions(format=format or (format_of_files(files) if rows is None else rows.format), **how)
     elif format is not None or how:
         reading = replace(reading, format=format or reading.format, **how)
     if encoder is not None and reading.encoder is None:
@@ -334,7 +345,7 @@ def open_stream(
     else:
         several, numbers = ignore_labels or bool(multilabel), targets and not ignore_labels
         stream = Stream(source, [], reading, several, max_skipped, advise, known, by_rows, numbers)
-    stream.files, stream.closed = files, bool(classes)
+    stream.files, stream.closed, stream.is_told = files, bool(classes), multilabel is False
     return stream
 
 

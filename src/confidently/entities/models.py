@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..data.memory.labels import is_multilabel, training_of
 from ..estimators.gaussian import GaussianEstimator
 from ..rules import make_rule
+from ..views.table import AUTO
 from . import files
 from .inputs import MULTILABEL, check_rule, checked, checked_variances, in_memory
 from .keys import without_key
@@ -235,8 +236,10 @@ class EntityModels(EntityStreams):
         if not isinstance(template, GaussianEstimator):
             raise TypeError(f"shared: expected an OnlineClassifier or an OnlineRegressor, got {template!r}")
         check_rule(make_rule(template.rule))
-        if template.passes != 1 or template.shuffle:
+        if template.passes != 1 or template.shuffle not in (False, AUTO):
             raise ValueError("shared: entities are trained in one pass and in order; use passes=1 and shuffle=False")
+        if template.coverage_by is not None:
+            raise ValueError("shared: entities have one set of errors for all; use coverage_by=None")
         checked_variances(self.entity_variance)
         for name in ("max_entities", "max_age"):
             value = getattr(self, name)

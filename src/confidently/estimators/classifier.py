@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.names import RANK
 from ..covariances.table import kind_of, of_classes, of_labels
+from ..data.advice import are_sorted
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
 from ..rules import make_rule
@@ -24,7 +25,8 @@ from ..views.view import View
 from .base_classifier import BaseOnlineClassifier
 from .gaussian import GaussianEstimator
 from .held import MIN_ROWS
-from .parameters import check_average, chooses_view, saved_training, view_of
+from .parameters import check_average, check_shuffle, chooses_view, saved_training, view_of
+from .rows import Labels
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -73,8 +75,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     tol : float, optional
         End the passes of :meth:`fit` after one whose fraction of mistakes, each made before the row was trained on, is
         not at least ``tol`` below the least of the passes before; by default all passes are made.
-    shuffle : bool, default=False
-        Whether :meth:`fit` visits the rows in a new random order in each pass, or in the given order.
+    shuffle : "auto" or bool, default="auto"
+        Whether :meth:`fit` visits the rows in a new random order in each pass, or in the given order. "auto" shuffles
+        rows that are sorted by class, the last of which would count most.
     average : "auto" or bool, default="auto"
         Whether to predict with the mean of the weights over all rows seen. "auto" does so in a :meth:`fit` of 500 rows
         or more, for the rules whose weights single rows move also after many: "perceptron", "pa", "pa1", "pa2", "sop",
@@ -124,9 +127,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         numeric columns that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``,
         which the command line does not have, it is None. ``docs/views.md`` lists every view.
     coverage_by : str or int, optional
-        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
-        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
-        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class, or each
+        of their labels, as often as is asked for. Its name; or its number in an array. Up to 256 values have scores of
+        their own; rows with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -161,6 +164,12 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
+    alarm_columns_ : list or None
+        The columns that moved near the last drift alarm, by name or number; empty if none did, so that the classes of
+        rows changed and not their columns. None: there was no alarm, or the columns are not known (yet).
+    moved_columns_ : dict or None
+        The row at which each column moved last, of those that did. If rows come in random order, any does with a
+        probability of about .01. None: there are more than 256 columns, or the model is merged.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_
@@ -196,7 +205,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         multiclass: str | None = None,
         passes: int = 1,
         tol: float | None = None,
-        shuffle: bool = False,
+        shuffle: bool | str = AUTO,
         average: bool | str = AUTO,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -247,8 +256,14 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
 
     def _check_parameters(self, partial: bool) -> None:
         check_average(self.average)
+        check_shuffle(self.shuffle)
         of_classes(make_rule(self.rule), self.covariance, self.multiclass)
         super()._check_parameters(partial)
+
+    def _shuffles(self, labels: Labels, partial: bool) -> bool:
+        if self.shuffle == AUTO and not partial:
+            return not labels.multilabel and are_sorted(labels.numbers)
+        return super()._shuffles(labels, partial)
 
     def _averages_rows(self, n: int) -> bool:
         chosen = self.average == AUTO and self.calibration is not None

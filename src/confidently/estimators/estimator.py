@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
@@ -12,12 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..data import Batch
 from ..data.column_advice import warn_of_array_columns
-from ..data.memory.frames import as_table, describe_columns
+from ..data.memory.frames import as_table, describe_columns, is_frame
 from ..data.memory.labels import example_weights, training_of
-from ..data.memory.matrix import UnsortedColumns, as_matrix
+from ..data.memory.matrix import UnsortedColumns, as_matrix, without_missing
 from ..data.memory.plain import is_plain_matrix
 from ..data.selection import joined
 from ..data.sources.in_memory import InMemory
+from ..learner.centering import rows_to_center
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
@@ -74,10 +76,8 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             elif not followed:
                 self._follow_parameters()
             following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
-            shuffle = bool(self.shuffle) and not partial
-            if not shuffle:
-                self._advise(labels, partial)
-            self.learner_.shuffled = shuffle
+            shuffle = self._shuffles(labels, partial)
+            self.learner_.shuffled, self.learner_.last_row = shuffle, math.inf if partial else passes * matrix.shape[0]
             if not partial:
                 try:
                     self.learner_.prepare(matrix, targets=labels.options.get("targets"))
@@ -91,7 +91,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             self._run(X, matrix, labels, passes, shuffle, partial)
             if not partial:
                 self.learner_.settle(shuffled=shuffle)
-            self.learner_.undoes, self.learner_.shuffled = True, False
+                if shuffle and self._centers(labels):
+                    rows = rows_to_center(matrix.shape[0])
+                    self._center(as_matrix(X[rows], self.dtype), rows, labels)
+            self.learner_.undoes, self.learner_.shuffled, self.learner_.last_row = True, False, math.inf
             if partial and not followed:
                 self._follows(following, parameters)
             return self
@@ -214,7 +217,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
         X = as_table(X)
         own = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_all_finite": False}
         try:
-            return validate_data(self, X, *y, **own, **options)
+            found = validate_data(self, X, *y, **own, **options)
+            if not is_frame(X):
+                return found
+            return (without_missing(found[0]), *found[1:]) if y else without_missing(found)
         except (TypeError, ValueError) as error:
             better = describe_columns(error, X)
             if better is error:

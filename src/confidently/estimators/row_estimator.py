@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -13,7 +15,9 @@ from ..data import Batch, ReaderOptions
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.memory.labels import example_weights, plain
+from ..data.selection import joined, select_rows
 from ..data.shuffling import shuffled
+from ..learner.centering import center, rows_to_center
 from ..learner.streams import StreamLearner, class_number
 from ..wording import counted
 from .groups import kept
@@ -55,15 +59,35 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         begun = self._begin_rows(found, sample_weight, classes, first, partial, predicted)
         n, labels = found.rows.n_rows, begun.labels
         shape = n, max((batch.n_columns for batch in begun.batches), default=0)
-        passes, shuffle = 1 if partial else self._passes(shape), bool(self.shuffle) and not partial
-        if not shuffle:
-            self._advise(labels, partial)
+        passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
         begun.learning.learner.shuffled = shuffle
+        begun.learning.learner.last_row = math.inf if partial else passes * n
         self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
         if not partial:
             self.learner_.settle(shuffled=shuffle)
-        self.learner_.shuffled = False
+            if shuffle and self._centers(labels):
+                rows = rows_to_center(n)
+                self._center(_chosen(begun.batches, rows), rows, labels)
+        self.learner_.shuffled, self.learner_.last_row = False, math.inf
         return self._keep(begun.learning, begun.reading)
+
+    def _shuffles(self, labels: Labels, partial: bool) -> bool:
+        """Return whether rows are shuffled; otherwise warn of an order that spoils the model."""
+        shuffle = bool(self.shuffle) and not partial
+        if not shuffle:
+            self._advise(labels, partial)
+        return shuffle
+
+    def _centers(self, labels: Labels) -> bool:
+        """Return whether probabilities are those of two classes, which calibration has an offset for."""
+        return self._calibrates and self.learner_.task.binary and labels.n == 2
+
+    def _center(self, X: Any, rows: np.ndarray, labels: Labels) -> None:
+        """Let the mean probability of rows in random order be right, by some of these rows."""
+        weight, one = labels.weights(), labels.numbers == 1
+        weight = np.ones(len(one)) if weight is None else weight
+        if weight[rows].any():
+            center(self.learner_, X, one[rows], weight[rows], float(weight @ one / weight.sum()))
 
     def _begin_rows(
         self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None
@@ -125,3 +149,13 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if y.shape[0] != n_rows:
             raise ValueError(f"X has {counted(n_rows, 'row')}, y has {y.shape[0]:,}; they must have as many")
         return y
+
+
+def _chosen(batches: list[Batch], rows: np.ndarray) -> Any:
+    """Return a matrix of rows, by their numbers among those of all batches."""
+    found, first = [], 0
+    for batch in batches:
+        own = rows[(rows >= first) & (rows < first + len(batch))]
+        found += [select_rows(batch, own - first)] if len(own) else []
+        first += len(batch)
+    return joined(found).matrix

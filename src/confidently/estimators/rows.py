@@ -105,7 +105,7 @@ def rows_to_learn(X: Any, y: Any, source: dict[str, Any] | None, encoded: bool =
     if named:
         return _without_label(rows, X, y)
     name, columns = getattr(y, "name", None), _columns(rows, X) if source is None else []
-    if not isinstance(name, str) or not name or name in columns:
+    if not isinstance(name, str) or not name or name in columns or rows.format == TEXTS:
         name = None
     if name is None and DEFAULT_LABEL in columns:
         raise DataError(

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..data import Batch, ReaderOptions, Stream, open_stream
+from ..data.cache.origin import is_cache
 from ..data.expected_columns import ExpectedColumns
 from ..data.features import Features
 from ..data.formats.files import Path
+from ..data.formats.guess import format_of_files
 from ..data.formats.inference import infer_columns
-from ..data.formats.table import format_of
+from ..data.formats.other_formats import in_format_of
 from ..data.memory.frames import is_frame
 from ..data.memory.lines import are_dicts
 from ..data.memory.matrix import largest_value
@@ -49,9 +51,12 @@ def open_as_before(
     rows = in_memory(paths)
     if source:
         reading = ReaderOptions.from_dict(source)
-        reading = reading if rows is None else read_as(rows, reading)
+        if rows is not None:
+            reading = read_as(rows, reading)
+        elif not any(map(is_cache, named := expand_paths(paths))):
+            reading = in_format_of(named, reading, features)
     else:
-        reading = ReaderOptions(format=format_of(expand_paths(paths)) if rows is None else rows.format)
+        reading = ReaderOptions(format=format_of_files(expand_paths(paths)) if rows is None else rows.format)
     if reading.named and features is None:
         raise ValueError(
             "the estimator was trained on arrays, which do not define the columns of files; use fit_stream to train "
@@ -95,7 +100,7 @@ def open_to_learn(
     if "reading" in options or cached_reading(files, None) is not None:
         return open_stream(files, largest=largest, encoder=encoder, **options)
     given = {name: options.pop(name) for name in OF_READING if name in options}
-    given = {"format": format_of(files) if rows is None else rows.format, **given}
+    given = {"format": format_of_files(files) if rows is None else rows.format, **given}
     if encoder is not None:
         if rows is not None and "text" not in given:
             given["text"] = column_of_texts(rows, others=(str(given.get("label")), *options.get("keep", ())))

@@ -120,7 +120,7 @@ class SavedMember(NamedMember, total=False):
 
 
 class SavedGroups(TypedDict):
-    """The column by whose values sets cover, and these values (:class:`confidently.tasks.groups.Groups`)."""
+    """The column by whose values promises hold, and these values (:class:`confidently.tasks.groups.Groups`)."""
 
     column: str | Count
     values: list[str]
@@ -140,6 +140,16 @@ class SavedLater(TypedDict):
     twin: str
     kind: str
     forget: Annotated[float, Interval(0.0, 1.0)]
+
+
+class SavedMean(TypedDict):
+    """What the mixture of a stack was over rows in random order (:class:`confidently.stack.averaging.Mean`)."""
+
+    rows: Count
+    looked: Count
+    total: float
+    weights: list[float]
+    slopes: list[float]
 
 
 class Chosen(TypedDict):
@@ -169,6 +179,7 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    mean: SavedMean | None = None
     later: list[SavedLater] | None = None
     early: SavedEarly | None = None
     coverage_by: SavedGroups | None = None

@@ -21,10 +21,12 @@ from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
+from ..tasks.moved_columns import MovedColumns, moved_after
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
+from .averaging import Mean, with_slope
 from .class_means import RARITIES, ClassMeans
 from .early import Early
 from .following import Following
@@ -80,13 +82,16 @@ class Members(Following):
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     groups : Groups or None
-        What was learned of the scores of true classes by the values of a column, if sets cover by these.
+        What was learned of rows by their values of a column, if sets or intervals cover by these.
+    moved : MovedColumns or None
+        What is known of the columns of rows; None before the first row, and where there are many columns.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
     groups: Groups | None = None
+    moved: MovedColumns | None = None
     moves: Moves | None = Moves()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
@@ -161,6 +166,7 @@ class Members(Following):
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
         if self.moves is not None:
             self.moves.check(self.n_seen)
+        self.mean.check(len(self.members))
 
     @property
     def shares(self) -> np.ndarray:
@@ -293,7 +299,7 @@ class Members(Following):
         vars(new).update(vars(self), members=[], names=[], multiclass=[], logs=0, rests=0, state={}, settled=False)
         new.n_classes, new.moves = n_classes, None if self.moves is None else Moves()
         new.dropped = {} if self.may_drop else None
-        new.groups = None if self.groups is None else Groups(self.groups.column)
+        new.groups, new.moved = None if self.groups is None else self.groups._replace(states={}, rest=None), None
         return new
 
     def choose_for_good(self) -> None:
@@ -370,12 +376,28 @@ class Members(Following):
     ) -> None:  # fmt: skip
         """Train on rows; an error undoes that."""
         before = {name: array.copy() for name, array in self.state.items()}
-        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later
+        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later, self.mean
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
-        progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
+        averages = calibrate and self.shuffled and self.task.one_class
+        progressive = Progressive(log_loss)
+        if groups is not None:
+            groups.check_values(values)
+            progressive = Progressive.of_scores(log_loss, examples)
+
+        def learned(known: Groups, first: int, last: int) -> Groups:
+            """Return what is known of groups after some of the rows."""
+            assert values is not None and progressive.scores is not None
+            scores = progressive.scores
+            if last - first < len(examples):  # of one class each
+                scores = np.full(len(examples), np.nan)
+                scores[first:last] = progressive.scores[first:last]
+            return known.learned(values, scores, examples.labels, examples.order, self.n_classes, examples.label_start)
+
+        counted = 0
         try:
             if not self.shuffled:
+                self.mean = Mean()
                 self.follow()
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
@@ -385,21 +407,31 @@ class Members(Following):
                 while first < len(examples):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
+                    if averages:
+                        last = min(last, first + self.mean.rows_to_come)
                     part = examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
+                    if averages:
+                        slopes = [member.state["calibration"].tolist() for member in self.members]
+                        self.mean = self.mean.after(last - first, self.state[WEIGHTS].tolist(), slopes)
                     if calibrate:
-                        begun = [begun[k] for k in self.race(seen)]
+                        stay = self.race(seen)
+                        if groups is not None and self.task.one_class and len(stay) < len(begun):
+                            groups = learned(groups, counted, last).renewed(0.0)
+                            counted = last
+                        begun = [begun[k] for k in stay]
                     first = last
                     if progress is not None:
                         progress(last)
         except BaseException:
             self.state = before
-            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later = all_before
+            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later, self.mean = all_before
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
-        if groups is not None and values is not None and progressive.scores is not None:
-            self.groups = groups.learned(values, progressive.scores, examples.labels, examples.order, self.n_classes)
+        self.groups = self.groups if groups is None else learned(groups, counted, len(examples))
+        if calibrate:
+            self.moved = moved_after(self.moved, examples.X, examples.order, examples.weight, self.n_features)
         self.settled = False
 
     @property
@@ -409,7 +441,16 @@ class Members(Following):
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
+        if self.mean.weights:
+            for member, slope in zip(self.members, self.mean.slopes, strict=True):
+                member.state = with_slope(member.state, slope)
+            self._take_mean(np.array(self.mean.weights))
+        self.mean = Mean()
         self.settled = shuffled or not self.conformal.alarms
+
+    def _take_mean(self, weights: np.ndarray) -> None:
+        """Let the longest window, the only one of rows in random order, have the mean weights."""
+        raise NotImplementedError
 
     def renew(self, ratio: float) -> None:
         """Let scores that sets are made of count less, as :meth:`confidently.learner.learner.Learner.renew` does.
@@ -418,12 +459,21 @@ class Members(Following):
         """
         if self.task.regression:
             return
-        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
-        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        part = self._renew_scores(ratio)
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
         for member in self.members:
             for name in {VARIANCES, RARITIES} & member.state.keys():
                 member.state = member.state | {name: novelty.renewed(member.state[name], part)}
+
+    def _renew_scores(self, ratio: float) -> float:
+        """Let scores that sets are made of count less, and return by how much those of all rows do."""
+        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
+        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        return part
+
+    def _doubt_scores(self) -> None:
+        if not self.task.regression:
+            self._renew_scores(0.0)
 
     def apart(self) -> Self:
         """Return a copy that may learn without this one."""
@@ -606,6 +656,8 @@ class Members(Following):
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
         if self.settled:
             more["settled"] = True
+        if self.mean.rows:
+            more["mean"] = self.mean._asdict()
         if self.early is not None and self.early.n:
             more["early"] = self.early.header()
         if self.later is not None:

@@ -291,14 +291,17 @@ class NumberStack(Members):
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         seen, shares = self.n_seen, None if self.moves is None else np.zeros((len(part), WINDOWS))
+        scores = np.full((self.n_classes, len(part)), np.nan)
         for k, mixture in enumerate(mixtures(self.state)):
             counters = self.state[COUNTERS] if k == 0 else np.zeros(1, COUNT)
             predictions, targets, weight = self._of_number(k, outputs, part)
             _core.number_mixture_learn(
                 mixture[WEIGHTS], mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS], mixture[CALIBRATION], counters,
                 self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL], part.X,
-                part.order,
+                part.order, scores[k],
             )  # fmt: skip
+        if progressive.scores is not None:
+            progressive.scores[:] = scores.T.ravel()
         if calibrate and shares is not None:
             self._follow(shares, weight, seen)
 
@@ -370,13 +373,22 @@ class NumberStack(Members):
         """Return the standard deviation of targets around predictions, (n, numbers); they are always calibrated."""
         return deviation(found, self.targets)
 
-    def interval_shortage(self, coverage: float, calibrated: bool = True) -> str | None:
+    def interval_shortage(
+        self, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
+    ) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        return self.targets.shortage(coverage)
+        found: str | None = self.conformal.shortage(self.targets, coverage, values)
+        return found
 
-    def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
-        """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated."""
-        return calibrated_interval(self.targets, found, coverage, self.conformal)
+    def intervals(
+        self, found: Prediction, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated.
+
+        ``values`` are those of the rows in the column by which intervals cover, if there is one.
+        """
+        errors = self.conformal.error_limits(self.targets, coverage, values)
+        return calibrated_interval(self.targets, found, coverage, errors)
 
 
 def check_order(kinds: Sequence[tuple[bool, bool]]) -> None:

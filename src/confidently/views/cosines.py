@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import blake2b
 
 import numpy as np
 
@@ -150,4 +149,6 @@ class Cosines(View):
 
 def key_of(name: str) -> int:
     """Return a number for the name of a column, > 0 and below 2^63."""
+    from hashlib import blake2b  # takes time when a command starts
+
     return (int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1) or 1

@@ -16,7 +16,7 @@ from ..options.learner import chosen_classes, chosen_settings, settings_options
 from ..options.plot import check_plot, plot_option
 from ..options.reading import chosen_raw_reading, on_error_option, reading_options
 from ..options.sections import adding
-from ..options.training import SHUFFLE, check_shuffle
+from ..options.training import check_shuffle, shuffle_options
 from ..options.view import chosen_view_and_reading, view_options
 from ..output.learner_summaries import learner_facts, stored_text, weighted_members
 from ..output.text import class_name, parameters_text, percent, say, table
@@ -39,7 +39,7 @@ FIRST = "rule_names auto grid label text drop format shuffle plot quiet as_json"
 @data_argument
 @reading_options
 @on_error_option
-@adding(SHUFFLE)
+@adding(shuffle_options("no-shuffle"))
 @click.option(
     "--rules", "rule_names", default="all", metavar="NAMES",
     help="Compare these rules, separated by commas; confidently rules lists them.",

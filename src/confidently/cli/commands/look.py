@@ -19,6 +19,7 @@ from ...wording import counted, first_of
 from ..inputs import open_data, reported
 from ..options.arguments import data_argument, json_option
 from ..options.command import Command
+from ..options.files import OUTPUT
 from ..options.reading import chosen_raw_reading, reading_options
 from ..options.regression import seen_task
 from ..output.progress import Quiet
@@ -62,9 +63,10 @@ class Rows(NamedTuple):
 @click.command(cls=Command, examples=EXAMPLES, first=FIRST)
 @data_argument
 @reading_options
+@click.option("--save", metavar="FILE", type=OUTPUT, help="Save the schema, what columns mean, for train --schema.")
 @json_option
 @click.pass_context
-def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def look(ctx: click.Context, /, data: tuple[str, ...], save: str | None, as_json: bool, **options: Any) -> None:
     """Show what train would read in the first 1,000 rows of data, and how to train on them.
 
     Shows the labels of the first file and, of formats with named columns, the type of every column, its missing and
@@ -90,10 +92,12 @@ def look(ctx: click.Context, /, data: tuple[str, ...], as_json: bool, **options:
                 raise
             label, rows = None, _rows(first, reading, ignore_labels=True)
         n_columns, columns = _columns(first, reading, rows.features)
+        if save is not None:
+            _save(save, first[0], reading, columns)
     facts = {
         "files": list(data), "format": reading.format, "delimiter": reading.delimiter, "rows": rows.n,
         "complete": rows.complete and len(files) == 1, "label": _label(reading, label, rows, regression),
-        "weight": reading.weight, "n_columns": n_columns, "columns": columns,
+        "weight": reading.weight, "missing": list(reading.missing or ()), "n_columns": n_columns, "columns": columns,
         "features": len(rows.features) if reading.named else rows.width,
         "command": _command(ctx, data, reading, label, [one["name"] for one in columns if one["is_like_text"]]),
     }  # fmt: skip
@@ -250,6 +254,17 @@ def _label(reading: ReaderOptions, column: str | None, rows: Rows, regression: b
     return {"column": column, "kind": "labels" if rows.multilabel else "classes", "classes": classes}
 
 
+def _save(path: str, file: str, reading: ReaderOptions, columns: Sequence[dict[str, Any]]) -> None:
+    """Save the schema of a file."""
+    from ...data.formats.header import column_names
+    from ...data.schema import Schema
+
+    if not reading.file_format.columns:
+        raise click.UsageError(f"--save: {reading.format} has no columns, whose meaning a schema says; omit it")
+    kinds = [(column["name"], column["type"].replace("boolean", "number")) for column in columns]
+    Schema.of(reading, kinds, column_names(file, reading)).save(path)
+
+
 # --- text ------------------------------------------------------------------------------------------------------------
 
 
@@ -258,6 +273,10 @@ def _command(
 ) -> str:
     """Return the command that trains on the data as they were read here, but for columns that look like text."""
     given = [text for text in ctx.find_root().obj[1:] if text != "--json"]
+    if (saved := ctx.params["save"]) is not None:
+        k = next(k for k, text in enumerate(given) if text.startswith("--save"))
+        given[k : k + (2 if given[k] == "--save" else 1)] = []
+        given += ["--schema", saved]
     name = PurePath(data[0]).name
     while PurePath(name).suffix in COMPRESSED:
         name = PurePath(name).stem
@@ -274,6 +293,7 @@ def _text(facts: dict[str, Any], is_label_given: bool) -> str:
         f"data      {', '.join(map(shown, facts['files']))} ({facts['format']}{mark}), {rows}",
         f"label     {_label_text(facts['label'], is_label_given)}",
         *([f"weight    column {facts['weight']!r} (--weight)"] if facts["weight"] else []),
+        *([f"missing   {', '.join(facts['missing'])} (--missing), and words such as NA"] if facts["missing"] else []),
         f"features  {facts['features']:,}",
     ]
     if columns := facts["columns"]:

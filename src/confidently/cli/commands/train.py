@@ -19,7 +19,7 @@ from ..options.reading import on_error_option, reading_options
 from ..options.regression import choose_task, task_option
 from ..options.rules import rule_options
 from ..options.sections import adding
-from ..options.training import NOT_IN_MODEL, SHUFFLE, check_saving, check_shuffle, saving_options
+from ..options.training import NOT_IN_MODEL, check_saving, check_shuffle, saving_options, shuffle_options
 from ..output.progress import kind_of
 from ..output.reporter import reporter
 from ..output.text import say
@@ -31,7 +31,7 @@ WITH_INIT_MODEL = (
 
 _OPTIONS = [
     on_error_option,
-    *SHUFFLE,
+    *shuffle_options("files of up to 100,000 rows"),
     click.option("--passes", type=POSITIVE_INTEGER, default=1, help="Train on the data this many times."),
     click.option(
         "--cache",
@@ -43,7 +43,8 @@ _OPTIONS = [
     click.option(
         "--coverage-by",
         metavar="COLUMN",
-        help="Have the sets of predict --set cover for each value of this column by itself; of up to 256 values.",
+        help="Have the sets of predict --set, and the intervals of --interval, cover for each value of this column by "
+        "itself; of up to 256 values.",
     ),
     click.option(
         "--validation",
@@ -68,7 +69,7 @@ _OPTIONS = [
         default=1,
         help="With --early-stop, stop after this many passes without improvement.",
     ),
-    *saving_options("rows", "Continue training this model with more data, as if it had trained on all data at once."),
+    *saving_options("rows", "Continue training this model with more data, as if they came behind its own."),
 ]
 
 
@@ -140,8 +141,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     with reported():
         report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
         if choose_task(ctx, data, options, report):
-            if options["coverage_by"] is not None:
-                raise click.UsageError("--coverage-by: not supported for a regression, which has intervals; omit it")
             report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
         if by_default:
             report.note("learner", BY_DEFAULT.format(options["rule"]), auto=True)
@@ -175,7 +174,7 @@ def _train_entities(ctx: click.Context, data: tuple[str, ...], options: dict[str
 
 def _check_usage(ctx: click.Context, data: tuple[str, ...], options: dict[str, Any]) -> None:
     _check_validation(ctx, options)
-    check_shuffle(ctx, options)
+    check_shuffle(ctx, options, by_default=True)
     check_cluster(ctx, data, options)
     check_saving(ctx, options, WITH_INIT_MODEL)
     if options["coverage_by"] is not None and options["calibration"] == "none":

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS, format_of
+from ...data.formats.table import BY_NAME, FORMATS, SELECTABLE, WITH_COLUMNS
 from .arguments import all_names, listed, names_of
+from .files import INPUT
 from .sections import Decorator, adding
 
 if TYPE_CHECKING:
@@ -19,18 +20,20 @@ if TYPE_CHECKING:
 
 NGRAM_OPTIONS = ("analyzer", "ngrams", "counts")
 NAME_OPTIONS = ("bits", "vocabulary")
-COLUMN_OPTIONS = ("label", "weight", "category", "text", "dates")
+COLUMN_OPTIONS = ("label", "weight", "category", "numbers", "text", "dates")
 UNIT_COLUMNS = ("units", "category", "text", "dates", "drop")
 SELECTION = ("drop", "only")  # of columns or namespaces
 OF_OTHER_FEATURES = (
     *SELECTION, *NGRAM_OPTIONS, *NAME_OPTIONS, "zero_based", "category", "dates", "units", "normalize", "zeros"
 )  # fmt: skip
 READING = (
-    "format", "zero_based", "columns", "delimiter", "label", "missing_label", "weight", "drop", "only", "category",
-    "text", "encoder", "dates", "date_format", "decimal", "thousands", "units", "analyzer", "ngrams", "counts", "bits",
+    "schema", "format", "zero_based", "columns", "delimiter", "label", "missing", "missing_label", "weight", "drop",
+    "only", "category", "numbers", "text", "encoder", "dates", "date_format", "decimal", "thousands", "units",
+    "analyzer", "ngrams", "counts", "bits",
     "vocabulary", "encoding", "normalize", "zeros",
 )  # fmt: skip
 
+NEW_DATA = ("strict", "encoding", "delimiter", "missing_label", "format", "label")  # of data for a trained model
 NEEDS_ROWS = "--view {} needs rows as they are; build the cache with confidently cache --normalize none"
 NEEDS_ROWS_STACK = (
     "several learners (--auto) need rows as they are; build the cache with confidently cache --normalize none, or "
@@ -81,9 +84,15 @@ def missing_label_option(default: str) -> Decorator:
 
 _OPTIONS = [
     click.option(
+        "--schema",
+        metavar="FILE",
+        type=INPUT,
+        help="Tables: read columns as this file says, which look --save wrote; other options come before it.",
+    ),
+    click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Format of the data.  [default: by the file's suffix, otherwise svmlight]",
+        help="Format of the data.  [default: by the file's suffix, otherwise by its first lines]",
     ),
     click.option("--zero-based", is_flag=True, help="svmlight: number features from 0 instead of 1."),
     click.option(
@@ -97,6 +106,14 @@ _OPTIONS = [
         "--label",
         metavar="NAME",
         help="Tables: read labels from this column.  [default: label; otherwise target, class or y, first or last]",
+    ),
+    click.option(
+        "--missing",
+        metavar="MARKS",
+        multiple=True,
+        callback=all_names,
+        help="Tables: read these cells as missing values, such as -999,n.d.; none: only words such as NA. Repeatable.  "
+        "[default: inferred]",
     ),
     missing_label_option("error"),
     click.option(
@@ -118,6 +135,13 @@ _OPTIONS = [
         multiple=True,
         callback=all_names,
         help="Tables: read the numbers of these columns as categories. Repeatable.",
+    ),
+    click.option(
+        "--numbers",
+        metavar="NAMES",
+        multiple=True,
+        callback=all_names,
+        help="CSV, TSV: read these columns as numbers, even if they look like codes. Repeatable.  [default: inferred]",
     ),
     click.option(
         "--text",
@@ -193,6 +217,13 @@ on_error_option = click.option(
 )
 _NEW_DATA_OPTIONS = [
     click.option(
+        "--format",
+        metavar="FORMAT",
+        type=click.Choice(FORMATS),
+        help="Format of the data, any with the columns of the training data.  [default: by the suffix or first lines]",
+    ),
+    click.option("--label", metavar="NAME", help="Tables: the column of labels.  [default: that of training]"),
+    click.option(
         "--strict", is_flag=True, help="Tables: stop if columns are missing or new, instead of warning of them."
     ),
     click.option(
@@ -217,7 +248,7 @@ new_data_options = adding(_NEW_DATA_OPTIONS)  # of a command that reads data for
 
 def opening_of(options: dict[str, Any]) -> dict[str, Any]:
     """Return how to open data for a trained model, as :func:`confidently.cli.inputs.open_for` takes it."""
-    return {name: options.get(name) for name in ("strict", "encoding", "delimiter", "missing_label")}
+    return {name: options.get(name) for name in NEW_DATA}
 
 
 def chosen_reading(
@@ -229,6 +260,7 @@ def chosen_reading(
     of several.
     """
     from ...data import ReaderOptions
+    from ...data.formats.guess import format_of_files
     from ...data.formats.inference import infer_columns
     from ...data.sources.paths import expand_paths
     from ...data.stream import cached_reading
@@ -244,10 +276,18 @@ def chosen_reading(
             raise click.UsageError(NEEDS_ROWS_STACK if stack else NEEDS_ROWS.format(view.name))
         return cached
     try:
-        given["format"] = given.get("format") or format_of(files)
+        given["format"] = given.get("format") or format_of_files(files)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
+    schema, schema_path = None, given.pop("schema", None)
     _check_combination(given)
+    if schema_path is not None:
+        from ...data.schema import Schema
+
+        if not BY_NAME[given["format"]].columns:
+            raise click.UsageError(f"--schema is for formats with named columns; {given['format']} has none")
+        schema = Schema.load(schema_path)
+        given = schema.options(given["format"]) | given
     if "encoder" in given:
         from ...encoders import encoder_of
 
@@ -258,6 +298,8 @@ def chosen_reading(
         given["ngrams"] = _ngrams(given["ngrams"])
     try:
         reading = ReaderOptions(**given)
+        if schema is not None and infer:
+            schema.check(files[0], reading, schema_path)
         return infer_columns(files, reading) if infer else reading
     except ValueError as error:
         raise click.UsageError(str(error)) from None

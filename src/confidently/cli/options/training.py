@@ -15,20 +15,27 @@ from .files import CHECKPOINT, INPUT, MODEL_OUTPUT
 NOT_IN_MODEL = ("data", "output_path", "as_json", "quiet", "cache", "checkpoint_every", "resume", "jobs")
 
 
-SHUFFLE = [
-    click.option("--shuffle", is_flag=True, help="Shuffle the rows, in a buffer; on a cluster, within each chunk."),
-    click.option(
-        "--shuffle-buffer",
-        type=Integer(2),
-        help="With --shuffle, draw each row from INTEGER rows in memory.  [default: 100,000]",
-    ),
-    click.option("--seed", type=NONNEGATIVE_INTEGER, default=0, help="Seed of --shuffle."),
-]
+def shuffle_options(default: str) -> list[Any]:
+    """Return the options of shuffling, which are off unless a command says otherwise."""
+    return [
+        click.option(
+            "--shuffle/--no-shuffle",
+            default=None,
+            help=f"Shuffle the rows, on a cluster within each chunk.  [default: {default}]",
+        ),
+        click.option(
+            "--shuffle-buffer",
+            type=Integer(2),
+            help="With --shuffle, draw each row from INTEGER rows in memory.  [default: 100,000]",
+        ),
+        click.option("--seed", type=NONNEGATIVE_INTEGER, default=0, help="Seed of the order of shuffled rows."),
+    ]
 
 
-def check_shuffle(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Reject options of shuffling without ``--shuffle``."""
-    if not options["shuffle"] and (given := [name for name in ("shuffle_buffer", "seed") if is_given(ctx, name)]):
+def check_shuffle(ctx: click.Context, options: dict[str, Any], by_default: bool = False) -> None:
+    """Reject options of shuffling where rows are not shuffled; a seed may go with what is done ``by_default``."""
+    names = ("shuffle_buffer",) if by_default and options["shuffle"] is None else ("shuffle_buffer", "seed")
+    if not options["shuffle"] and (given := [name for name in names if is_given(ctx, name)]):
         raise click.UsageError(f"{listed(given)}: needs --shuffle")
 
 

@@ -26,14 +26,13 @@ from ...printable import printable
 from ...spreadsheets import harmless
 from ..inputs import open_for, reported
 from ..options.predictions import JSON_FORMAT, check_csv_safe
-from .predictions import ABSTAINED, Column, Named
+from .predictions import Abstained, Column, Named
 from .reporter import reported_batches
 from .text import ABSENT
 
 if TYPE_CHECKING:
     from .predictions import Predictions
 
-ABSTAIN_MARK = "-"
 DEFAULT_FOR_PREDICTIONS = "tsv"
 MIN_ROWS_PER_GROUP = 2**16  # of a Parquet file, at least
 
@@ -234,7 +233,7 @@ class JsonLines(Lines):
         return [number if math.isfinite(number) else NULL for number in found]
 
     def text(self, value: Any) -> str:
-        return json.dumps(None if value is ABSTAINED else value)
+        return json.dumps(None if isinstance(value, Abstained) else value)
 
 
 class Null:
@@ -250,11 +249,11 @@ NULL = Null()
 def _plain(value: Any) -> str:
     if isinstance(value, list):
         return ",".join(map(_plain, value))
-    return ABSENT if value is None else ABSTAIN_MARK if value is ABSTAINED else str(value)
+    return ABSENT if value is None else str(value)
 
 
 def _harmless(value: Any) -> str:
-    return _plain(value) if value is ABSTAINED else harmless(_plain(value))
+    return _plain(value) if isinstance(value, Abstained) else harmless(_plain(value))
 
 
 class Parquet:
@@ -312,7 +311,7 @@ def _array(kind: Any, values: Sequence[Any]) -> Any:
         return pa.array(values, kind)
     if pa.types.is_list(kind):
         return pa.array([[None if v is None else convert(v) for v in row] for row in values], kind)
-    return pa.array([None if v is None or v is ABSTAINED else convert(v) for v in values], kind)
+    return pa.array([None if v is None or isinstance(v, Abstained) else convert(v) for v in values], kind)
 
 
 WRITERS: dict[str, type[Lines] | type[Parquet]] = {found.format: found for found in (Tsv, Csv, JsonLines, Parquet)}

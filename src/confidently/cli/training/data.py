@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,7 +16,7 @@ from ...data import Batch
 from ...data.cache.origin import Origin, fingerprints, is_cache
 from ...data.memory.matrix import largest_value
 from ...data.selection import joined_features, select_rows, skip_rows
-from ...data.shuffling import DEFAULT_BUFFER, shuffled
+from ...data.shuffling import DEFAULT_BUFFER, MIN_BUFFER, shuffled
 from ...data.sources.whole_files import WINDOWS
 from ..inputs import BadInput, open_data
 from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from ...data.cache.building import CacheBuilder
     from ...data.expected_columns import ExpectedColumns
     from ...data.features import Features
+
+
+MAX_BYTES = 1 << 28  # of files that are shuffled in memory by default
 
 
 class Holdout:
@@ -44,10 +48,11 @@ class Holdout:
 
 
 class Shuffle(NamedTuple):
-    """A buffer of rows, and the seed of the order in which they leave it."""
+    """A buffer of rows, and the seed of the order in which they leave it; ``asked``: otherwise only if all rows fit."""
 
     buffer: int
     seed: int
+    asked: bool
 
 
 class TrainingData:
@@ -82,6 +87,8 @@ class TrainingData:
         Rows skipped in the first pass of this run.
     keep : bool
         Whether training will resume later.
+    is_shuffled : bool
+        Whether the rows of the pass that is open come in random order.
     """
 
     def __init__(
@@ -98,7 +105,7 @@ class TrainingData:
         targets: bool = False,
         keep: Sequence[str] = (),
     ) -> None:
-        on_error, holdout, shuffle = options["on_error"], options.get("holdout"), options.get("shuffle")
+        on_error, holdout = options["on_error"], options.get("holdout")
         classes = [] if on_error == "stop" else [str(name) for name in classes]
         self.paths, self.reading, self.multilabel = list(paths), reading, multilabel
         self.options: dict[str, Any] = {
@@ -107,7 +114,7 @@ class TrainingData:
         self.dtype, self.keep = dtype, False
         self.beside: str | None = options["output_path"]
         self.holdout = Holdout(holdout) if holdout else None
-        self.shuffle = Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"]) if shuffle else None
+        self.shuffle, self.is_shuffled = _shuffle(paths, options), False
         self.skipped, self.skipped_examples = 0, list[str]()
         self.folder: TemporaryDirectory[str] | None = None
         sources = fingerprints(paths)
@@ -166,9 +173,24 @@ class TrainingData:
             cache = builder(self.cache, self.origin) if build_cache else None
             held = _HeldOut(builder(self.held, self._held_origin())) if build_held else None
             batches = self._batches(stream, first, cache, held)
-            if self.shuffle is not None:
-                batches = shuffled(batches, self.shuffle.buffer, (self.shuffle.seed, passes))
+            batches = self._in_order(batches, passes)
             yield stream, skip_rows(batches, rows - first) if rows > first else batches
+
+    def _in_order(self, batches: Iterator[Batch], passes: int) -> Iterator[Batch]:
+        """Return the rows of a pass in the order of training."""
+        if self.shuffle is None:
+            return batches
+        buffer, rows = self.shuffle.buffer, 0
+        if not self.shuffle.asked:
+            held = list[Batch]()
+            for batch in batches:
+                held.append(batch)
+                if (rows := rows + len(batch)) > buffer:
+                    self.shuffle = None
+                    return chain(held, batches)
+            buffer, batches = max(2 * rows, MIN_BUFFER), iter(held)  # all rows at once
+        self.is_shuffled = True
+        return shuffled(batches, buffer, (self.shuffle.seed, passes))
 
     def _batches(self, stream: Stream, row: int, cache: CacheBuilder | None, held: _HeldOut | None) -> Iterator[Batch]:
         for batch in stream:
@@ -216,6 +238,22 @@ class TrainingData:
 
             self.folder = TemporaryDirectory(prefix="confidently-", ignore_cleanup_errors=WINDOWS)
         return str(Path(self.folder.name) / suffix)
+
+
+def _shuffle(paths: Sequence[str], options: dict[str, Any]) -> Shuffle | None:
+    """Return how options shuffle rows: by default, those of files of few bytes from which a model begins.
+
+    What forgets is in the order of time.
+    """
+    asked = options.get("shuffle", False)
+    if asked is False:
+        return None
+    if asked is None:
+        from ...data.sources.paths import total_bytes
+
+        if options["init_model"] or options.get("forget") or (total_bytes(paths) or MAX_BYTES) >= MAX_BYTES:
+            return None
+    return Shuffle(options["shuffle_buffer"] or DEFAULT_BUFFER, options["seed"], bool(asked))
 
 
 class _HeldOut:

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any, cast
 from ...covariances.names import AUTO
 from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
+from ...data.formats.other_formats import in_format_of
 from ...data.selection import columns_of_first, cut_at
+from ...data.sources.paths import expand_paths
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
+from ...models.moved_columns import moved_columns
 from ...tasks.groups import Groups
 from ...tasks.task import Task
 from ..inputs import BadInput, check_one_number, open_for
@@ -22,7 +25,7 @@ from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
-from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts
+from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts, last_move_text
 from ..output.progress import next_line
 from ..output.training_summaries import training_facts
 from .data import TrainingData
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from ..output.progress import Quiet
     from .checkpoint import Checkpoints
     from .position import Validation
+
+
+ORDER = "rows are shuffled (--seed {}); use --no-shuffle if they are in the order of time"
 
 
 class LearnerTraining(TrainingLoop):
@@ -83,9 +89,7 @@ class LearnerTraining(TrainingLoop):
         table = one_output() if self.targets else ClassTable(self.classes, multilabel, closed=self.closed)
         self.learner = new_stream_learner(self.options, self.rule, self.view, table, self.reading, n_columns)
         if (column := self.options["coverage_by"]) is not None:
-            if table.multilabel:
-                raise BadInput("--coverage-by: rows have several labels; omit it")
-            self.learner.learner.groups = Groups(column)
+            self.learner.learner.groups = Groups(column, of_numbers=self.targets)
 
     @property
     def task(self) -> Task:
@@ -109,8 +113,11 @@ class LearnerTraining(TrainingLoop):
     def open_data(self, multilabel: bool | None) -> TrainingData:
         learner, classes = self.learner.learner, self.learner.classes.names if self.closed else []
         keep = () if learner.groups is None else (str(learner.groups.column),)
+        reading = self.reading
+        if self.options["init_model"]:  # trained on data that may have had another format
+            reading = in_format_of(expand_paths(self.paths), reading, self.learner.features)
         return TrainingData(
-            self.paths, self.reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
+            self.paths, reading, learner.dtype, multilabel, self.options, classes, expected=self.expected,
             targets=self.targets, keep=keep,
         )  # fmt: skip
 
@@ -128,7 +135,10 @@ class LearnerTraining(TrainingLoop):
                 self.decide(n_columns)
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
-            self.learner.learner.shuffled = bool(self.options["shuffle"] and not self.options["init_model"])
+            self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
+            if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
+                seed = self.options["seed"]
+                self.report.note("order", ORDER.format(seed), seed=seed)
             self.begin_report(self.data.total_bytes)
             batches = cut_at(batches, rows, self._next_cut)
             if self.learner.learner.by_products and not position.passes and not rows:
@@ -164,22 +174,31 @@ class LearnerTraining(TrainingLoop):
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
-        known, noted = len(drift_facts(self.learner.learner)), self._alarms()
+        known, noted, told = len(drift_facts(self.learner.learner)), self._alarms(), self._moves()
         for batch in self.learner.learn(batches, calibrate):
             for span in (drift := drift_facts(self.learner.learner))[known:]:
                 row = span["first_row"]
                 self.report.note("drift", f"the mixture moved to shorter memories at row {row:,}", first_row=row)
             known = len(drift)
             if (alarms := self._alarms()) >= max(1, 2 * noted):  # where there are many, few are reported
-                facts = alarm_facts(self.learner.learner)
-                self.report.note("alarm", alarm_text({"task": self.task.name, **facts}), **facts)
+                facts = alarm_facts(self.model())
+                self.report.note("alarm", alarm_text(facts), **facts)
                 noted = alarms
+            if (moves := self._moves()) >= max(1, 2 * told):
+                columns = moved_columns(self.model())
+                self.report.note("moved", last_move_text(columns or {}), moved_columns=columns)
+                told = moves
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
 
     def _alarms(self) -> int:
         """Return the number of drift alarms."""
         learner = self.learner.learner
         return learner.conformal.alarms if learner.n_seen else 0
+
+    def _moves(self) -> int:
+        """Return how often columns have moved."""
+        moved = self.learner.learner.moved
+        return 0 if moved is None else moved.times
 
     def _mixture(self) -> dict[str, Any]:
         """Return the mixture of a stack as it is."""

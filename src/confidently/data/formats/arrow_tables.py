@@ -8,13 +8,14 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
 from ... import _core
 from ...wording import counted
 from ..batch import Batch, DataError
-from ..reading import DATE_PARTS, ReaderOptions
+from ..reading import DATE_PARTS, DEFAULT_LABEL, ReaderOptions
 from ..request import ReadRequest
 from ..sources.background import in_background
 from ..sources.in_memory import InMemory
@@ -96,14 +97,45 @@ class _Described(NamedTuple):
     part: str = ""
 
 
-def declared_columns(path: Path, reading: ReaderOptions, request: ReadRequest) -> Iterator[tuple[str, _core.Use]]:
-    """Yield the columns of features of a file; those that are declared as dates or numbers have that use."""
-    name = display_name(path)
-    with _opened_table(name, path, reading, request) as table:
-        for leaf, use in _used(name, table().schema, reading, request):
-            if is_feature(use):
-                number = use.use == _core.Use.value and is_any(_type_of_values(leaf.kind), NUMBER_TYPES)
-                yield leaf.name, _core.Use.number if number else use.use
+def first_values(
+    path: Path, reading: ReaderOptions, rows: int
+) -> Iterator[tuple[str, _core.Use, np.ndarray | list[str | None]]]:
+    """Yield the columns of features and of labels of a file, with the first values of those of numbers and strings.
+
+    The use of a column that is declared as dates or numbers says so.
+    """
+    name, request = display_name(path), ReadRequest(ignore_labels=True)
+    label = reading.label or DEFAULT_LABEL
+    with _opened_table(name, path, reading, request) as opened_table:
+        table = opened_table()
+        used = [
+            (leaf, use)
+            for leaf, use in _used(name, table.schema, reading, request)
+            if is_feature(use) or leaf.name == label
+        ]
+        places = {leaf.name: k for k, leaf in _numbered_leaves(table.schema)}
+        wanted = {leaf.name: places[leaf.name] for leaf, _ in used if _shows_values(leaf.kind)}
+        part = next((part for part in table.parts(wanted) if part.n_rows), None) if wanted else None
+        for leaf, use in used:
+            is_number = is_any(_type_of_values(leaf.kind), NUMBER_TYPES)
+            declared = _core.Use.number if use.use == _core.Use.value and is_number else use.use
+            array = part.columns.get(leaf.name) if part is not None else None
+            yield leaf.name, declared, [] if array is None else _values_of(array.slice(0, rows))
+
+
+def _shows_values(kind: pa.DataType) -> bool:
+    of = kind.value_type if types.is_dictionary(kind) else kind
+    return bool((is_string(of) and of != pa.string_view()) or types.is_integer(of) or types.is_floating(of))
+
+
+def _values_of(array: pa.Array) -> np.ndarray | list[str | None]:
+    """Return numbers, with NaN where one is missing, or strings."""
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if is_string(array.type):
+        strings: list[str | None] = array.to_pylist()
+        return strings
+    return np.ascontiguousarray(array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
 
 
 def names_in_schema(path: Path, reading: ReaderOptions) -> list[str]:
@@ -112,21 +144,6 @@ def names_in_schema(path: Path, reading: ReaderOptions) -> list[str]:
     with _opened_table(name, path, reading, ReadRequest(ignore_labels=True)) as table:
         names: list[str] = table().schema.names
         return [column for column in names if not PANDAS_INDEX.fullmatch(column)]
-
-
-def first_texts(path: Path, reading: ReaderOptions) -> dict[str, str]:
-    """Return the first string of each column with units."""
-    name, request, texts = display_name(path), ReadRequest(ignore_labels=True), dict[str, str]()
-    with _opened_table(name, path, reading, request) as opened_table:
-        table = opened_table()
-        wanted = {leaf.name: k for k, leaf in _numbered_leaves(table.schema) if leaf.name in reading.units}
-        for part in table.parts(wanted) if wanted else ():
-            for column, array in part.columns.items():
-                if is_string(array.type):
-                    texts[column] = next(filter(None, array.to_pylist()), "")
-            if part.n_rows:
-                break
-    return texts
 
 
 def _type_of_values(kind: pa.DataType) -> pa.DataType:

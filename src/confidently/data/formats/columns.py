@@ -24,8 +24,38 @@ def column_uses(
     DataError
         If a column with a use is missing, or two columns with a use have the same name.
     """
+    _check_presence(name, columns, reading, request, reading.label or DEFAULT_LABEL)
+    uses = chosen_uses(columns, reading, request, dates)
+    kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
+    found = [
+        _core.ColumnUse(
+            column,
+            use_of(column, uses),
+            which,
+            _parts_of(column, reading),
+            reading.date_format or "",
+            *_numbers_of(column, reading),
+        )
+        for column, which in zip(columns, kept, strict=True)
+    ]
+    counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
+    if twice := [column for column, n in counts.items() if n > 1]:
+        in_text = reading.file_format.delimiter is not None and not reading.columns
+        headless = in_text and twice[0].replace(".", "").isdigit()
+        hint = "; if the first line is a row and not a header, name the columns with --columns" * headless
+        raise DataError(f"{name} has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them{hint}")
+    if request.expected is not None:
+        if hint := _if_separated_otherwise(reading, columns):
+            raise DataError(f"{name} has one column, {columns[0]!r}{hint}")
+        request.expected.check_header(name, [use.name for use in found if is_feature(use)], request.keep)
+    return found
+
+
+def chosen_uses(
+    columns: Sequence[str], reading: ReaderOptions, request: ReadRequest, dates: Sequence[str] = ()
+) -> dict[str, _core.Use]:
+    """Return the uses that options name, by column; :func:`use_of` has those of all."""
     label = reading.label or DEFAULT_LABEL
-    _check_presence(name, columns, reading, request, label)
     uses = dict.fromkeys(reading.only, _core.Use.value)
     if reading.file_format.delimiter is not None:
         uses |= dict.fromkeys(reading.numbers, _core.Use.number)
@@ -39,26 +69,7 @@ def column_uses(
     uses |= dict.fromkeys(_left_out(columns, reading, label), _core.Use.none)
     if request.ignore_labels:
         uses[label] = _core.Use.none
-    kept = [[k for k, name in enumerate(request.keep) if name == column] for column in columns]
-    found = [
-        _core.ColumnUse(
-            column,
-            _use_of(column, uses),
-            which,
-            _parts_of(column, reading),
-            reading.date_format or "",
-            *_numbers_of(column, reading),
-        )
-        for column, which in zip(columns, kept, strict=True)
-    ]
-    counts = Counter(use.name for use in found if use.use != _core.Use.none or use.kept)
-    if twice := [column for column, n in counts.items() if n > 1]:
-        raise DataError(f"{name} has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them")
-    if request.expected is not None:
-        if hint := _if_separated_otherwise(reading, columns):
-            raise DataError(f"{name} has one column, {columns[0]!r}{hint}")
-        request.expected.check_header(name, [use.name for use in found if is_feature(use)], request.keep)
-    return found
+    return uses
 
 
 def is_feature(use: _core.ColumnUse) -> bool:
@@ -99,7 +110,7 @@ def _containing(column: str) -> list[str]:
     return [column, *filter(None, (".".join(parts[:n]) for n in range(len(parts) - 1, 0, -1)))]
 
 
-def _use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
+def use_of(column: str, uses: dict[str, _core.Use]) -> _core.Use:
     """Return the use of a column, or of the one that contains it."""
     for name in _containing(column):
         if (use := uses.get(name)) is not None:

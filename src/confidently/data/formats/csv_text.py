@@ -13,6 +13,7 @@ from ..sources.background import in_background
 from ..sources.compression import Chunk
 from ..sources.source import read_chunks
 from .columns import column_uses
+from .delimiters import without_comments
 from .files import Path, batches_of_files
 
 DELIMITER_HINTS = (b"sep=", b"sep=,", b"sep=;", b"sep=|")  # the first cell, which may end at the delimiter itself
@@ -50,7 +51,7 @@ def rows_below_header(
     describe: Callable[[Sequence[str]], None],
 ) -> Iterator[Chunk]:  # fmt: skip
     """Describe the columns to a reader, then yield the chunks of rows; the reader holds the first rows already."""
-    described, done = bool(columns), 0
+    described, done, chunks = bool(columns), 0, without_comments(chunks)
     if described:
         describe(columns)
     for data, done in chunks:

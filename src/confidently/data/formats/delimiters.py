@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from operator import itemgetter
 
 from ..reading import DEFAULT_LABEL, ReaderOptions
+from ..sources.compression import Chunk
 from ..sources.source import display_name, peek_chunks
 from ..warning import warn
 from .files import Path
@@ -20,6 +22,8 @@ MARKS = ",;\t|"  # in the order of preference
 ROWS_TO_READ = 50
 MAX_BYTES = 1 << 16
 MIN_FRACTION = 0.9  # of the rows must have as many cells as the header
+COMMENT = b"#"
+NUMBER_CELL = re.compile(rb"(^|[,;\t|])\s*[-+]?[0-9.]+\s*(?=[,;\t|\r]|$)")
 DELIMITER_HINT = re.compile("sep=([,;\t|])\r?")  # a line above the header, for Excel
 
 
@@ -29,7 +33,7 @@ def with_delimiter(path: Path, reading: ReaderOptions) -> ReaderOptions:
         return reading
     if reading.file_format.quoted:
         return replace(reading, delimiter=delimiter_of(path, reading))
-    header = [] if reading.columns else _first_lines(path, reading.encoding)[0].strip().split("\t")
+    header = [] if reading.columns else first_lines(path, reading.encoding)[0].strip().split("\t")
     if len(header) > 1 and all(len(name) > 1 and name[0] == name[-1] == '"' for name in header):
         warn(f"{display_name(path)} is read as {QUOTED} with tabs, because the names of its columns are quoted")
         return replace(reading, format=QUOTED, delimiter="\t")
@@ -42,7 +46,7 @@ def delimiter_of(path: Path, reading: ReaderOptions) -> str:
     It is one that gives the header several cells, one of them the label if possible, and most rows as many. Of several
     it is the comma, or otherwise the one with the most cells; if there is none, it is the comma.
     """
-    lines = _first_lines(path, reading.encoding)
+    lines = first_lines(path, reading.encoding)
     if hint := DELIMITER_HINT.fullmatch(lines[0]):
         return hint[1]
     label, found, with_label = reading.label or DEFAULT_LABEL, dict[str, int](), dict[str, int]()
@@ -59,8 +63,41 @@ def delimiter_of(path: Path, reading: ReaderOptions) -> str:
 
 def first_rows(path: Path, reading: ReaderOptions, mark: str) -> list[list[str]]:
     """Return the first rows under a mark, with the header."""
-    lines = _first_lines(path, reading.encoding)
-    return _cut(lines[1:] if DELIMITER_HINT.fullmatch(lines[0]) else lines, mark, reading.file_format.quoted)
+    lines = first_lines(path, reading.encoding)
+    return cut(lines[1:] if DELIMITER_HINT.fullmatch(lines[0]) else lines, mark, reading.file_format.quoted)
+
+
+def without_comments(chunks: Iterable[Chunk]) -> Iterator[Chunk]:
+    """Yield the same text with blank lines in place of those above the header that begin with ``#``.
+
+    If the last of them has as many cells as the first row, which has a number, it is the header.
+    """
+    begun, done, rest = b"", 0, iter(chunks)
+    for data, done in rest:
+        begun += data
+        if (text := _without_comments(begun, last=False)) is not None:
+            yield Chunk(text, done)
+            break
+    else:
+        if begun:
+            yield Chunk(_without_comments(begun, last=True) or begun, done)
+    yield from rest
+
+
+def _without_comments(text: bytes, last: bool) -> bytes | None:
+    """Return text without the comments at its beginning; ``None`` if what follows them is not there yet."""
+    if not text.removeprefix(codecs.BOM_UTF8).startswith(COMMENT):
+        return text
+    lines = text.split(b"\n")
+    n = next((k for k, line in enumerate(lines) if not line.startswith(COMMENT)), len(lines))
+    if n >= len(lines) - 1 and not last:
+        return None
+    header, row = lines[n - 1], lines[n] if n < len(lines) else b""
+    name = header.lstrip(b"# ")
+    cells = [mark for mark in map(str.encode, MARKS) if 0 < header.count(mark) == row.count(mark)]
+    is_header = bool(cells) and NUMBER_CELL.search(row) and not NUMBER_CELL.search(name) and name[:1] not in cells
+    kept = [name if is_header else header if cells and name[:1] in cells else b""]
+    return b"\n".join([b""] * (n - 1) + kept + lines[n:])
 
 
 def usual_cells(rows: Sequence[Sequence[str]]) -> int:
@@ -69,10 +106,11 @@ def usual_cells(rows: Sequence[Sequence[str]]) -> int:
     return n if count >= MIN_FRACTION * len(rows) else 0
 
 
-def _first_lines(path: Path, encoding: str) -> list[str]:
+def first_lines(path: Path, encoding: str) -> list[str]:
+    """Return the first lines of a file, blank ones in place of comments above the header."""
     begun = b""
     with closing(peek_chunks(path, encoding)) as chunks:
-        for data, _ in chunks:
+        for data, _ in without_comments(chunks):
             begun += data
             if len(begun) >= MAX_BYTES:
                 break
@@ -83,13 +121,14 @@ def _first_lines(path: Path, encoding: str) -> list[str]:
 
 def _rows(lines: list[str], mark: str, columns: tuple[str, ...]) -> list[list[str]]:
     """Return the first rows under a mark; none if it does not separate cells."""
-    rows = _cut(lines, mark)
+    rows = cut(lines, mark)
     n = len(columns or (rows[0] if rows else ()))
     fits = sum(len(row) == n for row in rows)
     return rows if n > 1 and fits >= MIN_FRACTION * len(rows) else []
 
 
-def _cut(lines: list[str], mark: str, quoted: bool = True) -> list[list[str]]:
+def cut(lines: Sequence[str], mark: str, quoted: bool = True) -> list[list[str]]:
+    """Return lines as rows of cells under a mark, without blank ones."""
     rows, text = list[list[str]](), (line + "\n" for line in lines)
     try:
         for row in csv.reader(

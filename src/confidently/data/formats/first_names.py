@@ -77,7 +77,7 @@ def columns_of(path: Path, reading: ReaderOptions) -> list[str]:
     """Return the paths of what is in the first rows of JSON lines, but not in lists."""
     found = dict[str, None]()
     with suppress(OSError, ValueError):  # raised again when the rows are read
-        for line in _first_lines(path, reading.encoding):
+        for line in first_lines(path, reading.encoding):
             with suppress(ValueError, RecursionError):
                 found |= dict.fromkeys(_outside_lists(json.loads(line)))
     return list(found)
@@ -86,27 +86,13 @@ def columns_of(path: Path, reading: ReaderOptions) -> list[str]:
 def keys_of(path: Path, reading: ReaderOptions) -> list[str]:
     """Return the outermost keys in the first rows of JSON lines, up to the row that has the default label."""
     found = dict[str, None]()
-    for line in _first_lines(path, reading.encoding):
+    for line in first_lines(path, reading.encoding):
         with suppress(ValueError, RecursionError):  # the reader reports it
             row = json.loads(line)
             found |= dict.fromkeys(row if isinstance(row, dict) else ())
         if DEFAULT_LABEL in found:
             break
     return list(found)
-
-
-def texts_of(path: Path, reading: ReaderOptions, columns: Iterable[str]) -> dict[str, str]:
-    """Return the first string in the first rows at each of these paths of keys."""
-    found, sought = dict[str, str](), set(columns)
-    with suppress(OSError, ValueError):  # raised again when the rows are read
-        for line in _first_lines(path, reading.encoding):
-            with suppress(ValueError, RecursionError):
-                for name, value in _values(json.loads(line)):
-                    if name in sought and isinstance(value, str) and value:
-                        found.setdefault(name, value)
-            if sought <= found.keys():
-                break
-    return found
 
 
 class _Found(NamedTuple):
@@ -127,7 +113,7 @@ class _Found(NamedTuple):
         dates = frozenset(name for column in reading.dates for name in date_features(column))
         names, rows, sought = dict[str, None](), 0, set(wanted) - dates
         with suppress(OSError, ValueError):  # raised again when the rows are read
-            for line in _first_lines(path, reading.encoding):
+            for line in first_lines(path, reading.encoding):
                 with suppress(ValueError, RecursionError):  # the reader reports it
                     names |= dict.fromkeys(_columns(json.loads(line)) if columns else _namespaces(line))
                     rows += 1
@@ -149,7 +135,7 @@ class _Found(NamedTuple):
         return texts
 
 
-def _first_lines(path: Path, encoding: str) -> Iterator[bytes]:
+def first_lines(path: Path, encoding: str) -> Iterator[bytes]:
     """Yield the first lines of a file that are not blank."""
     begun, n = b"", 0
     with closing(peek_chunks(path, encoding)) as chunks:
@@ -166,21 +152,21 @@ def _first_lines(path: Path, encoding: str) -> Iterator[bytes]:
 
 def _columns(row: object) -> Iterator[str]:
     """Yield the paths of what is in a row."""
-    return (path for path, _ in _values(row))
+    return (path for path, _ in values_of(row))
 
 
-def _values(row: object, path: str = "") -> Iterator[tuple[str, object]]:
+def values_of(row: object, path: str = "") -> Iterator[tuple[str, object]]:
     """Yield what is in a row: at ``a``, at ``a.b`` in an object or objects in a list, at ``a.0`` in other lists."""
     if isinstance(row, dict):
         for key, value in row.items():
             inner = f"{path}.{key}" if path else key
             yield inner, value
-            yield from _values(value, inner)
+            yield from values_of(value, inner)
     elif isinstance(row, list):
         for place, element in enumerate(row):
             inner = path if isinstance(element, dict) else f"{path}.{place}"
             yield inner, element
-            yield from _values(element, inner)
+            yield from values_of(element, inner)
 
 
 def _outside_lists(row: object, path: str = "") -> Iterator[str]:

@@ -4,87 +4,45 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any
 
 from ... import _core
 from ...wording import typed
 from ..batch import DataError
-from ..reading import DEFAULT_LABEL, ReaderOptions, date_features
-from ..request import ReadRequest
+from ..reading import ReaderOptions, date_features
 from ..sources.in_memory import InMemory
-from ..sources.source import display_name, is_stored, is_uri, peek_chunks
+from ..sources.source import display_name
 from ..warning import warn
-from .columns import column_uses, is_feature
-from .csv_text import new_reader, rows_below_header
 from .delimiters import with_delimiter
 from .files import Path
-from .first_names import check_chosen_names, texts_of
+from .first_cells import ROWS_TO_INFER, Column, FirstRows, first_rows_of, holds_lists
+from .first_names import check_chosen_names
 from .header import check_header, with_label, without_nameless
-from .number_forms import COMMA_IS_POINT, NumberForm, date_formats, number_form
+from .number_forms import COMMA_IS_POINT
 
-ROWS_TO_INFER = 1000
-MIN_CODES = 3  # different values that are not numbers
 MAX_SHOWN = 3  # columns, in a message
-
-
-class _Column(NamedTuple):
-    """A column of features, its use, and what its first cells are."""
-
-    name: str
-    use: _core.Use
-    cells: _core.CellCounts
-    form: NumberForm | None  # of the cells that are not numbers as they should be
-
-    @property
-    def others(self) -> int:
-        """Number of cells that are neither numbers nor missing."""
-        return self.cells.dates + self.cells.formatted + self.cells.others
-
-    @property
-    def holds_dates(self) -> bool:
-        """Whether all cells are dates, or missing."""
-        return self.cells.dates > 0 and self.others + self.cells.numbers == self.cells.dates
-
-    @property
-    def holds_codes(self) -> bool:
-        return self.others >= self.cells.numbers and self.cells.different >= MIN_CODES
-
-    @property
-    def holds_numbers(self) -> bool:
-        return self.cells.numbers > self.others
-
-    @property
-    def formatted(self) -> float:
-        """Number of cells that are numbers in another form, estimated."""
-        if self.form is None:
-            return self.cells.formatted
-        found = self.form.n / len(self.cells.samples) * (self.cells.formatted + self.cells.others)
-        if self.form.is_surely_a_number or found >= self.cells.numbers:
-            return max(found, self.cells.formatted)
-        return self.cells.formatted
-
-    @property
-    def holds_formatted_numbers(self) -> bool:
-        return self.formatted > 0 and self.cells.numbers + 2 * self.formatted > self.others
-
-    def date_formats(self) -> list[str]:
-        """Return the formats in which the cells are dates; none if there are numbers or dates of ISO 8601."""
-        others_only = self.cells.others and not self.cells.numbers and not self.cells.dates
-        return date_formats([text.decode(errors="replace") for text in self.cells.samples]) if others_only else []
+MIN_MARKS, MIN_MARK, MIN_NUMBERS = 3, 200.0, 20  # cells with a mark of missing values, its size, and other numbers
+MIN_GAP = 5.0  # between a mark and the other numbers, in ranges of these
 
 
 def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool = True) -> ReaderOptions:
     """Return the options with what the first file shows about its columns, unless it was examined before.
 
-    Text does not declare types. So each column is judged by its cells in the first 1,000 rows, of which empty
-    ones and NaN do not count:
+    Each column is judged by its cells in the first 1,000 rows, of which empty ones and NaN do not count. In all
+    formats:
 
-    * If all are dates, it holds dates.
+    * If all are dates of one form, or times of day, it holds dates.
+    * A number that lies far outside the others of its column, such as -999, again and again, is a missing value.
+    * Labels with commas are one class each, unless they combine few labels in many ways.
+
+    Text does not declare types. There:
+
     * Some hexadecimal codes look like numbers, such as 85751e34 or 12345678. So a column holds codes, and every cell of
-      it is a category, if at least half of its cells are not numbers and these have at least three values.
+      it is a category, if at least half of its cells are not numbers and these have at least three values. It holds
+      codes as well if integers have leading zeros, or most numbers an exponent as in 48E0160.
     * If more than half are numbers, ``?``, ``NA`` and the like are missing values in it.
 
     In other columns the type is inferred cell by cell, and in all columns if ``codes`` is given. In training, a column
@@ -96,60 +54,102 @@ def infer_columns(paths: Sequence[Path], reading: ReaderOptions, training: bool 
         If the header has not as many cells as the rows; if a column that ``dates`` names has no date in the first rows;
         in formats without a header, if the first rows do not have a name that an option has.
     """
-    if reading.header is not None or not (reading.file_format.columns or reading.file_format.namespaces):
+    file_format, path = reading.file_format, paths[0]
+    if reading.header is not None or not (file_format.columns or file_format.namespaces or file_format.text):
         return reading
     if reading.encoder is not None:
         found = infer_columns(paths, reading.of_texts(), training)
-        return replace(reading, **{name: getattr(found, name) for name in ("format", "delimiter", "label", "header")})
+        names = ("format", "delimiter", "label", "header", "missing", "whole_labels")
+        return replace(reading, **{name: getattr(found, name) for name in names})
     with suppress(OSError, ValueError):  # raised again when the rows are read
-        reading = with_delimiter(paths[0], reading)
-    if training:
-        check_header(paths[0], reading)
-        reading = without_nameless(paths[0], with_label(paths[0], reading))
-    if reading.file_format.lines:
-        if reading.units:
-            reading = replace(reading, unit_names=_units(reading, texts_of(paths[0], reading, reading.units)))
-        if training:  # what was dropped in training need not be there
-            check_chosen_names(paths[0], reading)
-        return replace(reading, header=(), dates=reading.dates + _dates_of_dicts(paths[0], reading))
-    columns: list[_Column] = []
-    label: list[_Column] = []
+        reading = with_delimiter(path, reading)
+    if training and file_format.columns:
+        check_header(path, reading)
+        reading = without_nameless(path, with_label(path, reading))
+    rows = FirstRows([], [], [])
     with suppress(OSError, ValueError):  # raised again when the rows are read
-        if reading.file_format.binary:
-            return _of_schema(paths[0], reading)
-        columns, label = _of_first_rows(paths[0], reading)
-    for column in columns:
-        _check_dates(display_name(paths[0]), column)
-    header = tuple(column.name for column in columns)
+        rows = first_rows_of(path, reading)
+    for column in rows.columns:
+        _check_dates(display_name(path), column)
     if reading.units:
-        texts = {column.name: column.cells.first.decode(errors="replace") for column in columns}
+        texts = {column.name: column.cells.first.decode(errors="replace") for column in rows.columns}
         reading = replace(reading, unit_names=_units(reading, texts))
-    if reading.codes is not None:
-        return replace(reading, header=header)
-    open_columns = [column for column in columns if column.use == _core.Use.value]
-    dates = [column for column in open_columns if column.holds_dates]
-    codes = [column for column in open_columns if column.holds_codes and column not in dates]
-    numbers = [column for column in open_columns if column.holds_numbers]
-    if reading.date_format is not None and columns and not (dates or reading.dates):
+    if file_format.lines and training:  # what was dropped in training need not be there
+        check_chosen_names(path, reading)
+    header = () if file_format.lines else tuple(column.name for column in rows.columns)
+    in_text = file_format.text or not file_format.lines  # in JSON, several labels are a list
+    reading = replace(reading, header=header, whole_labels=in_text and not holds_lists(rows.texts))
+    if reading.codes is not None and not file_format.binary:  # inferred before
+        return replace(reading, missing=reading.missing or ())
+    return _with_kinds(path, reading, rows)
+
+
+def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOptions:
+    """Return the options with the kinds of columns, and the marks of missing values."""
+    columns = [column for column in rows.columns if column.is_open]
+    dates = [column for column in columns if column.holds_dates]
+    others = [column for column in columns if column not in dates]
+    of_form = {column.name: column.date_formats() for column in others}
+    only = {formats[0] if len(formats) == 1 else "" for formats in of_form.values() if formats}
+    form = next(iter(only)) if len(only) == 1 and reading.date_format is None else ""
+    if form:
+        dates += [column for column in others if of_form[column.name]]
+        others = [column for column in others if not of_form[column.name]]
+    is_text = reading.file_format.delimiter is not None
+    if is_text and reading.date_format is not None and rows.columns and not (dates or reading.dates):
         raise DataError(
-            f"{display_name(paths[0])}: no column has dates of the form {reading.date_format!r} (--date-format) in the "
+            f"{display_name(path)}: no column has dates of the form {reading.date_format!r} (--date-format) in the "
             f"first {ROWS_TO_INFER:,} rows; name columns with --dates"
         )
-    formatted = [column for column in open_columns if column.holds_formatted_numbers and column not in dates]
-    _say(dates, numbers)
-    _say_of_forms(formatted, label, reading)
-    _say_of_date_formats([column for column in open_columns if column not in formatted])
-    return replace(
-        reading,
-        header=header,
-        codes=_names(codes),
-        dates=reading.dates + _names(dates),
-        numbers=reading.numbers + _names(numbers),
-        mixed=reading.mixed + _names([column for column in numbers if column.formatted]),
-    )
+    declared = [column.name for column in rows.columns if column.use == _core.Use.date]
+    of_dicts = _dates_of_dicts(path, reading)
+    said = [column for column in dates if column.name not in of_dicts]
+    codes = [column for column in others if column.holds_codes]
+    numbers = [column for column in others if column.holds_numbers]
+    formatted = [column for column in others if column.holds_formatted_numbers]
+    _say(said, form, numbers, codes)
+    _say_of_forms(formatted, rows.label, reading)
+    _say_of_date_formats([column for column in others if column not in formatted])
+    named = dict.fromkeys([*reading.dates, *declared, *(column.name for column in dates), *of_dicts])
+    kinds: dict[str, Any] = {"dates": tuple(named), "date_format": form or reading.date_format}
+    if is_text:
+        kinds["codes"] = _names(codes)
+        kinds["numbers"] = reading.numbers + _names(numbers)
+        kinds["mixed"] = reading.mixed + _names([column for column in numbers if column.formatted])
+    if reading.file_format.binary:
+        kinds["numbers"] = _names([column for column in rows.columns if column.use == _core.Use.number])
+    if reading.missing is None:
+        kinds["missing"] = tuple(_marks([column for column in rows.columns if column not in codes]))
+    return replace(reading, **kinds)
 
 
-def _names(columns: list[_Column]) -> tuple[str, ...]:
+def _marks(columns: list[Column]) -> Iterator[str]:
+    """Yield numbers that stand for missing values, and say so: far outside the others in one column, outside in all."""
+    found = dict[float, list[Column]]()
+    for column in columns:
+        for mark in column.cells.marks:
+            found.setdefault(mark, []).append(column)
+    for mark, having in found.items():
+        clear = [column for column in having if _gap(column, mark) > MIN_GAP and column.cells.marks[mark] >= MIN_MARKS]
+        if abs(mark) >= MIN_MARK and clear and all(_gap(column, mark) > 0 for column in having):
+            text = f"{mark:.15g}"
+            warn(
+                f"{_listed([repr(column.name) for column in having])}: {text}, far outside the other numbers, is read "
+                "as a missing value; use --missing with other marks, or --missing none, to change this"
+            )
+            yield text
+
+
+def _gap(column: Column, mark: float) -> float:
+    """Return how far a number lies outside the others of a column, in ranges of these."""
+    cells = column.cells
+    extent = cells.high - cells.low
+    if cells.measured < MIN_NUMBERS or extent <= 0.0:
+        return 0.0
+    return max(cells.low - mark, mark - cells.high) / extent
+
+
+def _names(columns: list[Column]) -> tuple[str, ...]:
     return tuple(column.name for column in columns)
 
 
@@ -160,46 +160,6 @@ def _units(reading: ReaderOptions, texts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple("" if number is None else number[1].decode(errors="replace") for number in found)
 
 
-def _of_first_rows(path: Path, reading: ReaderOptions) -> tuple[list[_Column], list[_Column]]:
-    """Return the columns of features, and that of labels if it is not left out."""
-    name, request, uses = display_name(path), ReadRequest(ignore_labels=True), list[_core.ColumnUse]()
-    reader = new_reader(reading, request)
-
-    def describe(columns: Sequence[str]) -> None:
-        uses.extend(column_uses(name, columns, reading, request))
-        reader.describe(uses)
-
-    def counted() -> list[_core.CellCounts]:
-        with closing(peek_chunks(path, reading.encoding)) as chunks:
-            for data, _ in rows_below_header(name, reader, chunks, reading.columns, describe):
-                if (counts := reader.counts(data, last=False, rows=ROWS_TO_INFER)) is not None:
-                    return counts
-        return reader.counts(b"", last=True, rows=ROWS_TO_INFER) or []
-
-    def form_of(cells: _core.CellCounts) -> NumberForm | None:
-        return number_form([text.decode(errors="replace") for text in cells.samples])
-
-    columns = [_Column(use.name, use.use, cells, form_of(cells)) for use, cells in zip(uses, counted(), strict=True)]
-    label = reading.label or DEFAULT_LABEL
-    return [column for column, use in zip(columns, uses, strict=True) if is_feature(use)], [
-        column for column in columns if column.name == label and label not in (*reading.units, *reading.category)
-    ]
-
-
-def _of_schema(path: Path, reading: ReaderOptions) -> ReaderOptions:
-    """Return the options with the columns of a file that declares their types; a pipe cannot be read twice."""
-    if not (is_uri(path) or is_stored(path)):
-        return replace(reading, header=())
-    from .arrow_tables import declared_columns, first_texts
-
-    found = list(declared_columns(path, reading, ReadRequest(ignore_labels=True)))
-    dates = tuple(column for column, kind in found if kind == _core.Use.date and column not in reading.dates)
-    numbers = tuple(column for column, kind in found if kind == _core.Use.number)
-    if reading.units:
-        reading = replace(reading, unit_names=_units(reading, first_texts(path, reading)))
-    return replace(reading, header=tuple(column for column, _ in found), dates=reading.dates + dates, numbers=numbers)
-
-
 def _dates_of_dicts(path: Path, reading: ReaderOptions) -> tuple[str, ...]:
     """Return the keys of dicts in memory whose values are dates, unless these have another use."""
     if not isinstance(path, InMemory):
@@ -208,7 +168,7 @@ def _dates_of_dicts(path: Path, reading: ReaderOptions) -> tuple[str, ...]:
     return tuple(name for name in path.dates if name not in chosen)
 
 
-def _check_dates(name: str, column: _Column) -> None:
+def _check_dates(name: str, column: Column) -> None:
     if column.use == _core.Use.date and column.cells.first and not column.cells.moments:
         first = column.cells.first.decode(errors="replace")
         raise DataError(
@@ -217,11 +177,18 @@ def _check_dates(name: str, column: _Column) -> None:
         )
 
 
-def _say(dates: list[_Column], numbers: list[_Column]) -> None:
+def _say(dates: list[Column], form: str, numbers: list[Column], codes: list[Column]) -> None:
+    if digits := [column for column in codes if column.cells.numbers > column.others]:
+        shown = [f"{column.name!r} ({column.cells.first.decode()})" for column in digits]
+        warn(
+            f"{_listed(shown)}: codes, read as categories; use --numbers {typed(digits[0].name)} to read the values as "
+            "numbers"
+        )
     if dates:
         (time, hour, weekday), name = date_features(dates[0].name), dates[0].name
         warn(
-            f"{_listed([repr(column.name) for column in dates])}: dates and times, read as the features {time}, {hour} "
+            f"{_listed([repr(column.name) for column in dates])}: dates and times{form and f' ({form})'}, read as the "
+            f"features {time}, {hour} "
             f"and {weekday}{' and so on' * (len(dates) > 1)}; use --category {typed(name)} to read every value as a "
             "category"
         )
@@ -233,7 +200,7 @@ def _say(dates: list[_Column], numbers: list[_Column]) -> None:
         )
 
 
-def _say_of_forms(formatted: list[_Column], label: list[_Column], reading: ReaderOptions) -> None:
+def _say_of_forms(formatted: list[Column], label: list[Column], reading: ReaderOptions) -> None:
     """Warn of columns of numbers that are read as categories, with the options that read them as numbers."""
     unknown = [column for column in formatted if column.form is None]
     if unknown:
@@ -245,7 +212,7 @@ def _say_of_forms(formatted: list[_Column], label: list[_Column], reading: Reade
     of_label = [column for column in label if column.holds_formatted_numbers and _is_no_set(column)]
     forms = [(column, column.form) for column in [*formatted, *of_label] if column.form is not None]
     together = Counter(marks for _, form in forms for marks in form.marks)
-    found = dict[str, list[_Column]]()
+    found = dict[str, list[Column]]()
     for column, form in forms:
         marks = max(form.marks, key=lambda marks: together[marks])  # the first of those that read the most columns
         found.setdefault(form.options(marks, "UNITS"), []).append(column)
@@ -262,15 +229,15 @@ def _say_of_forms(formatted: list[_Column], label: list[_Column], reading: Reade
         )
 
 
-def _is_no_set(column: _Column) -> bool:
+def _is_no_set(column: Column) -> bool:
     """Return whether labels with commas are numbers rather than sets of labels, which are mostly of one digit."""
     cells = [text.decode(errors="replace") for text in column.cells.samples]
     return 2 * sum(re.search(r"[0-9][.,' ][0-9]{2,}", text) is not None for text in cells) >= len(cells)
 
 
-def _say_of_date_formats(columns: list[_Column]) -> None:
+def _say_of_date_formats(columns: list[Column]) -> None:
     """Warn of columns of dates that are read as categories, with the options that read them as dates."""
-    found = dict[str, list[_Column]]()
+    found = dict[str, list[Column]]()
     for column in columns:
         if formats := column.date_formats():
             found.setdefault(" or ".join(f"--date-format '{text}'" for text in formats[:2]), []).append(column)

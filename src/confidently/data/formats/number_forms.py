@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,16 @@ DATE_FORMATS = (
     "%m-%d-%y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d. %m. %Y", "%d. %b %Y", "%b %d, %Y", "%Y.%m.%d",
 )  # fmt: skip
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+# Of ctime and of Twitter, of RFC 2822, and of Apache's logs.
+MOMENTS = (
+    "%a %b %d %H:%M:%S %Y", "%a %b %d %H:%M:%S.%f %Y", "%a %b %d %H:%M:%S %z %Y", "%a, %d %b %Y %H:%M:%S %z",
+    "%d %b %Y %H:%M:%S %z", "%d/%b/%Y:%H:%M:%S %z", "[%d/%b/%Y:%H:%M:%S %z]",
+)  # fmt: skip
+TIME_OF_DAY, AFTERNOON = re.compile(r"[0-2][0-9]:[0-5][0-9](:[0-5][0-9]([.,][0-9]+)?)?"), "12"
+CURRENCIES = (
+    "USD", "EUR", "GBP", "JPY", "CNY", "CHF", "AUD", "CAD", "INR", "BRL", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF",
+    "RUB", "TRY", "MXN", "ZAR", "KRW", "SGD", "HKD", "NZD", "ILS", "THB", "IDR", "MYR", "PHP", "AED",
+)  # fmt: skip
 
 
 class NumberForm(NamedTuple):
@@ -75,6 +86,8 @@ def number_form(samples: Sequence[str]) -> NumberForm | None:
             units = Counter(name for _, name in read if name)
             if not read or (unit and sum(units.values()) * MIN_FRACTION > max(units.values(), default=0)):
                 continue
+            if unit and len(read) < MIN_FRACTION * len(samples):  # letters behind the digits of some codes
+                continue
             if best is None or len(read) > best.n:
                 best = NumberForm([marks], units.most_common(1)[0][0].decode() if unit else "", len(read), read[0][0])
             elif len(read) == best.n and unit == bool(best.unit):
@@ -85,7 +98,7 @@ def number_form(samples: Sequence[str]) -> NumberForm | None:
 def _begins_like_a_number(text: str) -> bool:
     """Return whether text is a number with a unit behind it, or an amount of money, rather than a code."""
     text = text.lstrip("+-\u2212.,' ")
-    return text[:1].isdigit() or unicodedata.category(text[:1] or "x") == "Sc" or text[:4].strip().isupper()
+    return text[:1].isdigit() or unicodedata.category(text[:1] or "x") == "Sc" or text[:3] in CURRENCIES
 
 
 def date_formats(samples: Sequence[str]) -> list[str]:
@@ -99,10 +112,14 @@ def date_formats(samples: Sequence[str]) -> list[str]:
     return list(_formats(samples)) if samples and any(map(str.isdigit, samples[0])) else []
 
 
+def are_times_of_day(samples: Sequence[str]) -> bool:
+    """Return whether all cells are times of day, as hh:mm; none in the afternoon may be durations or scores."""
+    return all(map(TIME_OF_DAY.fullmatch, samples)) and max(samples, default="") >= AFTERNOON
+
+
 def _formats(samples: Sequence[str]) -> Iterator[str]:
-    for day in DATE_FORMATS:
-        for time in TIMES:
-            if not any(_core.is_date(text, day + time) for text in samples[:2]):
-                continue  # most columns have no dates, and formats are many
-            if sum(_core.is_date(text, day + time) for text in samples) >= MIN_FRACTION * len(samples):
-                yield day + time
+    for form in (*(day + time for day in DATE_FORMATS for time in TIMES), *MOMENTS):
+        if not any(_core.is_date(text, form) for text in samples[:2]):
+            continue  # most columns have no dates, and formats are many
+        if sum(_core.is_date(text, form) for text in samples) >= MIN_FRACTION * len(samples):
+            yield form

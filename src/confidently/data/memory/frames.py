@@ -1,4 +1,4 @@
-"""Data frames of pandas and Polars and tables of Arrow, recognized by their attributes without importing them."""
+"""Data frames of pandas, Polars and Dask and tables of Arrow, recognized by their attributes without importing them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,22 @@ MAX_SHOWN = 3  # columns, in a message
 
 def is_frame(X: Any) -> bool:
     """Return whether ``X`` is a data frame or a table."""
-    if _is_lazy(X) or _is_record_batch(X):
+    if _is_lazy(X) or _is_record_batch(X) or _is_dask(X):
         return True
     shape = getattr(X, "shape", ())
-    counted = type(shape) is tuple and len(shape) == 2 and all(type(n) is int for n in shape)  # as no frame of Dask is
+    counted = type(shape) is tuple and len(shape) == 2 and all(type(n) is int for n in shape)
     return counted and hasattr(X, "columns") and (_is_pandas(X) or _is_polars(X) or hasattr(X, "__arrow_c_stream__"))
 
 
 def as_table(X: Any) -> Any:
-    """Return a record batch of Arrow as a table, whose column names scikit-learn can read; other data unchanged."""
+    """Return a record batch of Arrow as a table, and a frame of Dask as one of pandas; other data unchanged.
+
+    scikit-learn reads the names of their columns only then.
+    """
     if _is_lazy(X):
         raise ValueError("X is a lazy frame of Polars, which has no rows yet; pass X.collect()")
+    if _is_dask(X):
+        return X.compute()
     if _is_record_batch(X):
         from pyarrow import Table
 
@@ -101,6 +106,10 @@ def describe_columns(error: Exception, X: Any) -> Exception:
 
 def _is_lazy(X: Any) -> bool:
     return type(X).__name__ == "LazyFrame" and hasattr(X, "collect")
+
+
+def _is_dask(X: Any) -> bool:
+    return hasattr(X, "npartitions") and hasattr(X, "columns") and hasattr(X, "compute")
 
 
 def _is_record_batch(X: Any) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _core
+from ...arrays import row_starts
 
 # Larger values are errors: their squares, times variances, must fit the type of the state.
 MAX_VALUE = {"float64": 1e100, "float32": 1e10}
@@ -127,3 +128,14 @@ def _value_type(dtype: np.dtype) -> np.dtype:
     if dtype.kind == "c":
         raise ValueError("Complex data not supported: features must be real numbers")
     return dtype if str(dtype) in MAX_VALUE else np.dtype("float64")
+
+
+def without_missing(X: Any) -> Any:
+    """Return an array of a frame, in which NaN is a missing value, as a CSR matrix without these entries."""
+    missing = np.isnan(X) if isinstance(X, np.ndarray) else np.zeros(0, dtype=bool)
+    if not missing.any():
+        return X
+    from scipy.sparse import csr_matrix as matrix_of_scipy
+
+    start = row_starts((~missing).sum(axis=1))
+    return matrix_of_scipy((X[~missing], np.nonzero(~missing)[1], start), shape=X.shape)

@@ -1,0 +1,245 @@
+"""A table means the same in every container: each rule for its roles, and a model of each reads the others."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from confidently.data import DataError, open_stream
+from confidently.data.schema import Schema
+from tests.command_line import here
+
+pd = pytest.importorskip("pandas")
+pa = pytest.importorskip("pyarrow")
+N = 60
+TEXT, FILES, MEMORY = (
+    ("csv", "tsv", "none"),
+    ("csv", "tsv", "jsonl", "parquet", "feather"),
+    ("pandas", "polars", "arrow"),
+)
+CONTAINERS = (*FILES, "none", *MEMORY, "dicts")
+
+
+def contained(container, folder, columns):
+    """The table in a container: the path of a file, or an object."""
+    frame = pd.DataFrame({name: pd.Series(values, dtype=kind_of(values)) for name, values in columns.items()})
+    path = folder / (f"rows.{container}" if container != "none" else "rows")
+    if container in ("csv", "none"):
+        frame.to_csv(path, index=False)
+    elif container == "tsv":
+        frame.to_csv(path, index=False, sep="\t")
+    elif container == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in plain_rows(frame)))
+    elif container == "parquet":
+        frame.to_parquet(path)
+    elif container == "feather":
+        frame.to_feather(path)
+    elif container == "dicts":
+        return plain_rows(frame)
+    elif container == "polars":
+        return pytest.importorskip("polars").from_pandas(frame)
+    else:
+        return frame if container == "pandas" else pa.Table.from_pandas(frame)
+    return path
+
+
+def kind_of(values):
+    return object if any(isinstance(value, str) for value in values) else None
+
+
+def plain_rows(frame):
+    return [
+        {name: None if value != value else value for name, value in row.items()} for row in frame.to_dict("records")
+    ]
+
+
+def facts(source, **how):
+    """Rows as dicts of features, and their labels or targets, in the order of the data."""
+    with warnings.catch_warnings(action="ignore"), open_stream(source, normalize="none", zeros=True, **how) as stream:
+        names, labels, rows, found = [], [], [], []
+        for batch in stream:
+            names += batch.new_features.names
+            labels += [label.name for label in batch.new_labels]
+            for k in range(len(batch)):
+                entries = slice(batch.start[k], batch.start[k + 1])
+                rows.append({names[c]: v for c, v in zip(batch.columns[entries], batch.values[entries], strict=True)})
+            found += batch.targets.tolist() if batch.targets is not None else [labels[k] for k in batch.labels]
+    return rows, found
+
+
+def cycled(*values):
+    return [values[k % len(values)] for k in range(N)]
+
+
+NUMBERS = [round(0.5 + k % 9 / 4, 2) for k in range(N)]
+CLASSES = cycled("a", "b", "b")
+RULES = {
+    "leading zeros": (
+        {"x": cycled("00501", "94110", "02139")},
+        {},
+        lambda k: {f"x={('00501', '94110', '02139')[k % 3]}": 1.0},
+    ),
+    "exponents": ({"x": cycled("48E0160", "31E0134")}, {}, lambda k: {f"x={('48E0160', '31E0134')[k % 2]}": 1.0}),
+    "far numbers": (
+        {"x": [-999.9 if k % 5 == 0 else NUMBERS[k] for k in range(N)]},
+        {},
+        lambda k: {} if k % 5 == 0 else {"x": NUMBERS[k]},
+    ),
+    "marks": (
+        {"x": [-1 if k % 5 == 0 else k % 4 for k in range(N)]},
+        {"missing": "-1"},
+        lambda k: {} if k % 5 == 0 else {"x": float(k % 4)},
+    ),
+    "dates": (
+        {"x": cycled("2000-01-03", "2000-01-04T12:00:00Z")},
+        {},
+        lambda k: {"x.time": (2 + k % 2 * 1.5) / 365.2425, "x.hour": k % 2 * 12.0, "x.weekday": 1.0 + k % 2},
+    ),
+    "dates of a form": (
+        {"x": cycled("03/Jan/2000:06:00:00 +0600", "04/Jan/2000:12:00:00 +0000")},
+        {},
+        lambda k: {"x.time": (2 + k % 2 * 1.5) / 365.2425, "x.hour": 6.0 + k % 2 * 6, "x.weekday": 1.0 + k % 2},
+    ),
+    "times of day": ({"x": cycled("07:30", "18:45:00")}, {}, lambda k: {"x.hour": (7.5, 18.75)[k % 2]}),
+    "missing numbers": (
+        {"x": [None if k % 3 == 0 else NUMBERS[k] for k in range(N)]},
+        {},
+        lambda k: {} if k % 3 == 0 else {"x": NUMBERS[k]},
+    ),
+    "words": ({"x": cycled("NA", "red", "blue")}, {}, lambda k: {f"x={('NA', 'red', 'blue')[k % 3]}": 1.0}),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("rule", RULES)
+def test_features(tmp_path, rule, container):
+    columns, how, expected = RULES[rule]
+    rows, labels = facts(contained(container, tmp_path, {**columns, "label": CLASSES}), **how)
+    assert labels == CLASSES
+    for k, row in enumerate(rows):
+        assert row == pytest.approx(expected(k), rel=1e-12), (k, row)
+
+
+LABELS = {
+    "names with commas": (
+        cycled("Boston, MA", "Salem, MA", "Miami, FL"),
+        {},
+        lambda k: ("Boston, MA", "Salem, MA", "Miami, FL")[k % 3],
+    ),
+    "words among numbers": (
+        cycled("1.5", "NA", "2.5"),
+        {"targets": True, "missing_label": "skip"},
+        lambda k: (1.5, None, 2.5)[k % 3],
+    ),
+    "marks": (
+        cycled(1.5, -200.0, 2.5),
+        {"targets": True, "missing_label": "skip", "missing": "-200"},
+        lambda k: (1.5, None, 2.5)[k % 3],
+    ),
+    "words as marks": (
+        cycled("a", "n.d.", "b"),
+        {"missing_label": "skip", "missing": "n.d."},
+        lambda k: ("a", None, "b")[k % 3],
+    ),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("rule", LABELS)
+def test_labels(tmp_path, rule, container):
+    values, how, expected = LABELS[rule]
+    if rule == "names with commas" and container in ("jsonl", "dicts"):
+        how = {"multilabel": False}  # where several labels are a list
+    _, labels = facts(contained(container, tmp_path, {"x": NUMBERS, "label": values}), **how)
+    assert labels == [expected(k) for k in range(N) if expected(k) is not None]
+
+
+@pytest.mark.parametrize("container", [c for c in CONTAINERS if c not in ("jsonl", "dicts")])
+def test_lists_of_labels(tmp_path, container):
+    values = cycled("a", "a,b", "b")
+    source = contained(container, tmp_path, {"x": NUMBERS, "label": values})
+    with open_stream(source) as stream:
+        assert stream.multilabel and [new.name for batch in stream for new in batch.new_labels] == ["a", "b"]
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_weights_with_a_mark_are_errors(tmp_path, container):
+    source = contained(container, tmp_path, {"x": NUMBERS, "w": cycled(1.0, 2.0, -1.0), "label": CLASSES})
+    with pytest.raises(DataError, match="weight '-1"):
+        facts(source, weight="w", missing="-1")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A folder with the same table in all files, a model of each, and what it predicts of its own file."""
+    folder, random = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
+    towns, codes = random.choice(["a", "b", "c"], N).tolist(), random.choice(["01234", "94110"], N).tolist()
+    numbers = [None if k % 7 == 0 else float(x) for k, x in enumerate(random.normal(size=N).round(3))]
+    columns = {
+        "n": numbers,
+        "k": random.integers(0, 9, N).tolist(),
+        "town": towns,
+        "code": codes,
+        "day": [f"2024-{k % 12 + 1:02}-01T10:30" for k in range(N)],
+        "label": ["yes" if (x or 0) + (town == "a") > 0.5 else "no" for x, town in zip(numbers, towns, strict=True)],
+    }
+    for container in (*FILES, "none"):
+        contained(container, folder, columns)
+    for file in FILES:
+        done = here("train", f"rows.{file}", "--rule", "arow", "-q", "-o", f"{file}.cw", cwd=folder)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("trained", FILES)
+def test_a_model_reads_any_container(table, trained):
+    expected = here("predict", "csv.cw", "rows.csv", "--proba", "-q", cwd=table).stdout
+    for file in (*(f"rows.{file}" for file in FILES), "rows"):
+        done = here("predict", f"{trained}.cw", file, "--proba", "-q", "--strict", cwd=table)
+        assert (done.returncode, done.stdout) == (0, expected), (file, done.stderr)
+    assert "error  " in here("evaluate", f"{trained}.cw", "rows", "--format", "csv", cwd=table).stdout
+
+
+# --- the schema ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("saved", ["csv", "jsonl", "parquet"])
+def test_a_schema_is_for_files_of_all_formats(table, saved):
+    assert here("look", f"rows.{saved}", "--save", f"{saved}.json", cwd=table).returncode == 0
+    found = Schema.load(table / f"{saved}.json")
+    kinds = {column.name: (column.role, column.kind) for column in found.columns}
+    number, category = ("feature", "number"), ("feature", "category")
+    assert kinds == {
+        "n": number,
+        "k": number,
+        "town": category,
+        "code": category,
+        "day": ("feature", "date"),
+        "label": ("label", "any"),
+    }
+    for file in FILES:
+        how = ["--schema", f"{saved}.json", "--rule", "arow", "-q", "-o", "m.cw"]
+        done = here("train", f"rows.{file}", *how, cwd=table)
+        assert (done.returncode, done.stderr) == (0, "")
+        same = [
+            here("predict", model, f"rows.{file}", "--proba", "-q", cwd=table).stdout for model in ("m.cw", "csv.cw")
+        ]
+        assert same[0] == same[1]
+
+
+def test_schemas_that_do_not_fit(table, tmp_path):
+    assert here("look", "rows.csv", "--save", "s.json", cwd=table).returncode == 0
+    (tmp_path / "other.csv").write_text("n,k,town,code,when,label\n" + "1,2,a,01234,2024-01-01,yes\n" * 20)
+    done = here("train", tmp_path / "other.csv", "--schema", table / "s.json")
+    assert done.returncode == 2 and "lacks 'day' and has 'when' besides; make a schema of this file" in done.stderr
+    (tmp_path / "words.csv").write_text("n,k,town,code,day,label\n" + "high,2,a,01234,2024-01-01,yes\n" * 20)
+    done = here("train", tmp_path / "words.csv", "--schema", table / "s.json")
+    assert done.returncode == 2 and "says that column 'n' holds numbers, and" in done.stderr and "'high'" in done.stderr
+    (tmp_path / "s.json").write_text('{"columns": [{"name": "x", "role": "target", "kind": "number"}]}')
+    done = here("train", table / "rows.csv", "--schema", tmp_path / "s.json")
+    assert done.returncode == 2 and "s.json is not a schema, as look --save writes it: " in done.stderr
+    assert "--schema is for formats with named columns" in here("train", "x.svm", "--schema", table / "s.json").stderr
+    (tmp_path / "rows.svm").write_text("1 1:1\n2 2:1\n")
+    done = here("look", tmp_path / "rows.svm", "--save", tmp_path / "t.json")
+    assert done.returncode == 2 and "--save: svmlight has no columns" in done.stderr
