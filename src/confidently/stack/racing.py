@@ -13,7 +13,7 @@ from .class_means import ClassMeans
 from .plan import Member
 
 FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
-DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
+DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member, where all of a bit is at stake
 MISTAKES_TO_RACE = 30  # fewer show little about the members
 LAST_RACE = 0.75  # of the rows until training ends
 MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
@@ -63,6 +63,11 @@ class Racing:
         """Return the nats per row that the mixture would lose without each member, shape (members,)."""
         raise NotImplementedError
 
+    @property
+    def at_stake(self) -> float:
+        """The entropy of the classes' shares in bits, at most 1: what rows without any feature would lose."""
+        return 1.0
+
     def _without(self, k: int) -> State:
         """Return the mixture's arrays without member ``k``, whose part the others take over."""
         raise NotImplementedError
@@ -75,7 +80,8 @@ class Racing:
         """Drop members that the mixture can do without, if it is time, and return the numbers of those that stay.
 
         It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
-        member whose removal costs least goes first, as long as that is below .001 nats per row. Members that forget
+        member whose removal costs least goes first, as long as that is below .001 nats per row, or less where classes
+        are rare: times :attr:`at_stake`. Members that forget
         stay, since they are missed only when the data change, and so do means of classes, which new classes need. With
         few mistakes, there is nothing yet to compare.
 
@@ -89,10 +95,11 @@ class Racing:
             return list(range(len(names)))
         self.drop_huge(self.n_classes)
         if self.mistakes >= MISTAKES_TO_RACE:
+            least = DISPENSABLE * self.at_stake
             while len(self.members) > 1:
                 costs = np.where([_stays(member) for member in self.members], np.inf, self.removal_costs())
                 k = int(costs.argmin())
-                if not costs[k] < DISPENSABLE:
+                if not costs[k] < least:
                     break
                 self.drop(k)
         if len(self.names) < len(names):

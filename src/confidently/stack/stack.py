@@ -294,6 +294,13 @@ class Stack(Members):
         costs: np.ndarray = (weights**2 / (2.0 * variances * rows)).sum(axis=0)
         return costs
 
+    @property
+    def at_stake(self) -> float:
+        if self.task.multilabel:  # of which the costs of all labels are added
+            return 1.0
+        bits: np.ndarray = _entropy(self.conformal.shares) / np.log(2.0)
+        return min(float(bits), 1.0)
+
     def _without(self, k: int) -> State:
         covariances, own = self._weight_covariances(), self.state[OWN]
         follow = (own[..., k] / covariances[..., k, k])[..., None] * covariances[..., :, k]
