@@ -13,6 +13,8 @@ from confidently.learner.centering import ROWS, center, rows_to_center
 class Odds:
     """A learner that has log-odds of rows, and nothing else."""
 
+    corrects = True
+
     def __init__(self, odds):
         self.odds = odds
 

@@ -253,7 +253,7 @@ def test_commands_name_the_columns(change, ok, tmp_path):
     said = {
         "column": ": column 'flow' moved", "labels": ": no column moved", "other": "column 'f', last at row 3,"
     }[change]  # fmt: skip
-    train = ["train", tmp_path / "rows.csv", "--label", "y", "--rule", "arow", "-o", tmp_path / "m.cw"]
+    train = ["train", tmp_path / "rows.csv", "--no-shuffle", "--label", "y", "--rule", "arow", "-o", tmp_path / "m.cw"]
     assert said in ok(*train) and said in ok("inspect", tmp_path / "m.cw")
     *events, facts = map(json.loads, ok(*train, "--json").splitlines())
     moved = [event["moved_columns"] for event in events if event.get("event") == "moved"]
@@ -268,5 +268,6 @@ def test_categories_have_the_name_of_their_column(ok, tmp_path):
     y = generator.random(6000) < 0.2 + 0.3 * city
     frame = pd.DataFrame({"x": generator.normal(size=6000), "city": np.array(["Rome", "Paris", "Oslo"])[city], "y": y})
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    facts = json.loads(ok("train", tmp_path / "rows.csv", "--label", "y", "--rule", "arow", "--json").splitlines()[-1])
+    train = ["train", tmp_path / "rows.csv", "--no-shuffle", "--label", "y", "--rule", "arow", "--json"]
+    facts = json.loads(ok(*train).splitlines()[-1])
     assert list(facts["moved_columns"]) == ["city"]

@@ -15,7 +15,7 @@ from ..data import Batch, ReaderOptions
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.memory.labels import example_weights, plain
-from ..data.selection import joined, select_rows
+from ..data.selection import chosen_rows
 from ..data.shuffling import shuffled
 from ..learner.centering import center, rows_to_center
 from ..learner.streams import StreamLearner, class_number
@@ -67,7 +67,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
             self.learner_.settle(shuffled=shuffle)
             if shuffle and self._centers(labels):
                 rows = rows_to_center(n)
-                self._center(_chosen(begun.batches, rows), rows, labels)
+                self._center(chosen_rows(begun.batches, rows).matrix, rows, labels)
         self.learner_.shuffled, self.learner_.last_row = False, math.inf
         return self._keep(begun.learning, begun.reading)
 
@@ -149,13 +149,3 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if y.shape[0] != n_rows:
             raise ValueError(f"X has {counted(n_rows, 'row')}, y has {y.shape[0]:,}; they must have as many")
         return y
-
-
-def _chosen(batches: list[Batch], rows: np.ndarray) -> Any:
-    """Return a matrix of rows, by their numbers among those of all batches."""
-    found, first = [], 0
-    for batch in batches:
-        own = rows[(rows >= first) & (rows < first + len(batch))]
-        found += [select_rows(batch, own - first)] if len(own) else []
-        first += len(batch)
-    return joined(found).matrix

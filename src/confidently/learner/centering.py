@@ -13,8 +13,7 @@ import numpy as np
 
 from .._core import Matrix
 
-ROWS = 2000  # that are predicted, at most
-STEPS = 2  # since a correction follows the offset
+ROWS = 4000  # that are predicted, at most
 HALVINGS = 40
 MAX_OFFSET = 4.0
 PRIOR_CURVATURE = 1.0  # of the offset, as in the core
@@ -41,8 +40,8 @@ def center(learner: Any, X: Matrix, labels: np.ndarray, weight: np.ndarray, shar
     """
     p, offset = learner.probabilities(X)[:, 1], 0.0
     target = _target(p, labels, weight, share)
-    for step in range(STEPS):
-        p = p if step == 0 else learner.probabilities(X)[:, 1]
+    for step in range(1 + learner.corrects):
+        p = learner.probabilities(X)[:, 1] if step else p
         more = _more(p, weight, target, offset)
         learner.shift(more)
         offset += more

@@ -41,6 +41,7 @@ class Posterior:
 
     groups: Groups | None = None
     moved: MovedColumns | None = None
+    corrects = True  # whether a correction of the calibration follows its offset
     shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
     last_row = math.inf  # the number of rows after which training ends, if whoever trains knows it
 

@@ -96,6 +96,7 @@ class Members(Following):
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
     doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
+    corrects = False  # whether a correction follows the offset of probabilities: never, since scores are mixed
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(

@@ -8,12 +8,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from ...covariances.names import AUTO
 from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
 from ...data.formats.other_formats import in_format_of
 from ...data.selection import columns_of_first, cut_at
 from ...data.sources.paths import expand_paths
+from ...learner.centering import center
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
 from ...models.moved_columns import moved_columns
@@ -136,6 +139,8 @@ class LearnerTraining(TrainingLoop):
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
             self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
+            if self.data.sample is not None:
+                self.learner.learner.last_row = self.data.sample.n * self.options["passes"]
             if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
                 seed = self.options["seed"]
                 self.report.note("order", ORDER.format(seed), seed=seed)
@@ -288,6 +293,23 @@ class LearnerTraining(TrainingLoop):
 
         learner = self.learner
         return Model(learner.learner, learner.classes.names, learner.features, self.estimator, self.source())
+
+    def run(self) -> None:
+        super().run()
+        if self.learner.learner.shuffled:
+            self._finish(self.final_model())
+
+    def _finish(self, model: Model) -> None:
+        """Let sets and probabilities be those of rows in random order, as ``fit`` does."""
+        learner, sample = model.learner, self.data.sample
+        learner.settle(shuffled=True)
+        if sample is None or not (self.calibrated and learner.task.binary and learner.n_classes == 2):
+            return
+        weights = np.ones(len(sample.rows)) if sample.rows.weights is None else sample.rows.weights
+        if model.classes[1] in sample.names and weights.any():
+            second = sample.names.index(model.classes[1])
+            share = float(sample.weights[second] / sample.weights.sum())
+            center(learner, sample.rows.matrix, sample.rows.labels == second, weights, share)
 
     def final_model(self) -> Model:
         """Return the model to save: the best one if the validation chooses, otherwise the last."""
