@@ -92,6 +92,7 @@ def test_the_regressor_has_all_settings_but_a_lower_bound_of_variances() -> None
     assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - {"min_variance"}) | own | {"bounds"}
     for name in found.keys() - {"rule", "covariance", "view", "bounds", "average", "shuffle"}:
         assert found[name] == of_classes[name], name
+    assert (found["shuffle"], of_classes["shuffle"]) == (False, "auto")  # rows cannot be sorted by class
     assert (found["view"], of_classes["view"]) == (None, "auto")  # regressions learn rows as they are, by default
 
 

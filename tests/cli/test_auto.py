@@ -20,12 +20,12 @@ from tests.estimators.test_auto_classifier import OF_MANY_ROWS
 
 def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
     model = tmp_path / "m.cw"
-    result = json.loads(ok("train", table, "--label", "label", "--auto", "-o", model, "--json", "-q"))
+    result = json.loads(ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", model, "--json", "-q"))
     assert [member["name"] for member in result["members"]] == OF_MANY_ROWS
     assert "rule" not in result
     assert result["error"] < 0.15
     assert (result["rows"], result["features"], result["classes"]) == (1500, 5, ["no", "yes"])
-    single = json.loads(ok("train", table, "--label", "label", "--rule=arow", "--json", "-q"))
+    single = json.loads(ok("train", "--no-shuffle", table, "--label", "label", "--rule=arow", "--json", "-q"))
     assert single["error"] > 0.4
     evaluated = json.loads(ok("evaluate", model, table, "--json"))
     assert evaluated["error"] < 0.1
@@ -35,12 +35,12 @@ def test_a_stack_is_trained_evaluated_and_asked(ok, table, tmp_path):
         evaluated["error"]
     )
     assert all((row[0] == "yes") == (float(row[2]) > 0.5) for row in predicted)
-    text = ok("train", table, "--label", "label", "--auto", "-q")
+    text = ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-q")
     assert f"{len(OF_MANY_ROWS)} members, binary" in text and OF_MANY_ROWS[0] in text
 
 
 def test_the_same_model_as_in_python(ok, table, tmp_path):
-    ok("train", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
+    ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", tmp_path / "m.cw", "-q")
     stream = open_stream(str(table), normalize="none", zeros=True, label="label")
     AutoClassifier().fit_stream(stream).save(tmp_path / "python.cw")
     one, other = (Model.load(tmp_path / name).arrays() for name in ("m.cw", "python.cw"))
@@ -56,9 +56,9 @@ def test_more_data_continue_the_stack(ok, table, tmp_path):
     for path, part in zip(parts, (lines[1:1101], lines[1101:]), strict=True):
         path.write_text("\n".join([lines[0], *part]) + "\n")
     whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
-    ok("train", *parts, "--label", "label", "--auto", "-o", whole, "-q")
-    ok("train", parts[0], "--label", "label", "--auto", "-o", first, "-q")
-    ok("train", parts[1], "--init-model", first, "-o", second, "-q")
+    ok("train", "--no-shuffle", *parts, "--label", "label", "--auto", "-o", whole, "-q")
+    ok("train", "--no-shuffle", parts[0], "--label", "label", "--auto", "-o", first, "-q")
+    ok("train", "--no-shuffle", parts[1], "--init-model", first, "-o", second, "-q")
     one, other = (Model.load(path).arrays() for path in (whole, second))
     assert all(one[name] == pytest.approx(other[name], rel=1e-9) for name in one)
 
@@ -171,7 +171,7 @@ def test_options_of_a_single_learner_are_refused(call, table, options, message):
 
 def test_plots_draw_members_and_what_they_and_features_add(ok, table, tmp_path):
     model, plot, row = tmp_path / "m.cw", tmp_path / "plot.png", "age,town,income,label\n70,Rom,2000000,yes\n"
-    ok("train", table, "--label", "label", "--auto", "-o", model, "-q")
+    ok("train", "--no-shuffle", table, "--label", "label", "--auto", "-o", model, "-q")
     for options in ([], ["--row", row, "--top", 3]):
         assert ok("inspect", model, "--plot", plot, *options).endswith(f"Plot: {plot}\n")
         assert plot.read_bytes().startswith(b"\x89PNG")
@@ -204,7 +204,9 @@ def turned(tmp_path):
 
 
 def test_progress_shows_the_mixture_and_when_it_moved(ok, call, turned, tmp_path):
-    *events, result = map(json.loads, ok("train", turned, "--label", "y", "--auto", "--json").splitlines())
+    *events, result = map(
+        json.loads, ok("train", "--no-shuffle", turned, "--label", "y", "--auto", "--json").splitlines()
+    )
     lines = [event for event in events if event["event"] == "progress"]
     assert [event["rows"] for event in lines] == [1000, 2000, 4000]
     stream = open_stream(str(turned), normalize="none", zeros=True, label="y")
@@ -218,7 +220,7 @@ def test_progress_shows_the_mixture_and_when_it_moved(ok, call, turned, tmp_path
     assert result["drift"][0] == {"first_row": first, "last_row": end and end - 1}
     assert 2500 < first < 2600
     model = tmp_path / "m.cw"
-    _, out, err = call("train", turned, "--label", "y", "--auto", "-o", model)
+    _, out, err = call("train", "--no-shuffle", turned, "--label", "y", "--auto", "-o", model)
     assert f"the mixture moved to shorter memories at row {first:,}\n" in err
     assert f"drift      shorter memories in rows {first:,} " in out
     assert f"shorter memories in rows {first:,} " in ok("inspect", model)
@@ -226,12 +228,16 @@ def test_progress_shows_the_mixture_and_when_it_moved(ok, call, turned, tmp_path
 
 
 def test_what_does_not_move_has_no_drift(ok, call, table):
-    *events, result = map(json.loads, ok("train", table, "--label", "label", "--auto", "--json").splitlines())
+    *events, result = map(
+        json.loads, ok("train", "--no-shuffle", table, "--label", "label", "--auto", "--json").splitlines()
+    )
     assert result["drift"] == []
     assert all(event["event"] == "progress" for event in events)
-    _, out, err = call("train", table, "--label", "label", "--auto")
+    _, out, err = call("train", "--no-shuffle", table, "--label", "label", "--auto")
     assert "memories" not in out + err
-    *events, result = map(json.loads, ok("train", table, "--label", "label", "--rule=arow", "--json").splitlines())
+    *events, result = map(
+        json.loads, ok("train", "--no-shuffle", table, "--label", "label", "--rule=arow", "--json").splitlines()
+    )
     assert "drift" not in result
     assert all("shares" not in event for event in events)
 
@@ -242,9 +248,11 @@ def test_training_in_parts_reports_the_same_drift(ok, turned, tmp_path):
     for at in (2530, 2700):  # before the mixture has moved for 100 rows, and after
         for name, part in (("a.csv", lines[1 : at + 1]), ("b.csv", lines[at + 1 :])):
             (tmp_path / name).write_text("\n".join([lines[0], *part]) + "\n")
-        ok("train", tmp_path / "a.csv", "--label", "y", "--auto", "-o", tmp_path / "a.cw", "-q")
-        second = json.loads(ok("train", tmp_path / "b.csv", "--init-model", tmp_path / "a.cw", "--json", "-q"))
-        whole = json.loads(ok("train", turned, "--label", "y", "--auto", "--json", "-q"))
+        ok("train", "--no-shuffle", tmp_path / "a.csv", "--label", "y", "--auto", "-o", tmp_path / "a.cw", "-q")
+        second = json.loads(
+            ok("train", "--no-shuffle", tmp_path / "b.csv", "--init-model", tmp_path / "a.cw", "--json", "-q")
+        )
+        whole = json.loads(ok("train", "--no-shuffle", turned, "--label", "y", "--auto", "--json", "-q"))
         assert second["drift"] == whole["drift"] != []
 
 

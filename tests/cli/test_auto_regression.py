@@ -56,7 +56,7 @@ def test_labels_that_are_no_integers_are_numbers(ok, numbers):
 
 
 def test_the_same_model_as_in_python(ok, numbers, tmp_path):
-    ok("train", numbers, "--label", "y", "--auto", "--regression", "-o", tmp_path / "m.cw", "-q")
+    ok("train", "--no-shuffle", numbers, "--label", "y", "--auto", "--regression", "-o", tmp_path / "m.cw", "-q")
     stream = open_stream(numbers, label="y", targets=True, normalize="none", zeros=True)
     found, expected = load(tmp_path / "m.cw"), AutoRegressor().fit_stream(stream)
     assert repr(found) == repr(expected)
@@ -66,9 +66,9 @@ def test_the_same_model_as_in_python(ok, numbers, tmp_path):
 def test_more_data_continue_the_stack(ok, tmp_path):
     parts = [written(tmp_path / "a.csv", slice(1100)), written(tmp_path / "b.csv", slice(1100, None))]
     whole, first, second = (tmp_path / name for name in ("whole.cw", "first.cw", "second.cw"))
-    ok("train", *parts, "--label", "y", "--auto", "--regression", "-o", whole, "-q")
-    ok("train", parts[0], "--label", "y", "--auto", "--regression", "-o", first, "-q")
-    ok("train", parts[1], "--init-model", first, "-o", second, "-q")
+    ok("train", "--no-shuffle", *parts, "--label", "y", "--auto", "--regression", "-o", whole, "-q")
+    ok("train", "--no-shuffle", parts[0], "--label", "y", "--auto", "--regression", "-o", first, "-q")
+    ok("train", "--no-shuffle", parts[1], "--init-model", first, "-o", second, "-q")
     one, other = (Model.load(path).learner for path in (whole, second))
     assert one.n_seen == other.n_seen == 1500
     assert one.state["mixture.weights"] == pytest.approx(other.state["mixture.weights"], rel=1e-4, abs=1e-6)
@@ -195,7 +195,17 @@ def test_progress_shows_the_mixture_and_when_it_moved(ok, tmp_path):
     y = np.where(np.arange(4000) < 2500, X[:, 0], -X[:, 0]) + 0.3 * generator.normal(size=4000).round(4)
     lines = [",".join(map(repr, row)) for row in np.column_stack([y, X]).tolist()]
     (tmp_path / "rows.csv").write_text("\n".join(["y,a,b,c", *lines]) + "\n")
-    arguments = "train", tmp_path / "rows.csv", "--label", "y", "--auto", "--regression", "-o", tmp_path / "m.cw"
+    arguments = (
+        "train",
+        "--no-shuffle",
+        tmp_path / "rows.csv",
+        "--label",
+        "y",
+        "--auto",
+        "--regression",
+        "-o",
+        tmp_path / "m.cw",
+    )
     *events, result = map(json.loads, ok(*arguments, "--json").splitlines())
     progress = [event for event in events if event["event"] == "progress"]
     learner = load(tmp_path / "m.cw").learner_

@@ -59,7 +59,7 @@ def test_sets_are_those_of_python_and_evaluate_shows_them(ok, folder, tmp_path, 
 
 
 def test_the_stack_is_that_of_python(ok, folder, tmp_path):
-    ok("train", folder / "old.csv", "--coverage-by", "town", "-q", "-o", tmp_path / "m.cw")
+    ok("train", "--no-shuffle", folder / "old.csv", "--coverage-by", "town", "-q", "-o", tmp_path / "m.cw")
     expected = AutoClassifier(coverage_by="town").fit_stream(folder / "old.csv")
     for value, state in load(tmp_path / "m.cw").learner_.groups.states.items():
         np.testing.assert_array_equal(expected.learner_.groups.states[value], state)

@@ -49,7 +49,7 @@ def hostile(tmp_path, ok):
             file.write(json.dumps({"label": label[:3], **dict(zip(NAMES, row.tolist(), strict=True))}) + "\n")
     (folder / "bad.csv").write_text(f"label,{EVIL.strip()}\n1,{EVIL.strip()}\n".replace("\r", ""))
     (folder / "unknown\x1b[31m").write_text("!")
-    ok("train", folder / "data.jsonl", "--rule=arow", "-q", "-o", folder / "named.cw")
+    ok("train", folder / "data.jsonl", "--no-shuffle", "--rule=arow", "-q", "-o", folder / "named.cw")
     header, arrays = contents_of(folder / "named.cw")
     write_contents(folder / "named.cw", header | {"classes": CLASSES}, arrays)  # readers refuse such labels
     return folder

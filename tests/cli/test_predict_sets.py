@@ -254,14 +254,14 @@ def test_alarms_of_numbers_are_reported_where_there_are_any(auto, ok, tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     frame.iloc[:2000].to_csv(tmp_path / "calm.csv", index=False)
     how = ("--auto", "--regression") if auto else ("--regression", "--rule", "ridge")
-    text = ok("train", tmp_path / "rows.csv", *how, "-o", tmp_path / "m.cw")
+    text = ok("train", "--no-shuffle", tmp_path / "rows.csv", *how, "-o", tmp_path / "m.cw")
     found = load(tmp_path / "m.cw").learner_.conformal
     assert found.alarms and 2000 < found.last_alarm <= n - found.rows_since_alarm
     for shown in (text, ok("inspect", tmp_path / "m.cw")):
         assert f"drift alarm at row {found.last_alarm:,}" in shown
     facts = json.loads(ok("inspect", tmp_path / "m.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
-    text = ok("train", tmp_path / "calm.csv", *how, "-o", tmp_path / "calm.cw")
+    text = ok("train", "--no-shuffle", tmp_path / "calm.csv", *how, "-o", tmp_path / "calm.cw")
     assert "drift alarm" not in text and "drift alarm" not in ok("inspect", tmp_path / "calm.cw")
     facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)
@@ -269,7 +269,7 @@ def test_alarms_of_numbers_are_reported_where_there_are_any(auto, ok, tmp_path):
 
 def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     moved = tmp_path / "moved.cw"
-    code, out, told = call("train", files / "moved.csv", "--rule", "arow", "-o", moved)
+    code, out, told = call("train", "--no-shuffle", files / "moved.csv", "--rule", "arow", "-o", moved)
     found = load(moved).learner_.conformal
     assert code == 0 and found.alarms
     times = f" ({found.alarms} alarms)" if found.alarms > 1 else ""
@@ -278,11 +278,14 @@ def test_alarms_are_reported_where_there_are_any(call, ok, files, tmp_path):
     assert text in ok("inspect", moved)
     facts = json.loads(ok("inspect", moved, "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (found.alarms, found.last_alarm)
-    events = [json.loads(line) for line in ok("train", files / "moved.csv", "--rule", "arow", "--json").splitlines()]
+    events = [
+        json.loads(line)
+        for line in ok("train", "--no-shuffle", files / "moved.csv", "--rule", "arow", "--json").splitlines()
+    ]
     assert (events[-1]["alarms"], events[-1]["last_alarm"]) == (found.alarms, found.last_alarm)
     [first, *_] = [event for event in events if event.get("event") == "alarm"]
     assert 1 <= first["alarms"] <= found.alarms and first["last_alarm"] <= found.last_alarm
-    calm = ok("train", files / "old.csv", "--rule", "arow", "-o", tmp_path / "calm.cw")
+    calm = ok("train", "--no-shuffle", files / "old.csv", "--rule", "arow", "-o", tmp_path / "calm.cw")
     assert "drift alarm" not in calm and "drift alarm" not in ok("inspect", tmp_path / "calm.cw")
     facts = json.loads(ok("inspect", tmp_path / "calm.cw", "--json"))
     assert (facts["alarms"], facts["last_alarm"]) == (0, None)

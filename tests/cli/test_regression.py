@@ -34,7 +34,19 @@ def data(tmp_path):
 
 def train(ok, data, *options, model="m.cw"):
     found = json.loads(
-        ok("train", data, "--covariance=auto", "--label", "y", "-q", "--json", "-o", data.parent / model, *options)
+        ok(
+            "train",
+            data,
+            "--no-shuffle",
+            "--covariance=auto",
+            "--label",
+            "y",
+            "-q",
+            "--json",
+            "-o",
+            data.parent / model,
+            *options,
+        )
     )
     return found, data.parent / model
 
@@ -327,7 +339,11 @@ def test_what_does_not_fit_is_one_sentence(call, ok, data, command, problem):
 def test_rows_that_are_skipped_are_counted(ok, data):
     data.write_text(table(slice(0, 100)) + "NA,1,2,3\n")
     result, _ = train(ok, data, "--regression", "--on-error", "skip")
-    assert result["rows"] == 100 and result["skipped"] == 1 and "target 'NA'" in result["skipped_examples"][0]
+    assert (
+        result["rows"] == 100
+        and result["skipped"] == 1
+        and "the target is missing, which is 'NA'" in result["skipped_examples"][0]
+    )
 
 
 def test_bounds_are_those_of_the_regressor(ok, call, data):

@@ -75,7 +75,7 @@ def test_a_german_table_says_what_to_do(files):
     err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw").stderr
     assert "column 'price' (" in err and "use --decimal , --thousands . to read them as numbers" in err
     assert "columns 'share' (" in err and "use --decimal , --thousands . --units share,way to read them" in err
-    assert "column 'day' (" in err and "use --date-format '%d/%m/%Y'" in err
+    assert "column 'day': dates and times (%d/%m/%Y), read as" in err
     err = process("train", files / "german.csv", "--rule=arow", "-q", "-o", files / "m.cw", *OPTIONS).stderr
     assert err.count("\n") == 1 and "dates and times, read as" in err
 

@@ -112,8 +112,18 @@ def test_text_beside_numbers_is_read(call, tmp_path):
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_standard_input_is_looked_at_and_read(suffix, ok, tmp_path):
     path, model = write(tmp_path / f"rows.{suffix}", objects()), tmp_path / "file.cw"
-    ok("train", path, "--rule=arow", "-q", "-o", model)
-    done = process("train", "-", "--rule=arow", "--format", suffix, "-o", tmp_path / "pipe.cw", input=path.read_text())
+    ok("train", "--no-shuffle", path, "--rule=arow", "-q", "-o", model)
+    done = process(
+        "train",
+        "--no-shuffle",
+        "-",
+        "--rule=arow",
+        "--format",
+        suffix,
+        "-o",
+        tmp_path / "pipe.cw",
+        input=path.read_text(),
+    )
     assert done.returncode == 0 and STANDARDIZED in done.stderr
     assert model.read_bytes() == (tmp_path / "pipe.cw").read_bytes()
 
@@ -150,7 +160,7 @@ def test_rules_are_compared_on_the_same_view(call, tmp_path):
         assert code == 0 and [part["name"] for part in found["view"]] == seen
         assert (STANDARDIZED in err) == (not view)
         for trial in found["trials"]:
-            alone = json.loads(call("train", path, "--rule", trial["rule"], "-q", "--json", *view)[1])
+            alone = json.loads(call("train", "--no-shuffle", path, "--rule", trial["rule"], "-q", "--json", *view)[1])
             assert alone["mistakes"] == trial["mistakes"]
 
 

@@ -46,9 +46,11 @@ def test_rows_held_out_are_validated_and_not_learned(ok, noisy, tmp_path):
     held.write_text("".join(lines[9::10]))
     one, two = tmp_path / "one.cw", tmp_path / "two.cw"
     events, result = validated(
-        ok("train", noisy, "--rule=arow", "--holdout", "0.1", "--passes", 3, "-o", one, "--json")
+        ok("train", "--no-shuffle", noisy, "--rule=arow", "--holdout", "0.1", "--passes", 3, "-o", one, "--json")
     )
-    others, _ = validated(ok("train", learned, "--rule=arow", "--validation", held, "--passes", 3, "-o", two, "--json"))
+    others, _ = validated(
+        ok("train", "--no-shuffle", learned, "--rule=arow", "--validation", held, "--passes", 3, "-o", two, "--json")
+    )
     assert events == others and [event["pass"] for event in events] == [1, 2, 3]
     assert (result["rows"], result["rows_learned"]) == (600, 540)
     one, two = Model.load(one), Model.load(two)
@@ -154,7 +156,16 @@ def test_options_that_make_no_sense_are_refused(ok, call, data, tmp_path, option
 def test_standard_input_is_passed_over_several_times(data, tmp_path):
     for source, text in (("-", data.read_text()), (data, None)):
         done = process(
-            "train", source, "--rule=arow", "-q", "--passes", 3, "-o", tmp_path / f"{text is None}.cw", input=text
+            "train",
+            "--no-shuffle",
+            source,
+            "--rule=arow",
+            "-q",
+            "--passes",
+            3,
+            "-o",
+            tmp_path / f"{text is None}.cw",
+            input=text,
         )
         assert done.returncode == 0, done.stderr
     assert (tmp_path / "True.cw").read_bytes() == (tmp_path / "False.cw").read_bytes()

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from confidently.data import DataError, open_stream
 from confidently.data.warning import DataWarning
 
-MISSING = ("?", "na", "n/a", "#n/a", "<na>", "null", "none")
+MISSING = (
+    "?", "na", "n/a", "#n/a", "<na>", "n.a.", "null", "none", "-", "--", ".", "missing", "unknown", "unavailable",
+)  # fmt: skip
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
