@@ -45,7 +45,7 @@ GROUPS = {
         "variances": ("variances of predictions", "uncertainty.md"),
         "abstention": ("abstention", "uncertainty.md"),
         "class_sets": ("sets of classes", "uncertainty.md"),
-        "group_sets": ("sets that cover by the values of a column", "prediction-sets.md"),
+        "group_sets": ("sets or intervals that cover by the values of a column", "prediction-sets.md"),
         "bounded_risk": ("abstention that bounds the error", "uncertainty.md"),
         "novelty": ("p-values of rows unlike all before", "prediction-sets.md"),
         "active_learning": ("choice of rows to label", "active-learning.md"),
@@ -93,7 +93,7 @@ NO: dict[tuple[str, str], No] = {
         (name, estimator): NUMBERS
         for name in (
             "three_classes", "label_sets", "dicts_of_labels", "new_classes", "class_weights", "probabilities",
-            "abstention", "class_sets", "group_sets", "bounded_risk", "decision_maps",
+            "abstention", "class_sets", "bounded_risk", "decision_maps",
         )
         for estimator in ("OnlineRegressor", "AutoRegressor")
     },

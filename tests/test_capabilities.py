@@ -287,8 +287,11 @@ def class_sets(s):
 
 def group_sets(s):
     model = s.new(coverage_by=0).fit(*s.given())
-    found = model.predict_set(s.X, 0.8)
-    assert found.shape == (N, 2) and 0 < found.mean() < 1
+    if s.regression:
+        assert model.predict_interval(s.X, 0.5).shape == (N, 2)
+    else:
+        found = model.predict_set(s.X, 0.8)
+        assert found.shape == (N, 2) and 0 < found.mean() < 1
     assert set(model.learner_.groups.states) == {str(int(value)) for value in s.X[:, 0]}
 
 

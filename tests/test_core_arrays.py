@@ -21,9 +21,10 @@ from scipy.linalg import cython_blas
 import confidently
 from confidently import _core
 from confidently.covariances.settings import Settings
+from confidently.data.memory.matrix import as_matrix
 from confidently.learner.learner import Learner
 from confidently.rules import make_rule
-from confidently.tasks import intervals, novelty
+from confidently.tasks import errors, intervals, moved_columns, novelty
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.conformal import untrained
 from confidently.tasks.targets import initial
@@ -300,12 +301,12 @@ def label_mixtures() -> Call:
         arrays |= {"hessian": np.zeros((3, 3, 2, 2)), "rows": np.zeros(3), "counts": np.zeros((3, 2))}
         examples = {"scores": np.zeros((2, 2, 3)), "labels": i32(0, 2), "start": i64(0, 1, 2)}
         counted = {"counters": i64(0, 0), "weight": np.ones(2), "log_loss": np.zeros(1), "conformal": untrained(3)}
-        return arrays | examples | counted
+        return arrays | examples | counted | {"recorded": np.zeros(2)}
 
     def run(a: Arrays) -> None:
         _core.label_mixtures_learn(
             a["weights_of_members"], a["share"], a["own"], a["hessian"], a["rows"], a["counts"], a["counters"],
-            a["scores"], a["labels"], a["start"], a["weight"], a["log_loss"], a["conformal"],
+            a["scores"], a["labels"], a["start"], a["weight"], a["log_loss"], a["conformal"], a["recorded"],
         )  # fmt: skip
 
     return Call(make, run)
@@ -316,12 +317,12 @@ def number_mixture() -> Call:
         arrays = {"weights_of_members": np.ones(2), "share": np.full(3, 1 / 3), "products": np.stack([np.eye(2)] * 3)}
         arrays |= {"rows": np.ones(4), "counters": i64(0), "calibration": np.array(initial(None))}
         examples = {"predictions": np.ones((2, 2, 2)), "targets": np.ones(2), "weight": np.ones(2)}
-        return arrays | examples | {"mixed": np.zeros(2)}
+        return arrays | examples | {"mixed": np.zeros(2), "recorded": np.zeros(2)}
 
     def run(a: Arrays) -> None:
         _core.number_mixture_learn(
             a["weights_of_members"], a["share"], a["products"], a["rows"], a["calibration"], a["counters"], 1,
-            a["predictions"], a["targets"], a["weight"], True, a["mixed"],
+            a["predictions"], a["targets"], a["weight"], True, a["mixed"], None, None, None, None, a["recorded"],
         )  # fmt: skip
 
     return Call(make, run)
@@ -469,7 +470,8 @@ def update_block(a: Arrays) -> None:
 
 def view_arrays(name: str) -> Arrays:
     view = make_view(name, **({"n": 4} if name == "cosines" else {}))
-    arrays = view.grown(view.new_arrays(2), Columns.alike(3, ZERO), 2)
+    columns = Columns.named(["a", "b=x", "b=y"]) if name == "categories" else Columns.alike(3, ZERO)
+    arrays = view.grown(view.new_arrays(2), columns, 2)
     arrays, _ = view.learn(arrays, Labelled(matrix(CSR), None, 0, i32(1, 0), None, None, None, 2), _core.UndoLog())
     return {f"state.{key}": array for key, array in arrays.items() if key != "cosines.key"}  # which Python alone reads
 
@@ -620,6 +622,14 @@ CALLS = {
     "conformal_begin_intervals": Call(
         lambda: {"conformal": intervals.untrained(1)}, lambda a: _core.conformal_begin_intervals(a["conformal"])
     ),
+    "group_errors_begin": Call(
+        lambda: {"errors": errors.untrained(2)}, lambda a: _core.group_errors_begin(a["errors"], 2)
+    ),
+    "group_errors_learn": Call(
+        lambda: {"state": errors.untrained(2), "errors": np.zeros((3, 2))},
+        lambda a: _core.group_errors_learn(a["state"], a["errors"]),
+        ("errors: shorter", "errors: longer", "errors: empty"),
+    ),
     "conformal_learn": Call(
         lambda: {"conformal": untrained(3), "scores": np.zeros(2), "labels": i32(0, 2)},
         lambda a: _core.conformal_learn(a["conformal"], 3, a["scores"], a["labels"]),
@@ -654,6 +664,18 @@ CALLS = {
             "weight": np.ones(2),
         },
         lambda a: _core.calibration_learn(a["calibration"], a["scores"], a["labels"], a["weight"]),
+    ),
+    "moved_columns_begin": Call(
+        lambda: {"state": np.zeros(moved_columns.SIZE)},
+        lambda a: _core.moved_columns_begin(a["state"]),
+    ),
+    "moved_columns_learn": Call(
+        lambda: {
+            "state": moved_columns.MovedColumns.begun().state, "by_column": np.zeros((moved_columns.PER_COLUMN, 3)),
+            "first": np.zeros((moved_columns.FIRST_ROWS, 3)), "order": i64(0, 1),
+        },
+        lambda a: _core.moved_columns_learn(a["state"], a["by_column"], a["first"], as_matrix(np.eye(2)), a["order"]),
+        ("order: shorter", "order: longer", "order: empty"),
     ),
     "margin_variances_learn": Call(
         lambda: {"counts": novelty.untrained(), "variances": np.ones(2)},

@@ -88,7 +88,7 @@ def test_the_estimator_has_all_settings() -> None:
 
 def test_the_regressor_has_all_settings_but_a_lower_bound_of_variances() -> None:
     found, of_classes = parameters_of(OnlineRegressor), parameters_of(OnlineClassifier)
-    own = ESTIMATOR_OWN - {"multiclass", "class_weight", "coverage_by", "tol"}
+    own = ESTIMATOR_OWN - {"multiclass", "class_weight", "tol"}
     assert found.keys() == (SETTINGS.keys() - BY_MULTICLASS - {"min_variance"}) | own | {"bounds"}
     for name in found.keys() - {"rule", "covariance", "view", "bounds", "average", "shuffle"}:
         assert found[name] == of_classes[name], name

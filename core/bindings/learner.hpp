@@ -142,14 +142,21 @@ struct TrainingRows {
         require(!evidence || task.targets, "evidence is that of regression");
         require(!evidence || (std::int64_t(evidence->shape(0)) == n && evidence->shape(1) == std::size_t(columns) + 1),
                 "the evidence does not match the rows and columns");
-        require(!scores || (!task.targets && !task.lists), "scores are those of rows with one class");
-        require(!scores || std::int64_t(scores->shape(0)) == n, "scores do not match the rows");
+        require(!scores || std::int64_t(scores->shape(0)) == recorded(columns), "scores do not match the rows");
         return {log_loss ? log_loss->data() : nullptr, logits ? logits->data() : nullptr,
                 evidence ? evidence->data() : nullptr, scores ? scores->data() : nullptr, per_row};
     }
 
   private:
     std::span<const std::int64_t> starts() const { return span_of(class_start); }
+
+    // How many scores are recorded of all rows.
+    std::int64_t recorded(int columns) const {
+        const Labels own{labels.data(), data_or_null(label_start), targets ? targets->data() : nullptr};
+        std::int64_t n = 0;
+        for (std::int64_t at = from; at < to; ++at) n += own.scores(order ? order->data()[at] : at, columns);
+        return n;
+    }
 };
 
 inline void require_columns(const Matrix& matrix) {

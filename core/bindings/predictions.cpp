@@ -9,8 +9,9 @@
 #include "bindings/interpreter_lock.hpp"
 #include "bindings/learner.hpp"
 #include "tasks/calibration.hpp"
-#include "tasks/intervals.hpp"
+#include "tasks/error_counts.hpp"
 #include "tasks/margin_variances.hpp"
+#include "tasks/moved_columns.hpp"
 #include "tasks/task.hpp"
 
 namespace confidently::python {
@@ -99,6 +100,27 @@ void conformal_begin(Array<double, 1> state, std::size_t classes) {
 void conformal_begin_intervals(Array<double, 1> state) {
     require(state.shape(0) == std::size_t(ConformalIntervals::size), "the conformal errors have the wrong size");
     ConformalIntervals::begin(state.data());
+}
+
+// Whether an array is what is known of the errors of a group, of so many numbers.
+void require_group_errors(std::size_t size, std::size_t numbers) {
+    require(numbers < (std::size_t(1) << 24) && size == numbers * std::size_t(GroupErrors::size),
+            "the errors of a group do not match the numbers");
+}
+
+void group_errors_begin(Array<double, 1> state, std::size_t numbers) {
+    require_group_errors(state.shape(0), numbers);
+    for (std::size_t k = 0; k < numbers; ++k) GroupErrors::begin(state.data() + k * GroupErrors::size);
+}
+
+// Learns from standardized errors, (rows, numbers).
+void group_errors_learn(Array<double, 1> state, Input<double, 2> errors) {
+    const std::size_t n = errors.shape(0), numbers = errors.shape(1);
+    require_group_errors(state.shape(0), numbers);
+    const ReleasedLock released(n * numbers > kManyEntries);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t k = 0; k < numbers; ++k)
+            GroupErrors{state.data() + k * GroupErrors::size}.learn(errors.data()[i * numbers + k]);
 }
 
 // The sizes of the noise of rows, given what is predicted of them.
@@ -202,6 +224,29 @@ void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, 
     }
 }
 
+void moved_columns_begin(Array<double, 1> state) {
+    require(state.shape(0) == MovedColumns::size, "the state has another size");
+    MovedColumns::begin(state.data());
+}
+
+// Learns which columns move from rows of a matrix, in an order or as they come.
+void moved_columns_learn(Array<double, 1> state, Array<double, 2> by_column, Array<double, 2> first,
+                         const Matrix& matrix, Optional<std::int64_t> order) {
+    const auto columns = static_cast<std::int64_t>(by_column.shape(1));
+    require(state.shape(0) == MovedColumns::size && by_column.shape(0) == MovedColumns::per_column &&
+                first.shape(0) == MovedColumns::first_rows && std::int64_t(first.shape(1)) == columns &&
+                matrix.rows->n_columns < columns,
+            "what is known of moved columns does not have the shape of the rows");
+    const std::int64_t n = order ? std::int64_t(order->shape(0)) : matrix.rows->n_rows;
+    if (order) require_below(order->data(), n, matrix.rows->n_rows, "order out of range");
+    require_columns(matrix);
+    const MovedColumns known{state.data(), by_column.data(), first.data(), columns};
+    require(known.next() >= known.rows() && known.filled() >= 0.0 && known.filled() <= MovedColumns::first_rows,
+            "what is known of moved columns is out of range");
+    const ReleasedLock released(matrix.stored > kManyEntries);
+    known.learn(*matrix.rows, data_or_null(order), n);
+}
+
 }  // namespace
 
 void bind_predictions(nb::module_& m) {
@@ -230,6 +275,11 @@ void bind_predictions(nb::module_& m) {
         return std::vector<int>{ConformalIntervals::at_low, ConformalIntervals::at_high,
                                 ConformalIntervals::at_martingale, ConformalIntervals::size};
     });
+    m.def("group_errors_places", [] {
+        return std::vector<int>{GroupErrors::at_counts, GroupErrors::at_low, GroupErrors::at_high, GroupErrors::size};
+    });
+    m.def("group_errors_begin", &group_errors_begin, "state"_a.noconvert(), "numbers"_a);
+    m.def("group_errors_learn", &group_errors_learn, "state"_a.noconvert(), "errors"_a.noconvert());
     m.attr("noise_inputs") = int(NoiseScale::inputs);
     m.def("noise_sizes", &noise_sizes, "state"_a.noconvert(), "matrix"_a, "predictions"_a.noconvert(),
           "out"_a.noconvert());
@@ -245,6 +295,14 @@ void bind_predictions(nb::module_& m) {
           "enough"_a, "out"_a.noconvert());
     m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
           "probabilities"_a.noconvert(), "out"_a.noconvert());
+    m.def("moved_columns_sizes", [] {
+        return std::vector<int>{MovedColumns::size, MovedColumns::per_column, MovedColumns::first_rows,
+                                MovedColumns::at_before, MovedColumns::at_row};
+    });
+    m.def("moved_columns_rows_per_look", &MovedColumns::rows_per_look, "width"_a);
+    m.def("moved_columns_begin", &moved_columns_begin, "state"_a.noconvert());
+    m.def("moved_columns_learn", &moved_columns_learn, "state"_a.noconvert(), "by_column"_a.noconvert(),
+          "first"_a.noconvert(), "rows"_a, "order"_a.noconvert().none() = nb::none());
     m.attr("margin_variances_size") = MarginVariances::size;
     m.def("margin_variances_learn", &margin_variances_learn, "state"_a.noconvert(), "variances"_a.noconvert());
     m.def("margin_variances_p_values", &margin_variances_p_values, "state"_a.noconvert(), "variances"_a.noconvert(),

@@ -219,7 +219,7 @@ struct ProductLearner {
             }
             if (progressive.logits) progressive.logits += progressive.logits_per_row;
             if (progressive.evidence) progressive.evidence += pass.columns + 1;
-            if (progressive.scores) ++progressive.scores;
+            if (progressive.scores) progressive.scores += batch.labels.scores(batch.row(batch.from), pass.columns);
         }
         return done;
     }

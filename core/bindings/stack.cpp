@@ -254,13 +254,11 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
         counters.data()[1] += columns == 1 ? (label == 1 ? mixed[0] : -mixed[0]) <= 0.0
                                            : mixed[label] <= mixed[top.first == label ? top.second : top.first];
         if (conformal) {
-            const ConformalSets sets{conformal->data()};
             const int best = columns == 1 ? mixed[0] > 0.0 : top.first;
             const double score = log_odds_of(mixed.data(), int(columns), label);
             if (scores) scores->data()[i] = score;
-            sets.surprise().learn(expected(l, *lasting, label, mean));
-            sets.learn(score, label);
-            sets.answer(log_odds_of(mixed.data(), int(columns), best), best != label);
+            ConformalSets{conformal->data()}.learn({score, log_odds_of(mixed.data(), int(columns), best),
+                                                    expected(l, *lasting, label, mean), label, best != label});
         }
         const double p = mixture.learn(l, mixed.data(), label, w);
         if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
@@ -276,7 +274,8 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
                           Array<double, 4> hessian, Array<double, 1> rows, Array<double, 2> counts,
                           Array<std::int64_t, 1> counters, Input<double, 3> logits, Input<std::int32_t, 1> labels,
                           Input<std::int64_t, 1> start, Optional<double> weight,
-                          std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 1>> conformal) {
+                          std::optional<Array<double, 1>> log_loss, std::optional<Array<double, 1>> conformal,
+                          std::optional<Array<double, 1>> scores) {
     const std::size_t members = logits.shape(0), n = logits.shape(1), k = logits.shape(2);
     const std::size_t windows = Mixture::windows;
     require(members >= 1 && members < (1 << 10) && weights.shape(1) == members && own.shape(2) == members &&
@@ -292,6 +291,7 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
             "the conformal scores do not match the labels");
     require(start.shape(0) == n + 1 && (!weight || weight->shape(0) == n), "labels or weights do not match the rows");
     require(!log_loss || log_loss->shape(0) == 1, "log_loss must be one number");
+    require(!scores || (conformal && scores->shape(0) == labels.shape(0)), "scores do not match the labels");
     for (std::size_t i = 0; i < n; ++i)
         require(0 <= start.data()[i] && start.data()[i] <= start.data()[i + 1], "start must not decrease");
     require(start.data()[n] == std::int64_t(labels.shape(0)), "start does not match the labels");
@@ -329,7 +329,11 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
             if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
             if (!conformal) continue;
             one->see(p);
-            if (relevant[j]) ConformalSets{conformal->data()}.learn(log_odds(p), int(j));
+            if (!relevant[j]) continue;
+            ConformalSets{conformal->data()}.learn(log_odds(p), int(j));
+            if (!scores) continue;
+            const auto *first = labels.data() + start.data()[i], *last = labels.data() + start.data()[i + 1];
+            scores->data()[std::find(first, last, std::int32_t(j)) - labels.data()] = log_odds(p);
         }
         if (one) one->learn();
     }
@@ -338,13 +342,14 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
 // Learns from the predictions of all members, (members, rows, 2), of which the last are rests, in the order of
 // training; calibration: the statistics of the targets and of the mixture's errors, which without `calibrate` stay as
 // they are; mixed: becomes what is predicted of each row before it is learned; shares: those of the windows after each
-// row that was learned, (rows, windows); matrix, order: the rows, and which of them, in the order of training.
+// row that was learned, (rows, windows); matrix, order: the rows, and which of them, in the order of training; scores:
+// become the errors that are counted.
 void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<double, 3> products,
                           Array<double, 1> rows, Array<double, 1> calibration, Array<std::int64_t, 1> counters,
                           int rests, Input<double, 3> predictions, Input<double, 1> targets, Optional<double> weight,
                           bool calibrate, std::optional<Array<double, 1>> mixed, std::optional<Array<double, 2>> shares,
-                          std::optional<Array<double, 1>> conformal, const Matrix* matrix,
-                          Optional<std::int64_t> order) {
+                          std::optional<Array<double, 1>> conformal, const Matrix* matrix, Optional<std::int64_t> order,
+                          std::optional<Array<double, 1>> scores) {
     const std::size_t members = weights.shape(0), n = predictions.shape(1), windows = NumberMixture::windows;
     require(members >= 1 && members < (1 << 10) && products.shape(1) == members && products.shape(2) == members &&
                 predictions.shape(0) == members && predictions.shape(2) == 2,
@@ -362,8 +367,9 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
     if (matrix && order)
         for (std::size_t i = 0; i < n; ++i)
             require(0 <= order->data()[i] && order->data()[i] < matrix->rows->n_rows, "there is no such row");
-    require(targets.shape(0) == n && (!weight || weight->shape(0) == n) && (!mixed || mixed->shape(0) == n),
-            "targets, weights or predictions do not match the rows");
+    require(targets.shape(0) == n && (!weight || weight->shape(0) == n) && (!mixed || mixed->shape(0) == n) &&
+                (!scores || scores->shape(0) == n),
+            "targets, weights, predictions or scores do not match the rows");
     require(!shares || (shares->shape(0) == n && shares->shape(1) == windows),
             "shares do not match the rows and windows");
     nb::gil_scoped_release release;
@@ -380,8 +386,9 @@ void number_mixture_learn(Array<double, 1> weights, Array<double, 1> share, Arra
         if (!calibrate) continue;
         if (statistics.weight() > 0.0) {  // otherwise the members have predicted the row by its own target
             const Row row = matrix ? matrix->rows->at(order ? order->data()[i] : i, false, buffer) : Row{};
-            statistics.learn(y, mixture.counted(predicted, y), row, conformal ? conformal->data() : nullptr,
-                             mixture.knows_spreads());
+            const double counted = statistics.learn(y, mixture.counted(predicted, y), row,
+                                                    conformal ? conformal->data() : nullptr, mixture.knows_spreads());
+            if (scores) scores->data()[i] = counted;
             mixture.learn(found, y, w);
         }
         statistics.add(y, w, Offset::centered);
@@ -416,14 +423,14 @@ void bind_stack(nb::module_& m) {
     m.def("label_mixtures_learn", &label_mixtures_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "own"_a.noconvert(), "hessian"_a.noconvert(), "rows"_a.noconvert(), "counts"_a.noconvert(),
           "counters"_a.noconvert(), "logits"_a.noconvert(), "labels"_a.noconvert(), "start"_a.noconvert(),
-          "weight"_a.noconvert().none(), "log_loss"_a.noconvert().none(),
-          "conformal"_a.noconvert().none() = nb::none());
+          "weight"_a.noconvert().none(), "log_loss"_a.noconvert().none(), "conformal"_a.noconvert().none() = nb::none(),
+          "scores"_a.noconvert().none() = nb::none());
     m.def("number_mixture_learn", &number_mixture_learn, "weights"_a.noconvert(), "share"_a.noconvert(),
           "products"_a.noconvert(), "rows"_a.noconvert(), "calibration"_a.noconvert(), "counters"_a.noconvert(),
           "rests"_a, "predictions"_a.noconvert(), "targets"_a.noconvert(), "weight"_a.noconvert().none(), "calibrate"_a,
           "mixed"_a.noconvert().none() = nb::none(), "shares"_a.noconvert().none() = nb::none(),
           "conformal"_a.noconvert().none() = nb::none(), "matrix"_a.none() = nb::none(),
-          "order"_a.noconvert().none() = nb::none());
+          "order"_a.noconvert().none() = nb::none(), "scores"_a.noconvert().none() = nb::none());
 }
 
 }  // namespace confidently::python

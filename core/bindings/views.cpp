@@ -69,7 +69,7 @@ PythonRows see(const std::string& name, bool unit_norm, const Dict& state, const
 PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, const Matrix& matrix,
                  Optional<std::int64_t> order, std::int64_t first, Input<std::int32_t, 1> labels,
                  Optional<std::int64_t> label_start, Optional<double> weight, Optional<double> class_weight,
-                 std::int64_t n_classes, UndoLog* undo) {
+                 std::int64_t n_classes, UndoLog* undo, std::optional<Input<double, 2>> targets) {
     require_writable(state);
     const auto n = static_cast<std::int64_t>(label_start ? label_start->size() : labels.size() + 1) - 1;
     if (label_start) require_starts(*label_start, labels.size(), "label_start does not match the labels");
@@ -77,16 +77,23 @@ PythonRows learn(const std::string& name, bool unit_norm, const Dict& state, con
     require(!weight || std::int64_t(weight->size()) == n, "weights do not match the rows");
     require(!class_weight || (!label_start && std::int64_t(class_weight->size()) == n_classes),
             "class weights do not match the classes");
-    const Counted counted{{labels.data(), data_or_null(label_start)}, data_or_null(weight), data_or_null(class_weight)};
+    require(!targets || std::int64_t(targets->shape(0)) == n, "targets do not match the rows");
+    const Counted counted{{labels.data(), data_or_null(label_start)},
+                          data_or_null(weight),
+                          data_or_null(class_weight),
+                          targets ? targets->data() : nullptr,
+                          targets ? std::int64_t(targets->shape(1)) : 0};
     MadeRows rows;
     open_view(name, unit_norm, state, undo, matrix, order, first, n, [&](auto& view) {
         if constexpr (requires { view.n_classes; })
             require(view.n_classes == n_classes, "the statistics do not match the classes");
+        if constexpr (requires { view.outputs; })
+            require(!targets || counted.numbers >= view.outputs, "the statistics do not match the targets");
         {
             const ReleasedLock released(matrix.stored > kManyEntries);
             rows = made(view, *matrix.rows, values_of(matrix, n), data_or_null(order), first, n, &counted);
         }
-        if constexpr (requires { view.first; })
+        if constexpr (requires { view.first.sample(); })
             if (view.first.has_changed()) state[view.first.sample_name.c_str()] = array_of(view.first.sample());
     });
     return python_rows(std::move(rows));
@@ -130,7 +137,8 @@ void bind_views(nb::module_& m) {
     m.def("see", &see, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "first"_a, "n"_a, "limit"_a = -1);
     m.def("see_and_learn", &learn, "view"_a, "unit_norm"_a, "state"_a, "matrix"_a, "order"_a.noconvert().none(),
           "first"_a, "labels"_a.noconvert(), "label_start"_a.noconvert().none(), "weight"_a.noconvert().none(),
-          "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none());
+          "class_weight"_a.noconvert().none(), "n_classes"_a, "undo"_a.none(),
+          "targets"_a.noconvert().none() = nb::none());
     m.def("meet_pairs", &meet, "state"_a, "matrix"_a, "order"_a.noconvert().none(), "first"_a, "n"_a,
           "labels"_a.noconvert(), "weight"_a.noconvert().none(), "class_weight"_a.noconvert().none(), "done"_a,
           "limit"_a, "add"_a);

@@ -173,7 +173,7 @@ struct Progressive {
                                  // regression: (rows of the batch x 2 columns) predictions and their variances
     double* evidence = nullptr;  // regression: (rows of the batch x (1 + columns)) what a row adds to the precision, as
                                  // a factor of x x', and its targets less their offset
-    double* scores = nullptr;    // classes: (rows of the batch) the log-odds of each row's class
+    double* scores = nullptr;    // one row after the other: the log-odds of its class or of its labels, or its errors
     int logits_per_row = 1;
 };
 
@@ -209,6 +209,7 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
     int& columns = covariance.weights.columns;
     columns -= static_cast<int>(batch.class_start.size());
     auto new_class = batch.class_start.begin();
+    double* next_score = progressive.scores;
     constexpr bool stored = requires { covariance.weights.expect(std::span<const std::int32_t>()); };
     std::optional<NoRoom> no_room;
     bool far = false;
@@ -222,6 +223,8 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
         const std::int64_t i = batch.row(at);
         const std::int32_t *label = batch.labels.begin(i), *label_end = batch.labels.end(i);
         const double w = batch.weight_of(i);
+        double* own_score = next_score;
+        if (next_score) next_score += batch.labels.scores(i, width);
         if (!(w > 0.0)) {
             inspector.check(i);
             continue;
@@ -240,7 +243,6 @@ void learn(Covariance& covariance, Task& task, const Rule& rule, const AnyRows& 
             progressive.logits ? progressive.logits + (at - batch.from) * progressive.logits_per_row : nullptr;
         const double* target = batch.labels.target ? batch.labels.target + i * width : nullptr;
         double* evidence = progressive.evidence ? progressive.evidence + (at - batch.from) * (width + 1) : nullptr;
-        double* own_score = progressive.scores ? progressive.scores + (at - batch.from) : nullptr;
         const Row seen = AnyRows::positions && batch.seen.rows ? batch.seen.at(i, seen_buffer) : row;
         const Example example{seen,   label,      label_end, target,    w,         calibration, progressive.log_loss,
                               logits, statistics, evidence,  conformal, variances, own_score};

@@ -36,7 +36,7 @@ struct MartingaleOf {
 
     // Returns whether there is an alarm. p: one of each kind
     template <class... P>
-    bool learn(P... p) const {
+    CONFIDENTLY_INLINE bool learn(P... p) const {
         static_assert(sizeof...(P) == kinds);
         int k = 0;
         ((product(k++) *= std::max(p, least)), ...);
@@ -75,7 +75,7 @@ struct Expected {
     static Expected of(double p, double at_least, double as_probable) {
         return {std::max(1.0 - at_least, 0.0), std::max(as_probable, p)};
     }
-    static Expected of_two(double p) { return p == 0.5 ? Expected{0.0, 1.0} : Expected{p > 0.5 ? 1.0 - p : 0.0, p}; }
+    static Expected of_two(double p) { return {kTarget[p > 0.5] * (1.0 - p), p == 0.5 ? 1.0 : p}; }
     static Expected of_several(const double* p, int classes, int truth) {
         double at_least = 0.0, as_probable = 0.0;
         for (int k = 0; k < classes; ++k) {
@@ -110,11 +110,11 @@ struct Surprise {
     // For the next row, and what is drawn of it beside u and the rank.
     double draw(int more) const { return drawn(std::uint64_t(before().seen()) << 24 | std::uint64_t(more + 2)); }
 
-    void learn(const Expected& expected) const {
+    CONFIDENTLY_INLINE void learn(const Expected& expected) const {
         const Counts counts = before();
         const double u = expected.less + draw(-2) * expected.own;
         const int at = static_cast<int>(within_bins(u * bins, bins));
-        const double rank = counts.first(at) + draw(-1) * (counts.bin()[at] + 1.0);
+        const double rank = counts.before(at) + draw(-1) * (counts.bin()[at] + 1.0);
         counts.add(at, 1.0);
         if (!MartingaleOf<2>{state}.learn(u, rank / (counts.total()))) return;
         const double seen = counts.seen();

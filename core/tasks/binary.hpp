@@ -59,12 +59,10 @@ class Binary {
                            : calibration.learn(before_.seen, before_.positive, before_.weight, before_.probability);
         if (before_.log_loss) *before_.log_loss += log_loss(p);
         if (before_.conformal) {
-            const ConformalSets sets{before_.conformal};
             const double score = kSign[before_.positive] * before_.seen.logit;
             if (before_.score) *before_.score = score;
-            sets.surprise().learn(Expected::of_two(p));
-            sets.learn(score, before_.positive);
-            sets.answer(std::fabs(before_.seen.logit), p <= 0.5);
+            ConformalSets{before_.conformal}.learn(
+                {score, std::fabs(before_.seen.logit), Expected::of_two(p), before_.positive, p <= 0.5});
         }
         before_.calibration = nullptr;
         return p <= 0.5;

@@ -31,10 +31,7 @@ inline double decay(double w) { return w == 1.0 ? kDecay : std::pow(kDecay, w); 
 // branched to.
 inline constexpr double kSign[2] = {-1.0, 1.0}, kTarget[2] = {0.0, 1.0};
 
-inline double sigmoid(double t) {
-    const double e = std::exp(-std::fabs(t));
-    return (t >= 0.0 ? 1.0 : e) / (1.0 + e);
-}
+inline double sigmoid(double t) { return 1.0 / (1.0 + std::exp(-t)); }
 
 // The probability that is answered where the logarithm of the odds is t.
 inline double answered(double t) { return std::clamp(sigmoid(t), kMinAnswered, 1.0 - kMinAnswered); }

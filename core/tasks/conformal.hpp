@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 #include "tasks/alarms.hpp"
 #include "tasks/calibration.hpp"
@@ -18,14 +19,6 @@ namespace confidently {
 inline double log_odds(double p) {
     const double inside = std::clamp(p, kMinProbability, 1.0 - kMinAnswered);
     return std::log(inside / (1.0 - inside));
-}
-
-// f(expert, lane) of all experts and lanes.
-template <int experts, int lanes, class F>
-constexpr std::array<double, experts * lanes> each(F f) {
-    std::array<double, experts * lanes> found{};
-    for (int j = 0; j < experts * lanes; ++j) found[j] = f(j / lanes, j % lanes);
-    return found;
 }
 
 // What must be changed of the level of error that is asked for, so that sets cover what they should. Learners follow
@@ -47,18 +40,23 @@ struct Levels {
     }
 
     // p: the p-value of what was true, which is in the sets of lower levels
-    void learn(double p) const {
-        static constexpr auto errors = each<experts, lanes>([](int, int l) { return error[l]; });
-        static constexpr auto sharp =
-            each<experts, lanes>([](int, int l) { return sharpness / (error[l] * (1.0 - error[l])); });
-        static constexpr auto rate = each<experts, lanes>([](int i, int l) { return rates[i] * pace[l]; });
-        double *change = state, *weight = state + n;
-        for (int j = 0; j < n; ++j) {  // without branches, so that compilers make vectors of it
-            const double above = p - errors[j] - change[j], missed = 0.5 - std::copysign(0.5, above);
-            const double side = errors[j] - missed;
-            const double factor = 1.0 - sharp[j] * side * above;  // at least 1/2
-            weight[j] *= 0.5 * (factor + 0.5 + std::fabs(factor - 0.5));
-            change[j] += rate[j] * side;
+    CONFIDENTLY_INLINE void learn(double p) const {
+        using Four = double __attribute__((vector_size(32)));
+        static_assert(lanes == 4);
+        constexpr auto sharp_at = [](int l) { return sharpness / (error[l] * (1.0 - error[l])); };
+        constexpr Four level{error[0], error[1], error[2], error[3]}, speed{pace[0], pace[1], pace[2], pace[3]};
+        constexpr Four sharp{sharp_at(0), sharp_at(1), sharp_at(2), sharp_at(3)};
+        const Four left = p - level;
+        for (int i = 0; i < experts; ++i) {
+            Four change, weight;
+            std::memcpy(&change, state + i * lanes, sizeof change);
+            std::memcpy(&weight, state + n + i * lanes, sizeof weight);
+            const Four above = left - change, side = above < 0.0 ? level - 1.0 : level;
+            const Four factor = 1.0 - sharp * side * above;
+            weight *= factor > 0.5 ? factor : Four{} + 0.5;
+            change += rates[i] * speed * side;
+            std::memcpy(state + i * lanes, &change, sizeof change);
+            std::memcpy(state + n + i * lanes, &weight, sizeof weight);
         }
         double& rows = state[2 * n];
         if (std::int64_t(rows += 1.0) % rows_between == 0) balance();
@@ -80,7 +78,7 @@ struct Levels {
 // What is known of the scores of a class, or of several: the levels, and the scores of their rows.
 struct ClassScores {
     static constexpr int bins = 192, counts_size = Counts::size(bins), size = Levels::size + counts_size;
-    static constexpr double half = 4.0;  // of bins below 0, a third, half are above -4; twice as many, half below 8
+    static constexpr double half = 2.0;  // of bins below 0, a third, half are above -2; twice as many, half below 4
     double* state;
 
     static void begin(double* state) {
@@ -92,12 +90,19 @@ struct ClassScores {
     Counts counts() const { return {state + Levels::size, bins}; }
 
     // Bins are narrow around 0, and wide for scores of which there are few.
-    // Bins are narrow around 0, and wide for scores of which there are few.
     static int bin(double score) {
         constexpr double at_0 = bins / 3;
-        const double part = score < 0.0 ? score / (half - score) : 2.0 * score / (2.0 * half + score);
+        const double part = score / (half + std::max(-score, 0.5 * score));
         return static_cast<int>(within_bins(at_0 * (1.0 + part), bins));
     }
+};
+
+// What was said of a row before its label was used.
+struct Said {
+    double score, top;  // the log-odds of the row's class, and of the most probable one
+    Expected expected;
+    int label;
+    bool wrong;
 };
 
 // Sets of classes, or of labels. The p-value of a class is the part of the rows before with a score as small; a set has
@@ -142,20 +147,30 @@ struct ConformalSets {
     ClassScores all() const { return {state}; }
     ClassScores own(int k) const { return {state + at_classes + k * ClassScores::size}; }
 
+    // Learns all of a row with one class. Compiled for AVX2 whatever the learner is; what it calls for every row is
+    // inlined, since a function that is not compiled for AVX2 takes long to return to one that is.
+    CONFIDENTLY_ALONE void learn(const Said& said) const {
+#if CONFIDENTLY_X86
+        if (usual_simd() >= Simd::avx2) return learn_avx2(said);
+#endif
+        learn_row(said);
+    }
+
     // score: the log-odds of the row's class k, or of one of its labels; late: when it was long since predicted. Levels
     // are then at rest: they would follow misses that are over.
-    void learn(double score, int k, bool late = false) const {
+    CONFIDENTLY_INLINE void learn(double score, int k, bool late = false) const {
         const int at = ClassScores::bin(score), at_own = ClassScores::bin(relative(score, k));
         const Counts mine = own(k).counts(), together = rare().counts();
+        const bool was_rare = is_rare(k);
         if (!late) {
             follow(all().levels(), all().counts(), at);
-            if (is_rare(k)) follow(rare().levels(), together, at_own);
+            if (was_rare) follow(rare().levels(), together, at_own);
             if (mine.has(enough)) follow(own(k).levels(), mine, at_own);
         }
         add(all().counts(), at);
-        if (is_rare(k)) together.add_all(mine, -1.0);
+        if (was_rare) together.add_all(mine, -1.0);
         add(mine, at_own);
-        if (is_rare(k)) together.add_all(mine, 1.0);
+        if (was_rare && is_rare(k)) together.add_all(mine, 1.0);
     }
 
     // Makes `together` the scores of all classes of which fewer rows count than so many.
@@ -170,8 +185,7 @@ struct ConformalSets {
     void answer(double score, bool wrong) const {
         const int at = static_cast<int>(within_bins(score / answer_width, answer_bins));
         Counts{state + at_answers, answer_bins}.add(at, answer_growth);
-        const Counts mistakes{state + at_mistakes, answer_bins};
-        wrong ? mistakes.add(at, answer_growth) : mistakes.age(answer_growth);
+        Counts{state + at_mistakes, answer_bins}.add(at, answer_growth, wrong);
         add(best(), ClassScores::bin(score));
     }
 
@@ -179,6 +193,15 @@ struct ConformalSets {
     double conformity(double score) const { return best().p_value(ClassScores::bin(score)); }
 
   private:
+    CONFIDENTLY_INLINE void learn_row(const Said& said) const {
+        surprise().learn(said.expected);
+        learn(said.score, said.label);
+        answer(said.top, said.wrong);
+    }
+#if CONFIDENTLY_X86
+    CONFIDENTLY_AVX2 __attribute__((flatten, noinline)) void learn_avx2(const Said& said) const { learn_row(said); }
+#endif
+
     ClassScores rare() const { return {state + at_rare}; }
     Counts best() const { return {state + at_best, ClassScores::bins}; }
     bool is_rare(int k) const { return !own(k).counts().has(rare_rows); }

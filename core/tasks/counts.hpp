@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
+#include "processor.hpp"
 #include "tasks/calibration.hpp"
 
 namespace confidently {
@@ -12,7 +14,9 @@ namespace confidently {
 // first five rows count alike; then n rows count as (n + 15)/4, and 2000 at most.
 inline double growth(double rows) {
     constexpr double alike = 5.0, power = 3.0;
-    return rows < alike ? 1.0 : 1.0 + std::max(power / (rows + power * (alike - 1.0)), 1.0 - kDecay);
+    constexpr double least = 1.0 - kDecay, begun = power * (alike - 1.0), last = power / least - begun;
+    if (rows > last) return 1.0 + least;  // most rows, without a division
+    return rows < alike ? 1.0 : 1.0 + std::max(power / (rows + begun), least);
 }
 
 // A place among bins, whatever it was; NaN is the first.
@@ -39,41 +43,34 @@ struct Counts {
         state[0] = 1.0;
     }
 
-    // The rows in the first k bins, times the gain.
-    double first(int k) const {
-        std::array<double, 4> found{};  // sums that do not wait for each other, without branches that depend on k
-        const int groups = k / group;
-        for (int j = 0; j < bins / group; j += 4) add_first(sum() + j, groups - j, found);
-        if (k < bins)
-            for (int j = 0; j < group; j += 4) add_first(bin() + groups * group + j, k - groups * group - j, found);
+    // The rows in the bins before this one, times the gain.
+    CONFIDENTLY_INLINE double before(int k) const {
+        Four found{};  // sums that do not wait for each other, without branches that depend on k
+        const int groups = unsigned(k) / group;
+        add_first(sum(), groups, bins / group, found);
+        add_first(bin() + groups * group, k - groups * group, group, found);
         return (found[0] + found[1]) + (found[2] + found[3]);
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
-    // bin count as equal, and those of the next bin where there are many: rows that are equal have scores that are
-    // nearly equal, since the learner changes.
-    double p_value(int k) const {
+    // bin count as equal, and those of the next bin where there are many, and few around them: rows that are equal have
+    // scores that are nearly equal, since the learner changes.
+    CONFIDENTLY_INLINE double p_value(int k) const {
         constexpr double many = 0.05, least = 5.0;  // of the rows, and rows
-        const double near = bin()[k] + (k > 0 ? bin()[k - 1] : 0.0) + (k + 1 < bins ? bin()[k + 1] : 0.0);
-        const bool equal = near >= std::max(many * total(), least * gain());
-        return (first(std::min(k + 1 + equal, bins)) + gain()) / (total() + gain());
+        const double here = bin()[k], next = k + 1 < bins ? bin()[k + 1] : 0.0;
+        const double near = here + (k > 0 ? bin()[k - 1] : 0.0) + next;
+        const bool equal = near >= std::max(many * total(), least * gain()) && 2.0 * near > around(k);
+        return (before(k) + (here + (equal ? next : 0.0)) + gain()) / (total() + gain());
     }
 
-    // growth: of what a row adds, from this one to the next
-    void add(int k, double growth) const {
-        bin()[k] += gain();
-        sum()[k / group] += gain();
-        total() += gain();
-        age(growth);
-    }
-
-    void age(double growth) const {
+    // growth: of what a row adds, from this one to the next; counts: or a row only passes
+    CONFIDENTLY_INLINE void add(int k, double growth, bool counts = true) const {
+        const double one = kTarget[counts] * gain();
+        bin()[k] += one;
+        sum()[unsigned(k) / group] += one;
+        total() += one;
         seen() += 1.0;
-        gain() *= growth;
-        if (!(gain() > largest_gain)) return;
-        for (double* one = sum(); one < state + size(bins); ++one) *one /= gain();
-        total() /= gain();
-        gain() = 1.0;
+        if ((gain() *= growth) > largest_gain) rescale();
     }
 
     // Counts the rows of others in, as often as they count there; sign: or takes them out.
@@ -84,11 +81,32 @@ struct Counts {
     }
 
   private:
-    // Adds the first n of four numbers.
-    static void add_first(const double* numbers, int n, std::array<double, 4>& sums) {
-        static constexpr std::array<double, 8> ones{1.0, 1.0, 1.0, 1.0};
-        const double* one = ones.data() + 4 - std::clamp(n, 0, 4);
-        for (int i = 0; i < 4; ++i) sums[i] += one[i] * numbers[i];
+    // The rows in a bin and in four on each side.
+    CONFIDENTLY_INLINE double around(int k) const {
+        double found = 0.0;
+        for (int j = std::max(k - 4, 0); j <= std::min(k + 4, bins - 1); ++j) found += bin()[j];
+        return found;
+    }
+
+    CONFIDENTLY_SELDOM void rescale() const {
+        for (double* one = sum(); one < state + size(bins); ++one) *one /= gain();
+        total() /= gain();
+        gain() = 1.0;
+    }
+
+    using Four = double __attribute__((vector_size(32)));
+
+    // Adds the first n of so many numbers, which are at most 16.
+    CONFIDENTLY_INLINE static void add_first(const double* numbers, int n, int among, Four& sums) {
+        static constexpr std::array<double, 32> ones{1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0,
+                                                     1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+        const double* one = ones.data() + 16 - n;
+        for (int j = 0; j < among; j += 4) {
+            Four part, factor;
+            std::memcpy(&part, numbers + j, sizeof part);
+            std::memcpy(&factor, one + j, sizeof factor);
+            sums += factor * part;
+        }
     }
 };
 

@@ -63,12 +63,9 @@ struct Multiclass {
         e.count_variance(variance);
         if (!e.conformal) return;
         const double top = *std::max_element(probabilities.begin(), probabilities.end());
-        const ConformalSets sets{e.conformal};
         const double score = log_odds(p);
         if (e.score) *e.score = score;
-        sets.surprise().learn(expected(truth, classes));
-        sets.learn(score, *e.label);
-        sets.answer(log_odds(top), p < top);
+        ConformalSets{e.conformal}.learn({score, log_odds(top), expected(truth, classes), *e.label, p < top});
     }
 };
 

@@ -31,7 +31,7 @@ struct MarginVariances {
     // The part of the rows before, and of this one, whose variance was as large.
     double p_value(double variance) const {
         const Counts counts = this->counts();
-        const double below = counts.first(bin(log2(variance)));
+        const double below = counts.before(bin(log2(variance)));
         return (counts.total() - below + counts.gain()) / (counts.total() + counts.gain());
     }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -130,9 +131,12 @@ class Regression {
             e.evidence[1 + column] = e.target[column] - goal.offset;
         }
         // With an offset, the first row has no prediction.
+        double counted = std::numeric_limits<double>::quiet_NaN();
         if (e.calibration && (kind_ == Offset::none || goal.before > 0.0))
-            statistics(e, column).learn(e.target[column], prediction, e.row,
-                                        e.conformal ? e.conformal + column * ConformalIntervals::size : nullptr);
+            counted =
+                statistics(e, column).learn(e.target[column], prediction, e.row,
+                                            e.conformal ? e.conformal + column * ConformalIntervals::size : nullptr);
+        if (e.score) e.score[column] = counted;
     }
 
     Predicted predicted(const Form& form, const Goal& goal, double w, double score, double variance) const {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "tasks/calibration.hpp"
-#include "tasks/intervals.hpp"
+#include "tasks/error_counts.hpp"
 
 namespace confidently {
 
@@ -27,33 +27,25 @@ struct Predicted {
 
 // Of one column of weights.
 struct TargetStatistics {
-    static constexpr int bins = 512, group = 16, at_groups = 12, at_bins = at_groups + bins / group,
-                         size = at_bins + bins;
-    // Errors are counted by asinh(z) times this: bins are .025 wide near 0, and the last ones begin at 300 standard
-    // deviations.
-    static constexpr double bins_per_unit = 40.0;
-    static constexpr int near = 4;  // bins on both sides, whose errors may be equal ones of a learner that has moved
-    static constexpr double crowd = 0.125;  // a part of all errors, above which that is likely
-    static constexpr double largest_gain = 1e100;
+    static constexpr int at_groups = 12, size = at_groups + ErrorCounts::size;
     // Weight of the rows whose mean is the offset beside a constant feature. Later it would move without the rule
     // having asked for it, and the weight of that feature, by then certain, would follow too slowly.
     static constexpr double first_rows = 128.0;
     double* state;
 
-    double& weight() const { return state[0]; }     // of the rows
-    double& mean() const { return state[1]; }       // of their targets, or of the first ones; 0 without an offset
-    double& squares() const { return state[2]; }    // sum of their squared deviations from it
-    double& predicted() const { return state[3]; }  // rows with a prediction
-    double& noise() const { return state[4]; }      // sum of error^2/spread over these
-    double& gain() const { return state[5]; }       // what a row adds to its bin: it grows, so that old rows count less
+    double& weight() const { return state[0]; }          // of the rows
+    double& mean() const { return state[1]; }            // of their targets, or of the first ones; 0 without an offset
+    double& squares() const { return state[2]; }         // sum of their squared deviations from it
+    double& predicted() const { return state[3]; }       // rows with a prediction
+    double& noise() const { return state[4]; }           // sum of error^2/spread over these
+    double& gain() const { return state[5]; }            // what a row adds to the counts of errors
     double& squared_errors() const { return state[6]; }  // sums over rows with a prediction
     double& absolute_errors() const { return state[7]; }
     double& low() const { return state[8]; }  // of targets, as was said; equal if nothing was
     double& high() const { return state[9]; }
-    double& negative() const { return state[10]; }                  // rows with a target below 0
-    double& fractional() const { return state[11]; }                // rows with a target that is no integer
-    double& of_group(int j) const { return state[at_groups + j]; }  // sum of its bins
-    double* bin() const { return state + at_bins; }
+    double& negative() const { return state[10]; }    // rows with a target below 0
+    double& fractional() const { return state[11]; }  // rows with a target that is no integer
+    ErrorCounts errors() const { return {state + 5, state + at_groups}; }
 
     // Counts in a target of a row of weight w.
     void add(double y, double w, Offset offset) const {
@@ -85,60 +77,35 @@ struct TargetStatistics {
     // The logarithm of the mean of counts, with half a row of mean 1 for the time without any.
     double log_mean() const { return std::log((weight() * mean() + 0.5) / (weight() + 0.5)); }
 
-    // The p-values of a standardized error.
-    ErrorPValues p_values(double z) const {
-        const double place = place_of(z);
-        const int own = static_cast<int>(place), groups = own / group;
-        double low = 0.0, high = 0.0, near_low = 0.0, near_high = 0.0;
-        for (int j = 0; j < groups; ++j) low += of_group(j);
-        for (int j = groups + 1; j < bins / group; ++j) high += of_group(j);
-        for (int k = groups * group; k < own; ++k) low += bin()[k];
-        for (int k = own + 1; k < (groups + 1) * group; ++k) high += bin()[k];
-        for (int k = std::max(own - near, 0); k < own; ++k) near_low += bin()[k];
-        for (int k = own + 1; k <= std::min(own + near, bins - 1); ++k) near_high += bin()[k];
-        const double same = bin()[own], part = (place - own) * same, all = low + same + high + gain();
-        const double alike = near_low + same + near_high + gain(), below = low - near_low;
-        // where many are alike, the least extreme of what it may be: a learner that moves makes them drift together
-        const double middle = std::clamp(0.5 * all - below, 0.0, alike);
-        const double random = alike > crowd * all ? middle : uniform(predicted()) * alike;
-        return {(low + part + gain()) / all, (high + same - part + gain()) / all,
-                std::clamp((below + random) / all, 0.0, 1.0)};
-    }
-
     // Learns from the error of a prediction. conformal: what intervals are made of; nullptr: not wanted; standard:
-    // whether the spread is known before the error
-    void learn(double y, const Predicted& prediction, const Row& row, double* conformal = nullptr,
-               bool standard = true) const {
+    // whether the spread is known before the error. Returns the error that is counted; NaN if none is
+    double learn(double y, const Predicted& prediction, const Row& row, double* conformal = nullptr,
+                 bool standard = true) const {
         const double e = y - prediction.mean;
+        double counted = std::numeric_limits<double>::quiet_NaN();
         if (standard && predicted() > 1.0 && noise() > 0.0)
-            learn_standardized(e / std::sqrt(noise_factor() * prediction.spread), prediction.mean, row, conformal);
+            counted =
+                learn_standardized(e / std::sqrt(noise_factor() * prediction.spread), prediction.mean, row, conformal);
         predicted() += 1.0;
         noise() += e * e / prediction.spread;
         squared_errors() += e * e;
         absolute_errors() += std::fabs(e);
+        return counted;
     }
 
   private:
-    void learn_standardized(double z, double mean, const Row& row, double* conformal) const {
-        if (!conformal || !std::isfinite(z)) return count(z);  // NaN for targets that the rule excludes
+    double learn_standardized(double z, double mean, const Row& row, double* conformal) const {
+        if (!conformal || !std::isfinite(z)) {  // NaN for targets that the rule excludes
+            errors().count(z);
+            return z;
+        }
         const ConformalIntervals intervals{conformal};
         NoiseScale::Inputs inputs(mean, row);
         const double log_size = intervals.scale().log_size(inputs), own = z * std::exp(-log_size);
-        intervals.learn(p_values(own));
+        intervals.learn(errors().p_values(own, predicted()));
         intervals.scale().learn(inputs, z, log_size);
-        count(own);
-    }
-
-    static double place_of(double z) { return within_bins(std::asinh(z) * bins_per_unit + bins / 2, bins); }
-
-    void count(double z) const {
-        const int k = static_cast<int>(place_of(z));
-        bin()[k] += gain();
-        of_group(k / group) += gain();
-        gain() /= kDecay;
-        if (!(gain() > largest_gain)) return;
-        for (int j = 0; j < bins / group + bins; ++j) state[at_groups + j] /= gain();
-        gain() = 1.0;
+        errors().count(own);
+        return own;
     }
 };
 

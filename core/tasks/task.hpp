@@ -6,6 +6,7 @@
 // update(pair) scores the pair, asks the rule, updates, and returns the margin as it was before the update.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "covariances/weights.hpp"
@@ -50,6 +51,9 @@ struct Labels {
 
     const std::int32_t* begin(std::int64_t i) const { return id + (start ? start[i] : i); }
     const std::int32_t* end(std::int64_t i) const { return id + (start ? start[i + 1] : i + 1); }
+
+    // How many scores training records of a row: of its class, of each of its labels, or of its targets.
+    std::int64_t scores(std::int64_t i, std::int64_t targets) const { return target ? targets : end(i) - begin(i); }
 };
 
 struct Example {
@@ -66,7 +70,8 @@ struct Example {
     double* evidence;    // nullptr: not wanted
     double* conformal;   // nullptr: not wanted
     double* variances;   // with a calibration
-    double* score;       // nullptr: not wanted; with `conformal`, set to the log-odds of the class
+    double* score;       // nullptr: not wanted; with `conformal`, set to the log-odds of the class, or of each of the
+                         // labels, or for each target to the error that is counted
 
     // p: the probability of a label before it was used
     void add_loss(double p) const {
@@ -83,7 +88,9 @@ struct Example {
         add_loss(p);
         if (!conformal) return;
         one.see(p);
-        if (relevant) ConformalSets{conformal}.learn(log_odds(p), k);
+        if (!relevant) return;
+        ConformalSets{conformal}.learn(log_odds(p), k);
+        if (this->score) this->score[std::find(label, label_end, k) - label] = log_odds(p);
     }
 
     // Begins with the labels of a row, one of which the alarm will know.

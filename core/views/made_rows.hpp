@@ -44,7 +44,11 @@ class MadeRows {
     }
 
     CONFIDENTLY_INLINE void add(std::int32_t j, double x) {
-        if (x == 0.0) return;
+        if (x != 0.0) put(j, x);
+    }
+
+    // The same, also of a 0, for views that tell it from an absent value.
+    CONFIDENTLY_INLINE void put(std::int32_t j, double x) {
         column.push_back(j);
         value.push_back(x);
     }

@@ -5,7 +5,7 @@
 //                      that shape, and state.size(name, axis) one of its sizes; changes of statistics are noted in undo
 //   n_features(state)  the number of columns that rows may have
 //   see(row, out)      adds the row it makes of a row to out
-//   learn(row, w) or learn(row, label, label_end, w)
+//   learn(row, w), learn(row, label, label_end, w) or learn(row, target, label, label_end, w)
 //                      counts in a row of weight w after it was seen; missing in a view without statistics. Instead a
 //                      view may have see_and_learn(row, w, out), which does both
 //   first              only if it has FirstValues, whose sample replaces the state's after learning
@@ -20,6 +20,7 @@
 
 #include "tasks/task.hpp"
 #include "views/bins.hpp"
+#include "views/categories.hpp"
 #include "views/center.hpp"
 #include "views/cosines.hpp"
 #include "views/first.hpp"
@@ -32,7 +33,7 @@
 
 namespace confidently {
 
-using Views = std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First>;
+using Views = std::tuple<Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories>;
 
 inline std::vector<std::string> view_names() {
     return []<std::size_t... I>(std::index_sequence<I...>) {
@@ -59,8 +60,10 @@ void with_view(const std::string& name, F&& f) {
 // Labels and weights of rows in the order of training, from which statistics are learned.
 struct Counted {
     Labels labels;
-    const double* weight;        // nullptr: all 1
-    const double* class_weight;  // nullptr: all 1
+    const double* weight;             // nullptr: all 1
+    const double* class_weight;       // nullptr: all 1
+    const double* targets = nullptr;  // of a regression, by row
+    std::int64_t numbers = 0;         // of a row
 
     double weight_of(std::int64_t i) const {
         return (weight ? weight[i] : 1.0) * (class_weight ? class_weight[*labels.begin(i)] : 1.0);
@@ -122,6 +125,9 @@ MadeRows made(View& view, const Rows& rows, std::size_t values, const std::int64
             view.learn(row, w);
         else if constexpr (requires { view.learn(row, counted->labels.begin(i), counted->labels.end(i), w); })
             view.learn(row, counted->labels.begin(i), counted->labels.end(i), w);
+        else if constexpr (requires { view.outputs; })
+            view.learn(row, counted->targets ? counted->targets + i * counted->numbers : nullptr,
+                       counted->labels.begin(i), counted->labels.end(i), w);
     }
     return out;
 }

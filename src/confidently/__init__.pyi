@@ -49,6 +49,7 @@ from .rules.table import step as step
 from .topics.estimator import CollapseWarning as CollapseWarning
 from .topics.estimator import OnlineMedLDA as OnlineMedLDA
 from .views.bins import Bins as Bins
+from .views.categories import Categories as Categories
 from .views.center import Center as Center
 from .views.cosines import Cosines as Cosines
 from .views.first import First as First

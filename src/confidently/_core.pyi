@@ -309,6 +309,14 @@ conformal_answer_width: float = 0.125
 
 def conformal_places() -> list[int]: ...
 def conformal_places_of_numbers() -> list[int]: ...
+def group_errors_places() -> list[int]: ...
+def group_errors_begin(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")], numbers: int
+) -> None: ...
+def group_errors_learn(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    errors: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
+) -> None: ...
 
 noise_inputs: int = 65
 
@@ -353,6 +361,18 @@ def conformal_conformity(
     classes: int,
     probabilities: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     out: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+def moved_columns_sizes() -> list[int]: ...
+def moved_columns_rows_per_look(width: float) -> float: ...
+def moved_columns_begin(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+) -> None: ...
+def moved_columns_learn(
+    state: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
+    by_column: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    first: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
+    rows: Matrix,
+    order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
 ) -> None: ...
 
 margin_variances_size: int = 208
@@ -1198,6 +1218,8 @@ def see_and_learn(
     | None,
     n_classes: int,
     undo: UndoLog | None,
+    targets: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)]
+    | None = None,
 ) -> tuple[
     Annotated[NDArray[numpy.float64], dict(shape=(None,))],
     Annotated[NDArray[numpy.int32], dict(shape=(None,))],
@@ -1290,6 +1312,7 @@ def label_mixtures_learn(
     weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None,
     log_loss: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None,
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def number_mixture_learn(
     weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")],
@@ -1310,6 +1333,7 @@ def number_mixture_learn(
     conformal: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
     matrix: Matrix | None = None,
     order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)] | None = None,
+    scores: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu")] | None = None,
 ) -> None: ...
 def score_row(
     views: Sequence[tuple[str, bool, int]],

@@ -6,14 +6,11 @@ name of one that an installed package brings along. It is not part of a model: a
 
 from __future__ import annotations
 
-import logging
 import threading
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -156,6 +153,8 @@ class Encoder:
         EncoderError
             If the encoder does not return one vector of finite numbers per text, of its dimension.
         """
+        from hashlib import blake2b  # takes time when a command starts
+
         dimension = self.info.dimension
         vectors = np.zeros((len(texts), dimension), np.float32)
         with self._lock:
@@ -262,6 +261,8 @@ def _module_of(source: Any) -> str:
 
 def _version_of(module: str) -> str:
     """Return the version of the package that a module belongs to; empty if it has none."""
+    from importlib.metadata import PackageNotFoundError, version  # takes a tenth of the start of a command
+
     try:
         return version(module.partition(".")[0])
     except (PackageNotFoundError, ValueError):
@@ -304,12 +305,14 @@ class _logging_kept:
     """A context that restores the handlers and the level of the root logger."""
 
     def __enter__(self) -> None:
-        root = logging.getLogger()
-        self.handlers, self.level = list(root.handlers), root.level
+        import logging
+
+        self.root = logging.getLogger()
+        self.handlers, self.level = list(self.root.handlers), self.root.level
 
     def __exit__(self, *error: object) -> None:
-        logging.root.handlers[:] = self.handlers
-        logging.root.setLevel(self.level)
+        self.root.handlers[:] = self.handlers
+        self.root.setLevel(self.level)
 
 
 KNOWN = {"wordllama": Known("wordllama", _wordllama)}

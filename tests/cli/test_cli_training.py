@@ -3,9 +3,10 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from confidently import RULES
+from confidently import RULES, load
 from confidently.cli import BAD_INPUT
 from confidently.cli.options.files import CHECKPOINT
 from confidently.models.model import Model
@@ -90,12 +91,14 @@ def test_c_and_capital_c_are_different(call, data):
 
 
 def test_passes_read_the_data_again(ok, data, tmp_path):
-    result = json.loads(ok("train", data, "--rule=arow", "--passes", 3, "--json", "-q", "-o", tmp_path / "m.cw"))
+    result = json.loads(
+        ok("train", data, "--no-shuffle", "--rule=arow", "--passes", 3, "--json", "-q", "-o", tmp_path / "m.cw")
+    )
     assert result["rows"] == 300 and result["rows_seen"] == 900
-    once = json.loads(ok("train", data, "--rule=arow", "--json", "-q"))
+    once = json.loads(ok("train", data, "--no-shuffle", "--rule=arow", "--json", "-q"))
     assert result["error"] == once["error"]
     one_pass = Model.load(tmp_path / "m.cw").learner.state["calibration"]
-    ok("train", data, "--rule=arow", "-q", "-o", tmp_path / "once.cw")
+    ok("train", data, "--no-shuffle", "--rule=arow", "-q", "-o", tmp_path / "once.cw")
     np.testing.assert_array_equal(Model.load(tmp_path / "once.cw").learner.state["calibration"], one_pass)
 
 
@@ -226,3 +229,20 @@ def test_an_invalid_row_in_the_middle_of_a_batch_saves_nothing(call, ok, tmp_pat
     code, out, err = call("train", data, "--rule=arow", "-o", model, "--checkpoint-every", 100, "-q")
     assert (code, out) == (BAD_INPUT, "") and err.count("\n") == 1 and "line 451, column 4: feature '3000:x'" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "m.cw"] and model.read_bytes() == before
+
+
+@pytest.mark.parametrize("options", [("--auto",), ("--rule=logistic", "--passes=2")])
+def test_files_that_are_shuffled_end_with_the_right_share(ok, tmp_path, options):
+    """As arrays do; and rows that were not shuffled keep the offset that they have led to."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(900, 4)).round(3)
+    y = generator.random(900) < 1.0 / (1.0 + np.exp(2.5 - X[:, 0] - X[:, 1]))
+    pd.DataFrame(X).assign(y=np.where(y, "yes", "no")).to_csv(tmp_path / "rows.csv", index=False)
+    shares = []
+    for more in ((), ("--no-shuffle",)):
+        ok("train", tmp_path / "rows.csv", "--label=y", *options, *more, "-q", "-o", tmp_path / "m.cw")
+        model = load(tmp_path / "m.cw")
+        p = model.predict_proba(pd.DataFrame(X, columns=list("0123")))
+        shares.append(p[:, list(model.classes_).index("yes")].mean())
+        assert model.learner_.settled == (not more)
+    assert shares[0] == pytest.approx(y.mean(), rel=0.005) != shares[1]

@@ -94,8 +94,6 @@ def test_training_continues_and_models_merge(ok, folder, tmp_path):
 
 ERRORS = {
     "typo": (["old.csv", "--coverage-by", "Town"], "has no column 'Town' (did you mean 'town'?)"),
-    "numbers to predict": (["numbers.csv", "--coverage-by", "town"], "--coverage-by: not supported for a regression"),
-    "label sets": (["labels.jsonl", "--coverage-by", "town"], "--coverage-by: rows have several labels"),
     "a format without names": (["rows.svm", "--coverage-by", "3"], "svmlight has no '3' to keep"),
     "uncalibrated": (["old.csv", "--coverage-by", "town", "--calibration", "none"], "omit --calibration none"),
     "a cluster": (["old.csv", "--coverage-by", "town", "--workers", "2"], "not supported on a cluster"),
@@ -118,3 +116,38 @@ def test_new_rows_need_the_column_for_sets_only(ok, folder, tmp_path):
         assert failed.returncode == 2 and "has no column 'town'" in failed.stderr
     failed = here("train", folder / "without.csv", "--init-model", tmp_path / "m.cw", "-o", tmp_path / "more.cw")
     assert failed.returncode == 2 and "has no column 'town'" in failed.stderr
+
+
+@pytest.mark.parametrize("options", [["--auto"], ["--rule", "ridge"]])
+def test_intervals_are_those_of_python_and_evaluate_shows_them(ok, folder, tmp_path, options):
+    model, new = tmp_path / "m.cw", folder / "numbers.csv"
+    ok("train", new, *options, "--coverage-by", "town", "--holdout", "0.1", "-q", "-o", model)
+    trained, table = load(model), pd.read_csv(new)
+    assert trained.coverage_by == "town" and set(trained.learner_.groups.states) == set(TOWNS)
+    expected = trained.predict_interval(table.drop(columns="label"), 0.8)
+    lines = ok("predict", model, new, "--interval", "0.8", "--json").splitlines()
+    found = [[json.loads(line)[name] for name in ("lower", "upper")] for line in lines]
+    assert found == pytest.approx(expected, rel=1e-6)
+    low, high = trained.predict_interval(table.drop(columns="label")).T
+    inside = (low <= table["label"]) & (table["label"] <= high)
+    found = json.loads(ok("evaluate", model, new, "--by", "town", "--json", "-q"))
+    first = found["by"]["groups"][0]
+    assert first["coverage"] == pytest.approx(inside[table["town"] == first["value"]].mean())
+    for command in (["predict", "--interval", "0.8"], ["evaluate"]):
+        failed = here(command[0], model, folder / "without.csv", *command[1:])
+        assert failed.returncode == 2 and "has no column 'town'" in failed.stderr
+    assert here("predict", model, folder / "without.csv", "--std").returncode == 0
+    more = tmp_path / "more.cw"
+    ok("train", new, "--init-model", model, "-q", "-o", more)
+    again = trained.partial_fit_stream(new)
+    for value, state in load(more).learner_.groups.states.items():
+        np.testing.assert_array_equal(state, again.learner_.groups.states[value])
+
+
+def test_label_sets_are_those_of_python(ok, folder, tmp_path):
+    model, data = tmp_path / "m.cw", folder / "labels.jsonl"
+    ok("train", data, "--rule", "arow", "--coverage-by", "town", "-q", "-o", model)
+    trained = load(model)
+    [expected] = trained.predict_stream(data, "predict_set", coverage=0.8)
+    names = [set(np.array(trained.classes_)[row]) for row in expected]
+    assert list(map(set, sets_of(ok("predict", model, data, "--set", "0.8", "--json")))) == names

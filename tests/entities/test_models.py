@@ -300,6 +300,7 @@ def test_rows_without_their_key_are_an_error() -> None:
         ({"max_age": 1.5}, ValueError, "max_age"),
         ({"shared": 7}, TypeError, "expected an OnlineClassifier or an OnlineRegressor"),
         ({"shared": OnlineClassifier(passes=2)}, ValueError, "one pass"),
+        ({"shared": OnlineClassifier(coverage_by=0)}, ValueError, "one set of errors for all"),
         ({"shared": OnlineRegressor("poisson")}, ValueError, "'poisson'"),
         ({"shared": OnlineRegressor("quantile")}, ValueError, "'quantile'"),
     ],

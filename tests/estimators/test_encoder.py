@@ -121,7 +121,7 @@ def test_clones_share_the_encoder_and_its_cache():
     np.testing.assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict_proba(TEXTS), model.predict_proba(TEXTS))
-    assert len(pickle.dumps(model)) < 50_000  # without the vectors
+    assert len(pickle.dumps(model)) < 100_000  # without the vectors
 
 
 def test_members_and_merged_models_have_it():

@@ -347,7 +347,7 @@ def test_single_numbers_at_the_prior_are_left_out(tmp_path):
     X, y, found = of_many_classes(tmp_path)
     for k, model in enumerate(found):
         header, arrays = contents_of(tmp_path / f"{k}.cw")
-        assert header["format"] == (10 if k == 0 else 13)  # the stack was shuffled, and may follow later
+        assert header["format"] == 13
         names = ["weights"] if k == 0 else ["0.weights", "1.frequency"]
         for name in names:
             assert arrays[name].ndim == 1
@@ -404,7 +404,7 @@ def looked_at(path, ok):
 @pytest.mark.parametrize(("rule", "view"), [("arow", None), ("pa", None), ("arow", "unit")])
 def test_looking_at_a_small_file_takes_little_memory(rule, view, tmp_path, ok):
     """Whatever number of features it declares."""
-    assert bomb(tmp_path / "m.cw", rule, view=view) < 4000
+    assert bomb(tmp_path / "m.cw", rule, view=view) < 6000
     shown, peak = looked_at(tmp_path / "m.cw", ok)
     assert peak < 30e6
     assert shown["features"] == 2 * 10**8

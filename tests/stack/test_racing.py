@@ -176,3 +176,20 @@ def test_many_classes_drop_the_members_on_products(monkeypatch, pieces):
         assert all(name in stack.names for name in products) == (label < MANY_CLASSES)
     assert {stack.dropped[name] for name in products} == {MANY_CLASSES * per_class}
     np.testing.assert_allclose(stack.probabilities(as_matrix(X[:10])).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(("shares", "bits"), [((0.5, 0.5), 1.0), ((0.99, 0.01), 0.0808), ((0.25,) * 4, 1.0)])
+def test_what_is_at_stake_is_the_entropy_of_the_classes(shares, bits):
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(1200, D)), np.repeat(np.arange(len(shares)), np.multiply(shares, 1200).astype(int))
+    stack = stack_on(X[: len(y)], generator.permutation(y).astype(np.int32))
+    assert stack.at_stake == pytest.approx(bits, abs=1e-3)
+
+
+def test_less_at_stake_drops_fewer_members(before, monkeypatch):
+    stack, X, y = before
+    kept = []
+    for bits in (1.0, 0.01):
+        monkeypatch.setattr(type(stack), "at_stake", bits)
+        kept.append(len(stack_on(X, y).members))
+    assert kept[0] < kept[1]

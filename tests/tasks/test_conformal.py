@@ -30,14 +30,14 @@ PROBABILITIES = (1e-4, 0.1, 0.6, 0.99)
 def assert_same(state, twin):
     """Compare p-values and levels of all classes with those of a twin."""
     found = ConformalSets(state)
-    for coverage, enough in ((0.9, 30.0), (0.99, 99.0)):
+    for coverage, enough in ((0.9, 30.0), (0.99, 199.0)):
         for probability in PROBABILITIES:
             p = np.full((1, 3), probability)
             score = math.log(probability / (1.0 - probability))
             expected = [twin.of_own(score, k, enough) for k in range(3)]
             np.testing.assert_allclose(found.p_values(p, True, coverage)[0], expected, rtol=1e-9)
             np.testing.assert_allclose(found.p_values(p, False)[0], twin.all.p_value(score), rtol=1e-9)
-    for error, enough in zip(ERRORS, (30.0, 30.0, 30.0, 99.0), strict=True):
+    for error, enough in zip(ERRORS, (30.0, 30.0, 30.0, 199.0), strict=True):
         levels = [twin.levels, *(twin.levels_of(k, enough) for k in range(3))]
         at = [np.maximum.accumulate((ERRORS + one.said())[::-1])[::-1][error == ERRORS][0] for one in levels]
         np.testing.assert_allclose(found.errors(1.0 - error, False), at[0], rtol=1e-9)

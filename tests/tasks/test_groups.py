@@ -8,7 +8,8 @@ import pytest
 from confidently import _core
 from confidently.tasks import conformal, groups
 from confidently.tasks.conformal import ConformalSets, rows_seen, untrained
-from confidently.tasks.groups import MAX_GROUPS, GroupedSets, Groups
+from confidently.tasks.grouped import GroupedSets
+from confidently.tasks.groups import MAX_GROUPS, Groups
 from tests.twins.conformal import Sets
 
 P = np.array([[0.05, 0.6, 0.35], [0.99, 0.004, 0.006], [0.3, 0.3, 0.4]])
@@ -92,7 +93,7 @@ def test_values_beyond_the_bound_are_learned_together():
     for rows in (slice(300), slice(300, 500), slice(500, None)):
         parts = parts.learned(values[rows], scores[rows], labels[rows], None, 2)
     np.testing.assert_array_equal(parts.rest, rest)
-    again = Groups.of(**found.header(), states=found.array(2))
+    again = Groups("id").of(found.header()["values"], found.others, found.array(2))
     np.testing.assert_array_equal(again.array(2), found.array(2))
 
 

@@ -35,19 +35,21 @@ class Scores:
 
 
 def bin_of(score):
-    """A third of the bins is below 0, where half of them are above -4; of the others, half are below 8."""
-    part = score / (4.0 - score) if score < 0.0 else 2.0 * score / (8.0 + score)
+    """A third of the bins is below 0, where half of them are above -2; of the others, half are below 4."""
+    part = score / (2.0 - score) if score < 0.0 else 2.0 * score / (4.0 + score)
     return min(math.floor((1.0 + part) * BINS / 3), BINS - 1)
 
 
 def p_value(rows, score):
     """The part of the rows, this one included, with a score as small, given the rows of each bin.
 
-    Those of a bin are as small, and those of the next one if it and its neighbors have many rows.
+    Those of a bin are as small, and those of the next one if it and its neighbors have many rows, and
+    more than the three bins on each side of these.
     """
     at = bin_of(score)
     near = rows[max(at - 1, 0) : at + 2].sum()
-    last = at + 1 if near >= max(0.05 * rows.sum(), 5.0) else at
+    others = rows[max(at - 4, 0) : at + 5].sum() - near
+    last = at + 1 if near >= max(0.05 * rows.sum(), 5.0) and near > others else at
     return (rows[: last + 1].sum() + 1.0) / (rows.sum() + 1.0)
 
 

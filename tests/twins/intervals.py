@@ -105,18 +105,17 @@ def uniform(k):
     return ((z ^ (z >> 31)) >> 11) / 2.0**53
 
 
-class Intervals:
-    """Errors relative to the size of the noise, the levels below and above, and the martingale."""
+class Errors:
+    """Errors relative to the size of the noise, and the levels below and above, of all rows or of a group."""
 
-    ERROR_BINS = 512
+    BINS = 512
 
-    def __init__(self, before=2):
-        self.before = before  # the predictions before the first standardized error
-        self.noise, self.errors, self.gain = Noise(), [], 1.0
-        self.low, self.high, self.martingale = Followed(), Followed(), Martingale()
+    def __init__(self):
+        self.errors, self.gain = [], 1.0
+        self.low, self.high = Followed(), Followed()
 
     def place(self, error):
-        return float(np.clip(np.arcsinh(error) * 40.0 + 256.0, 0.0, self.ERROR_BINS - 1e-9))
+        return float(np.clip(np.arcsinh(error) * 40.0 + 256.0, 0.0, self.BINS - 1e-9))
 
     def p_values(self, error):
         """Return the parts of the errors not above and not below one; of those in its bin in proportion."""
@@ -128,6 +127,29 @@ class Intervals:
         whole = low + same + high + self.gain
         inside = (low + (at - own) * same + self.gain) / whole, (high + (1.0 - at + own) * same + self.gain) / whole
         return inside
+
+    def count(self, error):
+        below, above = self.p_values(error)
+        self.low.learn(below)
+        self.high.learn(above)
+        self.errors.append((math.floor(self.place(error)), self.gain))
+        self.gain /= 1.0 - 1.0 / 2000.0
+
+    def weights(self):
+        """Return the weight of each bin, of which the last error has one."""
+        found = np.zeros(self.BINS)
+        for place, weight in self.errors:
+            found[place] += weight / self.gain
+        return found
+
+
+class Intervals(Errors):
+    """Errors of all rows, the noise, and the martingale."""
+
+    def __init__(self, before=2):
+        super().__init__()
+        self.before = before  # the predictions before the first standardized error
+        self.noise, self.martingale = Noise(), Martingale()
 
     def random_p_value(self, error, u):
         """Return the two-sided p-value whose errors within four bins are divided at random, unless they are many."""
@@ -142,13 +164,9 @@ class Intervals:
 
     def learn(self, prediction, row, error):
         own = error / math.exp(self.noise.log_size(prediction, row))
-        below, above = self.p_values(own)
-        self.low.learn(below)
-        self.high.learn(above)
         self.martingale.learn(self.random_p_value(own, uniform(self.before + len(self.errors))))
         self.noise.learn(prediction, row, error)
-        self.errors.append((math.floor(self.place(own)), self.gain))
-        self.gain /= 1.0 - 1.0 / 2000.0
+        self.count(own)
 
 
 def limits(weights, coverage):

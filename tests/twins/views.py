@@ -243,6 +243,66 @@ class Cosines:
         pass
 
 
+class Categories:
+    """Numbers and indicators under their own numbers, and (category, k) for the statistics.
+
+    ``names`` are those of features, if they have any; a category is named before "=".
+    """
+
+    def __init__(self, kinds, names=None, n=16, outputs=1, numbers=False):
+        self.kinds, self.n, self.outputs, self.numbers = kinds, n, outputs, numbers
+        self.category = {j: name.partition("=")[0] for j, name in (names or {}).items() if "=" in name}
+        self.shown = {
+            c: [j for j in sorted(self.category) if self.category[j] == c][:n] for c in {*self.category.values()}
+        }
+        self.rows = []  # their outputs, weights and values of categories
+
+    def see(self, row):
+        seen = {j: x for j, x in row.items() if self.kinds[j] != "plain"}
+        for j in present(row):
+            if j not in self.category:
+                continue
+            c = self.category[j]
+            seen |= {j: row[j]} if j in self.shown[c] else {}
+            for k in range(self.outputs):
+                seen[c, k] = seen.get((c, k), 0.0) + self.statistic(j, k)
+        return {j: x for j, x in seen.items() if x or j in self.kinds}
+
+    def statistic(self, j, k):
+        own = [(w, y[k]) for y, w, values in self.rows if j in values]
+        if not own:
+            return 0.0
+        n, s = sum(w for w, _ in own), sum(w * y for w, y in own)
+        total, all_sum = sum(w for _, w, _ in self.rows), sum(w * y[k] for y, w, _ in self.rows)
+        variance = sum(w * (y[k] - all_sum / total) ** 2 for y, w, _ in self.rows) / total
+        repeats, products = self.agreement(self.category[j], k)
+        between = products / (repeats + 10)
+        if between <= 0 or variance < 1e-12:
+            return 0.0
+        a = max((variance - between) / between, 0.5)
+        return (s - n * all_sum / total) / (n + a) / sqrt(variance)
+
+    def agreement(self, c, k):
+        """The weight of rows whose value had come before, and the sum of products of deviations."""
+        weight = products = 0.0
+        for i, (y, w, values) in enumerate(self.rows):
+            before = self.rows[:i]
+            for j in (j for j in values if self.category[j] == c):
+                own = [(v, z[k]) for z, v, theirs in before if j in theirs]
+                if own:
+                    mean = sum(v * z[k] for z, v, _ in before) / sum(v for _, v, _ in before)
+                    of_value = sum(v * z for v, z in own) / sum(v for v, _ in own)
+                    weight += w
+                    products += w * (y[k] - mean) * (of_value - mean)
+        return weight, products
+
+    def learn(self, row, labels, w):
+        """``labels`` are classes, or numbers."""
+        first = 1 if self.outputs == 1 else 0
+        y = labels if self.numbers else [float(k + first in labels) for k in range(self.outputs)]
+        self.rows.append((y, w, {j for j in present(row) if j in self.category}))
+
+
 class First:
     """The row's columns that rows have brought first, under their own numbers."""
 

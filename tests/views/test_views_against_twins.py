@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 from confidently import _core
 from confidently.data.memory.matrix import as_matrix
 from confidently.views.bins import Bins
+from confidently.views.categories import Categories
 from confidently.views.columns import MISSING, PLAIN, ZERO, Columns
 from confidently.views.cosines import DIRECTION, PHASE, Cosines
 from confidently.views.pairs import Pairs
@@ -84,6 +85,8 @@ def twin_of(view, kinds, arrays):
         return twins.Pairs(unit_norm=view.unit_norm)
     if view.name == "first":
         return twins.First(view.n)
+    if view.name == "categories":
+        return twins.Categories(kinds)
     assert view.name == "cosines", f"choose a twin of {view.name} here"
     return twins.Cosines(arrays[DIRECTION], arrays[PHASE], view.unit_norm)
 
@@ -92,6 +95,8 @@ def names_of(view, arrays):
     """What a column of the rows of a view is called in those of its twin."""
     if view.name == "bins":
         return bins_of(view, arrays["bins.kind"]).__getitem__
+    if view.name == "categories":
+        return categories_of(view, arrays).__getitem__
     if view.name != "pairs":
         return lambda j: j
     first, second = view.terms(arrays)
@@ -110,6 +115,15 @@ def bins_of(view, kinds):
     for j, kind in enumerate(kinds):
         found += [j] if kind == PLAIN else [(j, k) for k in range(view.n)]
         found += [(j, "missing")] if kind == MISSING else []
+    return found
+
+
+def categories_of(view, arrays, names=()):
+    """The columns of the rows of the view "categories", in their order."""
+    found = {int(place): j for j, place in enumerate(arrays["categories.place"]) if place >= 0}
+    for j, c in enumerate(arrays["categories.category"]):
+        for k in range(view.outputs) if c >= 0 else ():
+            found[int(arrays["categories.first"][c]) + k] = names[j].partition("=")[0], k
     return found
 
 
@@ -167,6 +181,39 @@ def test_rows_of_several_labels_are_counted_in_with_each():
         expected.append(twin.see(row))
         twin.learn(row, its, 1.0)
     close(as_dicts(seen), expected)
+
+
+@pytest.mark.parametrize("batch", [1, 7, N])
+@pytest.mark.parametrize(("outputs", "numbers"), [(1, False), (3, False), (2, True)])
+def test_categories_are_statistics_of_the_rows_before(outputs, numbers, batch):
+    names = ["u", "a=x", "a=y", "v", "a=z", "b=x", "b=y", "word:x", "flag"]
+    kinds = dict(enumerate("plain" if set(name) & set("=:") or name == "flag" else "missing" for name in names))
+    generator = np.random.default_rng([outputs, batch])
+    rows, labels = random_rows(generator, kinds), generator.integers(0, K, N).astype(np.int32)
+    view = Categories(n=2, outputs=outputs)
+    twin = twins.Categories(kinds, dict(enumerate(names)), 2, outputs, numbers)
+    targets, weights = generator.normal(size=(N, 2)), generator.choice([0.0, 1.0, 2.5], size=N)
+    columns = Columns(np.array([KINDS[kinds[j]] for j in range(D)], dtype=np.int8), names)
+    X, found, expected, arrays = matrix_of(rows), [], [], view.grown(view.new_arrays(K), columns, K)
+    for first in range(0, N, batch):
+        part = slice(first, first + batch)
+        of_part = Labelled(
+            X, None, first, labels[part], None, weights[part], None, K, targets[part] if numbers else None
+        )
+        arrays, seen = view.learn(arrays, of_part, _core.UndoLog())
+        found += as_dicts(seen, categories_of(view, arrays, names).__getitem__)
+    for row, label, y, w in zip(rows, labels.tolist(), targets.tolist(), weights, strict=True):
+        expected.append(twin.see(row))
+        if w:
+            twin.learn(row, y if numbers else [label], w)
+    close(found, expected)
+    close(
+        as_dicts(view.see(arrays, X, 0, N), categories_of(view, arrays, names).__getitem__), list(map(twin.see, rows))
+    )
+    statistics = view.statistics(arrays)
+    for j in range(D):
+        for k in range(outputs):
+            assert statistics[j, k] == pytest.approx(twin.statistic(j, k) if "=" in names[j] else 0.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", VIEWS)

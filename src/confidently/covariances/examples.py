@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import _core
-from ..arrays import row_entries
+from ..arrays import row_entries, row_starts
 from .settings import Settings
 
 
@@ -23,19 +23,39 @@ class Progressive:
         Set to the calibrated scores, in the order of training. The largest of three or more classes is 0.
     evidence : float64 array of shape (n, 1 + columns), optional
         Regression: set to the factor of x x' in the precision that a row adds, and its targets less their offset.
-    scores : float64 array of shape (n,), optional
-        One class per row: set to the log-odds of the class, in the order of training, except for rows of weight 0.
+    scores : float64 array, optional
+        Set to what groups learn of rows, in the order of training, except for rows of weight 0: the log-odds of their
+        class or, row by row, of each of their labels, or the standardized error of each number.
+    score_start : int64 array of shape (n + 1,), optional
+        Where the scores of each row start, unless each row has one.
     """
 
     log_loss: np.ndarray | None = None
     logits: np.ndarray | None = None
     evidence: np.ndarray | None = None
     scores: np.ndarray | None = None
+    score_start: np.ndarray | None = None
+
+    @classmethod
+    def of_scores(cls, log_loss: np.ndarray | None, examples: Examples) -> Progressive:
+        """Return what records the scores of examples, which are NaN at first."""
+        start = None
+        if examples.targets is not None:
+            start = row_starts(np.full(len(examples), examples.targets.shape[1]))
+        elif examples.label_start is not None:
+            _, start = row_entries(examples.label_start, slice(None) if examples.order is None else examples.order)
+        n = len(examples) if start is None else int(start[-1])
+        return cls(log_loss, scores=np.full(n, np.nan), score_start=start)
 
     def block(self, first: int, last: int) -> Progressive:
         """Return what is recorded of rows ``first`` to ``last - 1`` in the order of training."""
-        parts = (None if array is None else array[first:last] for array in (self.logits, self.evidence, self.scores))
-        return Progressive(self.log_loss, *parts)
+        logits, evidence = (None if array is None else array[first:last] for array in (self.logits, self.evidence))
+        scores, start = self.scores, self.score_start
+        if scores is not None and start is not None:
+            scores, start = scores[start[first] : start[last]], start[first : last + 1] - start[first]
+        elif scores is not None:
+            scores = scores[first:last]
+        return Progressive(self.log_loss, logits, evidence, scores, start)
 
 
 @dataclass(eq=False)  # it holds arrays, of which == is no truth value

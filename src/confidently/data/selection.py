@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -188,6 +188,16 @@ def _exact(batch: Batch, first: int, last: int) -> Batch:
         rows = batch.new_features.row
         n_columns = max(n_columns, batch.n_columns - (len(rows) - bisect_left(rows, last)))
     return replace(part, n_columns=n_columns)
+
+
+def chosen_rows(batches: Sequence[Batch], rows: np.ndarray) -> Batch:
+    """Return rows by their numbers among those of all batches. The result announces no labels and features."""
+    found, first = [], 0
+    for batch in batches:
+        own = rows[(rows >= first) & (rows < first + len(batch))]
+        found += [select_rows(batch, own - first)] if len(own) else []
+        first += len(batch)
+    return joined(found)
 
 
 def select_rows(batch: Batch, rows: np.ndarray) -> Batch:

@@ -238,6 +238,8 @@ class EntityModels(EntityStreams):
         check_rule(make_rule(template.rule))
         if template.passes != 1 or template.shuffle not in (False, AUTO):
             raise ValueError("shared: entities are trained in one pass and in order; use passes=1 and shuffle=False")
+        if template.coverage_by is not None:
+            raise ValueError("shared: entities have one set of errors for all; use coverage_by=None")
         checked_variances(self.entity_variance)
         for name in ("max_entities", "max_age"):
             value = getattr(self, name)

@@ -74,9 +74,9 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     dtype : {"float64", "float32"}, default="float64"
         Type of the members' states.
     coverage_by : str or int, optional
-        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
-        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
-        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class, or each
+        of their labels, as often as is asked for. Its name; or its number in an array. Up to 256 values have scores of
+        their own; rows with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -106,6 +106,12 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
+    alarm_columns_ : list or None
+        The columns that moved near the last drift alarm, by name or number; empty if none did, so that the classes of
+        rows changed and not their columns. None: there was no alarm, or the columns are not known (yet).
+    moved_columns_ : dict or None
+        The row at which each column moved last, of those that did. If rows come in random order, any does with a
+        probability of about .01. None: there are more than 256 columns, or the model is merged.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_
@@ -239,6 +245,10 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         The least and the largest possible target, such as ``(0, 1)`` for shares, ``(0, None)`` for prices or
         ``(None, None)`` for none. Predictions and limits stay within; a target beyond them is an error. By default, no
         prediction or limit is negative as long as no target was.
+    coverage_by : str or int, optional
+        The column by whose values :meth:`predict_interval` covers: intervals of rows with each value contain the target
+        as often as is asked for. Its name; or its number in an array. Up to 256 values have errors of their own; rows
+        with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -258,6 +268,12 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         the sum of 1.
     alarms_, rows_since_alarm_ : int
         How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
+    alarm_columns_ : list or None
+        The columns that moved near the last drift alarm, by name or number; empty if none did, so that what depends on
+        the columns changed, not these. None: there was no alarm, or the columns are not known (yet).
+    moved_columns_ : dict or None
+        The row at which each column moved last, of those that did. If rows come in random order, any does with a
+        probability of about .01. None: there are more than 256 columns, or the model is merged.
     rmse_, mae_ : float or ndarray of shape (n_outputs,)
         Progressive validation: root mean squared and mean absolute error of the predictions made in training, each
         before its target was used.
@@ -302,6 +318,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         random_state: int | np.random.RandomState | None = 0,
         dtype: str = "float64",
         bounds: Bounds | None = None,
+        coverage_by: str | int | None = None,
         encoder: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -311,6 +328,7 @@ class AutoRegressor(MixtureEstimator[NumberStack], BaseOnlineRegressor[NumberSta
         self.random_state = random_state
         self.dtype = dtype
         self.bounds = bounds
+        self.coverage_by = coverage_by
         self.encoder = encoder
         self.verbose = verbose
 

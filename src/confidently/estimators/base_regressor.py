@@ -227,19 +227,37 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         ndarray of shape (n, 2) or (n, n_outputs, 2)
             Lower and upper limits.
 
+        Raises
+        ------
+        ValueError, TypeError
+            For another ``coverage``; for rows without the column ``coverage_by``.
+
+        Warns
+        -----
+        confidently.data.DataWarning
+            If fewer errors count than 1/(1 - coverage) - 1, or those of a value of ``coverage_by`` and of all rare
+            values together; limits are then infinite.
+
         Notes
         -----
         With ``calibration="progressive"``, they are quantiles of the standardized errors of the predictions made in
-        training, the last few thousand of which count most.
+        training, the last few thousand of which count most. With ``coverage_by``, they are those of the rows with the
+        same value in that column, or with any value of which fewer than 9 rows count, above .9 fewer than 19, above .95
+        49, and so on. Limits of a higher coverage enclose those of a lower one.
         """
         check_number("predict_interval", "coverage", coverage, UNIT)
-        if shortage := self._shortage(coverage):
+        if self._fitted.groups is None:
+            values, found = None, self._predicted(X)
+        else:
+            matrix, values = self._matrix_and_values(X)
+            found = self._learner_for(matrix).number_distribution(matrix)
+        if shortage := self._shortage(coverage, values):
             warn(f"predict_interval: {shortage}")
-        return self._intervals(self._predicted(X), coverage)
+        return self._intervals(found, coverage, values)
 
-    def _shortage(self, coverage: float) -> str | None:
+    def _shortage(self, coverage: float, values: list[str] | None = None) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        found: str | None = self._fitted.interval_shortage(coverage, self.calibration is not None)
+        found: str | None = self._fitted.interval_shortage(coverage, self.calibration is not None, values)
         return found
 
     def _predicted(self, X: Any) -> Prediction:
@@ -250,8 +268,8 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         deviations: NDArray[np.float64] = self._fitted.number_deviations(found, self.calibration is not None)
         return deviations
 
-    def _intervals(self, found: Prediction, coverage: float) -> NDArray[np.float64]:
-        limits: NDArray[np.float64] = self._fitted.intervals(found, coverage, self.calibration is not None)
+    def _intervals(self, found: Prediction, coverage: float, values: list[str] | None) -> NDArray[np.float64]:
+        limits: NDArray[np.float64] = self._fitted.intervals(found, coverage, self.calibration is not None, values)
         return limits[:, 0] if self._one_dimensional else limits
 
     # --- files ---------------------------------------------------------------------------------------------------
@@ -294,15 +312,18 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         def answer(matrix: Any, learner: AnyRegression, values: list[str] | None) -> Any:
             if method == "novelty":
                 return learner.novelty(matrix)
-            return self._apply(method, matrix, learner, coverage)
+            return self._apply(method, matrix, learner, coverage, values)
 
-        yield from self._predict_stream(paths, answer, strict, options)
+        groups = self.learner_.groups if method == "predict_interval" else None
+        yield from self._predict_stream(paths, answer, strict, options, groups)
 
-    def _apply(self, method: str, matrix: Any, learner: AnyRegression, coverage: float) -> Any:
+    def _apply(
+        self, method: str, matrix: Any, learner: AnyRegression, coverage: float, values: list[str] | None
+    ) -> Any:
         """Return what a method gives for rows, by this regressor's learner with perhaps more features."""
         found = learner.number_distribution(matrix)
         if method == "predict_interval":
-            return self._intervals(found, coverage)
+            return self._intervals(found, coverage, values)
         mean = self._shaped(found.mean)
         return mean if method == "predict" else (mean, self._shaped(self._deviations(found)))
 

@@ -127,9 +127,9 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
         numeric columns that are read without scaling; None for sparse rows and text. With ``covariance="kernel"``,
         which the command line does not have, it is None. ``docs/views.md`` lists every view.
     coverage_by : str or int, optional
-        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class as often
-        as is asked for. Its name; or its number in an array. Up to 256 values have scores of their own, and rows with
-        others, or with values of few rows, have sets made of the scores of all. Not for multilabel data.
+        The column by whose values :meth:`predict_set` covers: sets of rows with each value have the true class, or each
+        of their labels, as often as is asked for. Its name; or its number in an array. Up to 256 values have scores of
+        their own; rows with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -164,6 +164,12 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
     alarms_, rows_since_alarm_ : int
         Drift alarms of the first pass, and the rows since the last one, or since the first row. If rows come in random
         order, there is an alarm with a probability of at most .01 until the first one, and so again from each.
+    alarm_columns_ : list or None
+        The columns that moved near the last drift alarm, by name or number; empty if none did, so that the classes of
+        rows changed and not their columns. None: there was no alarm, or the columns are not known (yet).
+    moved_columns_ : dict or None
+        The row at which each column moved last, of those that did. If rows come in random order, any does with a
+        probability of about .01. None: there are more than 256 columns, or the model is merged.
     n_features_in_, feature_names_in_
         As in any scikit-learn estimator.
     source_, features_

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..models.moved_columns import alarm_columns, moved_columns
 from ..tasks.conformal import UNCALIBRATED
 from .estimator import OnlineEstimator
 from .model_estimator import AnyLearner
@@ -85,3 +86,11 @@ class ConformalEstimator(OnlineEstimator[AnyLearner]):
     def rows_since_alarm_(self) -> int:
         found: int = self._fitted.conformal.rows_since_alarm
         return found
+
+    @property
+    def moved_columns_(self) -> dict[str | int, int] | None:
+        return moved_columns(self.as_model())
+
+    @property
+    def alarm_columns_(self) -> list[str | int] | None:
+        return alarm_columns(self.as_model())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
@@ -18,6 +19,7 @@ from ..data.memory.matrix import UnsortedColumns, as_matrix, without_missing
 from ..data.memory.plain import is_plain_matrix
 from ..data.selection import joined
 from ..data.sources.in_memory import InMemory
+from ..learner.centering import rows_to_center
 from ..learner.cost import warn_of_cost
 from ..learner.learner import Learner
 from ..learner.streams import StreamLearner, with_unseen_combined
@@ -75,12 +77,13 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 self._follow_parameters()
             following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
             shuffle = self._shuffles(labels, partial)
-            self.learner_.shuffled = shuffle
-            try:
-                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
-            except UnsortedColumns:
-                matrix = as_matrix(X, self.dtype)
-                self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+            self.learner_.shuffled, self.learner_.last_row = shuffle, math.inf if partial else passes * matrix.shape[0]
+            if not partial:
+                try:
+                    self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+                except UnsortedColumns:
+                    matrix = as_matrix(X, self.dtype)
+                    self.learner_.prepare(matrix, targets=labels.options.get("targets"))
             if (values := self._values(X)) is not None:
                 labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):
@@ -88,7 +91,10 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
             self._run(X, matrix, labels, passes, shuffle, partial)
             if not partial:
                 self.learner_.settle(shuffled=shuffle)
-            self.learner_.undoes, self.learner_.shuffled = True, False
+                if shuffle and self._centers(labels):
+                    rows = rows_to_center(matrix.shape[0])
+                    self._center(as_matrix(X[rows], self.dtype), rows, labels)
+            self.learner_.undoes, self.learner_.shuffled, self.learner_.last_row = True, False, math.inf
             if partial and not followed:
                 self._follows(following, parameters)
             return self

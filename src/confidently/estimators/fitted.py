@@ -26,10 +26,10 @@ def estimator_of(model: Model) -> OnlineClassifier | OnlineRegressor:
     parameters["kernel"] = settings.kernel or "rbf"
     default = resolved(replace(settings, projection=None), model.learner.n_features).projection
     parameters["projection"] = None if settings.projection == default else settings.projection
+    parameters["coverage_by"] = column_of(model.learner.groups)
     if not settings.task.regression:
         estimator["multiclass"] = _multiclass(settings, estimator)
         parameters["average"] = settings.average or AUTO
-        parameters["coverage_by"] = column_of(model.learner.groups)
         return OnlineClassifier(**parameters, view=view, **estimator)
     del parameters["min_variance"]  # the others depend on the data
     parameters["fit_intercept"] = settings.task.has_offset

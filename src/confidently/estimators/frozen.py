@@ -176,7 +176,8 @@ class LinearRegressionPredictor(RegressorMixin, FrozenLinear):
         """Return central intervals that contain the targets with a probability, shape (n, 2) or (n, n_outputs, 2)."""
         check_number("predict_interval", "coverage", coverage, UNIT)
         form, found = self.form, self._predicted(X)
-        limits = interval(form.rule, form.targets, found, coverage, form.calibrated, form.conformal)
+        errors = form.conformal.error_limits(form.targets, coverage) if form.calibrated else None
+        limits = interval(form.rule, form.targets, found, coverage, errors)
         return self._shaped(limits)
 
     def _predicted(self, X: Any) -> Prediction:

@@ -1,4 +1,4 @@
-"""The parameter ``coverage_by``: the column by whose values sets of classes cover."""
+"""The parameter ``coverage_by``: the column by whose values sets and intervals cover."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def new_groups(column: Any, task: Task) -> Groups | None:
     """Return groups before training, if there is a column."""
     if column is None:
         return None
-    if task.multilabel:
-        raise ValueError("coverage_by is for rows of one class, got rows with several labels; use coverage_by=None")
-    return Groups(column if isinstance(column, str) else int(column))
+    return Groups(column if isinstance(column, str) else int(column), of_numbers=task.regression)
 
 
 def column_of(groups: Groups | None) -> str | int | None:

@@ -69,12 +69,13 @@ def _mixture_of(model: Model) -> AutoClassifier | AutoRegressor:
     """Return an estimator with the settings of a model of a stack, untrained."""
     learner, estimator = model.learner, dict(with_class_weight(model.estimator))
     estimator.pop("one_dimensional", None)  # which is no parameter
+    estimator |= {"dtype": learner.dtype, "coverage_by": column_of(learner.groups)}
     if "members" not in estimator:
         members = (member for member in learner.members if isinstance(member, Learner))
         estimator["members"] = [estimator_of(Model(member, [])) for member in members]
     if learner.task.regression:
-        return AutoRegressor(dtype=learner.dtype, bounds=learner.targets.said, **estimator)
-    return AutoClassifier(dtype=learner.dtype, coverage_by=column_of(learner.groups), **estimator)
+        return AutoRegressor(bounds=learner.targets.said, **estimator)
+    return AutoClassifier(**estimator)
 
 
 def _topic_model(path: str | os.PathLike[str], model: TopicModel) -> OnlineMedLDA:

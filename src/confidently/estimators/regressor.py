@@ -85,6 +85,10 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         The least and the largest possible target, such as ``(0, 1)`` for shares, ``(0, None)`` for prices or
         ``(None, None)`` for none. Predictions and limits stay within; a target beyond them is an error. By default, no
         prediction or limit is negative as long as no target was.
+    coverage_by : str or int, optional
+        The column by whose values :meth:`predict_interval` covers: intervals of rows with each value contain the target
+        as often as is asked for. Its name; or its number in an array. Up to 256 values have errors of their own; rows
+        with others, or with values of few rows, are compared with all of these together.
     encoder : str, object or callable, optional
         What makes a vector of a text; ``X`` is then a list of texts or a column of a frame. An object with ``encode``
         or ``embed`` of a list of texts, as those of sentence-transformers, model2vec and wordllama, a function of one,
@@ -105,6 +109,12 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         Estimated variance of targets around their prediction, without the uncertainty of the weights.
     alarms_, rows_since_alarm_ : int
         How often the errors said that the order of the rows matters, at level .01, and the rows since the last time.
+    alarm_columns_ : list or None
+        The columns that moved near the last drift alarm, by name or number; empty if none did, so that what depends on
+        the columns changed, not these. None: there was no alarm, or the columns are not known (yet).
+    moved_columns_ : dict or None
+        The row at which each column moved last, of those that did. If rows come in random order, any does with a
+        probability of about .01. None: there are more than 256 columns, or the model is merged.
     rmse_, mae_ : float or ndarray of shape (n_outputs,)
         Progressive validation: root mean squared and mean absolute error of the predictions made in training, each
         before its target was used.
@@ -116,7 +126,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
     Notes
     -----
     Intervals are calibrated marginally: of all rows like those of the stream, the fraction ``coverage`` is inside, not
-    of every group of them.
+    of every group of them; with ``coverage_by``, of those with each value of a column.
 
     References
     ----------
@@ -161,6 +171,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         rank: int = RANK,
         view: str | View | Sequence[str | View] | None = None,
         bounds: Bounds | None = None,
+        coverage_by: str | int | None = None,
         encoder: Any = None,
         verbose: bool = False,
     ) -> None:
@@ -184,6 +195,7 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         self.rank = rank
         self.view = view
         self.bounds = bounds
+        self.coverage_by = coverage_by
         self.encoder = encoder
         self.verbose = verbose
 
@@ -236,10 +248,10 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         (scores, variances), settings = found, self._fitted.settings
         return self._shaped(scores + settings.task.offset(settings.rule, self._targets())), self._shaped(variances)
 
-    def _apply(self, method: str, matrix: Any, learner: Learner, coverage: float) -> Any:
+    def _apply(self, method: str, matrix: Any, learner: Learner, coverage: float, values: list[str] | None) -> Any:
         if method == "margin_distribution":
             return self._centered_scores(learner.score_distribution(matrix))
-        return super()._apply(method, matrix, learner, coverage)
+        return super()._apply(method, matrix, learner, coverage, values)
 
     # --- the Gaussian --------------------------------------------------------------------------------------------
 
@@ -300,11 +312,14 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         Raises
         ------
         ValueError
-            For a kernel, and with a view other than the centering of rows.
+            For a kernel, and with a view other than the centering of rows; with ``coverage_by``, whose intervals need
+            the values of rows.
         """
         from .frozen import LinearRegressionPredictor, not_linear  # only here, to save start-up time
 
         check_is_fitted(self)
+        if self.learner_.groups is not None:
+            raise ValueError("to_sklearn: intervals by the values of a column are not exported; use coverage_by=None")
         view = self.learner_.view
         if view is not None and not isinstance(view, Center):
             raise not_linear(view)

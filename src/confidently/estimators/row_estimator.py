@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
@@ -13,7 +15,9 @@ from ..data import Batch, ReaderOptions
 from ..data.batch import NewLabel
 from ..data.classes import ClassTable
 from ..data.memory.labels import example_weights, plain
+from ..data.selection import chosen_rows
 from ..data.shuffling import shuffled
+from ..learner.centering import center, rows_to_center
 from ..learner.streams import StreamLearner, class_number
 from ..wording import counted
 from .groups import kept
@@ -57,10 +61,14 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         shape = n, max((batch.n_columns for batch in begun.batches), default=0)
         passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
         begun.learning.learner.shuffled = shuffle
+        begun.learning.learner.last_row = math.inf if partial else passes * n
         self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
         if not partial:
             self.learner_.settle(shuffled=shuffle)
-        self.learner_.shuffled = False
+            if shuffle and self._centers(labels):
+                rows = rows_to_center(n)
+                self._center(chosen_rows(begun.batches, rows).matrix, rows, labels)
+        self.learner_.shuffled, self.learner_.last_row = False, math.inf
         return self._keep(begun.learning, begun.reading)
 
     def _shuffles(self, labels: Labels, partial: bool) -> bool:
@@ -69,6 +77,17 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if not shuffle:
             self._advise(labels, partial)
         return shuffle
+
+    def _centers(self, labels: Labels) -> bool:
+        """Return whether probabilities are those of two classes, which calibration has an offset for."""
+        return self._calibrates and self.learner_.task.binary and labels.n == 2
+
+    def _center(self, X: Any, rows: np.ndarray, labels: Labels) -> None:
+        """Let the mean probability of rows in random order be right, by some of these rows."""
+        weight, one = labels.weights(), labels.numbers == 1
+        weight = np.ones(len(one)) if weight is None else weight
+        if weight[rows].any():
+            center(self.learner_, X, one[rows], weight[rows], float(weight @ one / weight.sum()))
 
     def _begin_rows(
         self, found: LabelledRows, sample_weight: Any, classes: Any, first: bool, partial: bool, predicted: Any = None

@@ -251,7 +251,7 @@ class Contender:
         self.rows, self.seconds = 0, 0.0
         self.curve: list[tuple[int, float]] = []
         self._due = MIN_SPACING  # rows up to the next point
-        self._steps = stream_learner.learn(self._batches(), advise=False, divide=self._divided)
+        self._steps = stream_learner.learn(self._batches(), advise=False, divide=self._divided, gather=False)
 
     def _batches(self) -> Iterator[Batch]:
         while True:
@@ -266,8 +266,6 @@ class Contender:
         began, end = time.thread_time(), self.rows + len(batch)
         self._batch = batch
         with members_in_turn():
-            if self.learner.rows_to_prepare:
-                self.stream_learner.prepare([batch])
             while self.rows < end:
                 self.rows += len(next(self._steps))
                 if self.rows == self._due:

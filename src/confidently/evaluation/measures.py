@@ -56,8 +56,8 @@ class Wanted(NamedTuple):
 
 
 def kept(model: Model, wanted: Wanted) -> tuple[str, ...]:
-    """Return the columns whose values measures need: those by which they are grouped, and by which sets cover."""
-    groups = model.learner.groups if wanted.coverage is not None else None
+    """Return the columns whose values measures need: those by which they are grouped, and by which they cover."""
+    groups = model.learner.groups if wanted.coverage is not None or model.learner.task.regression else None
     columns = [wanted.by, None if groups is None else str(groups.column)]
     return tuple(dict.fromkeys(column for column in columns if column is not None))
 
@@ -104,7 +104,8 @@ def _number_metrics(
     for batch in batches:
         assert batch.targets is not None
         found = learner.number_distribution(answering.matrix(batch))
-        mean, limits = found.mean[:, 0], learner.intervals(found, coverage, calibrated)[:, 0]
+        values = _values_of_groups(model, batch)
+        mean, limits = found.mean[:, 0], learner.intervals(found, coverage, calibrated, values)[:, 0]
         metrics.add(batch.targets, mean, limits)
         if groups is not None:
             (low, high), error = limits.T, np.abs(batch.targets - mean)
@@ -189,10 +190,16 @@ def _set_metrics(model: Model, wanted: Wanted) -> SetMetrics | None:
 
 
 def _sets(model: Model, batch: Batch, probabilities: np.ndarray, wanted: Wanted) -> np.ndarray:
-    groups = model.learner.groups
-    values = None if groups is None else list(batch.kept[str(groups.column)])
+    values = _values_of_groups(model, batch)
     found: np.ndarray = model.learner.conformal.sets(probabilities, wanted.coverage, wanted.by_class, values)
     return found
+
+
+def _values_of_groups(model: Model, batch: Batch) -> list[str] | None:
+    """Return the values of a batch's rows by which sets or intervals cover, if there is such a column."""
+    groups = model.learner.groups
+    known = None if groups is None else batch.kept.get(str(groups.column))  # None: validation of what needs no values
+    return None if known is None else list(known)
 
 
 def _set_result(sets: SetMetrics | None) -> dict[str, Any]:

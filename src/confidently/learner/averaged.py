@@ -45,4 +45,4 @@ def calibrate_by(
     p = learner.probabilities(X)
     state[CONFORMAL] = conformal.learned_late(state[CONFORMAL], p, labels, start, weight)
     if learner.groups is not None and values is not None:
-        learner.groups = learner.groups.learned_late(values, p, labels, weight)
+        learner.groups = learner.groups.learned_late(values, p, labels, weight, start)

@@ -18,6 +18,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import Size, State, out_of_range
 from ..covariances.table import make_covariance, of_classes, resolved
 from ..data.memory.matrix import check_rows, is_checked, largest_value, refuse
+from ..tasks.moved_columns import moved_after
 from ..views.columns import Columns
 from ..views.view import Labelled, View
 from .backup import Transaction, Unprotected
@@ -127,7 +128,7 @@ class Learner(Predictor):
         """The number of first rows that :meth:`prepare` needs together: none."""
         return 0
 
-    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
+    def prepare(self, X: _core.Matrix, *known: Any, **others: Any) -> None:
         """Do nothing: only a stack is chosen by its first rows."""
 
     def sizes(self) -> np.ndarray:
@@ -210,7 +211,8 @@ class Learner(Predictor):
         targets : float64 array of shape (n, n_classes), optional
             Regression: the numbers to predict.
         values : sequence of str, optional
-            The rows' values of the column by which sets cover; needed with ``calibrate`` if there are ``groups``.
+            The rows' values of the column by which sets or intervals cover; needed with ``calibrate`` if there are
+            ``groups``.
 
         Raises
         ------
@@ -221,11 +223,16 @@ class Learner(Predictor):
         """
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         groups = self.groups if calibrate else None
-        scores = None if groups is None else groups.recorded(values, len(examples))
+        recorded = Progressive(log_loss)
+        if groups is not None:
+            groups.check_values(values)
+            recorded = Progressive.of_scores(log_loss, examples)
         with self.begin(examples, log_loss) as transaction:
-            self.train(examples, transaction, calibrate, Progressive(log_loss, scores=scores), progress)
-        if groups is not None and values is not None and scores is not None:
-            self.groups = groups.learned(values, scores, labels, order, self.n_classes)
+            self.train(examples, transaction, calibrate, recorded, progress)
+        if groups is not None and values is not None and recorded.scores is not None:
+            self.groups = groups.learned(values, recorded.scores, labels, order, self.n_classes, label_start)
+        if calibrate:
+            self.moved = moved_after(self.moved, X, order, weight, self.n_features)
         self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:
@@ -236,7 +243,7 @@ class Learner(Predictor):
         ValueError
             As :meth:`learn`, for everything that is known before training.
         """
-        check_examples(examples, self.settings, self.n_classes)
+        check_examples(examples, self.settings.task, self.n_classes, self.settings.rule)
         if examples.targets is not None:
             self.targets.check(examples.targets)
         self.check_width(examples.X)
@@ -297,7 +304,7 @@ class Learner(Predictor):
             block = examples.block(first, min(first + ROWS_PER_VIEW, len(examples)))
             rows = Labelled(
                 examples.X, block.order, first if block.order is None else 0, block.labels, block.label_start,
-                block.weight, block.class_weight, self.n_classes,
+                block.weight, block.class_weight, self.n_classes, block.targets,
             )  # fmt: skip
             arrays, seen = self.view.learn(self.state, rows, transaction.counted)
             self.take_view(arrays, transaction)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
 from ..tasks.groups import Groups
+from ..tasks.moved_columns import MovedColumns
 from ..tasks.task import Task
 from ..views.view import View
 
@@ -32,11 +34,16 @@ class Posterior:
     Attributes
     ----------
     groups : Groups or None
-        What was learned of the scores of true classes by the values of a column, if sets cover by these.
+        What was learned of rows by their values of a column, if sets or intervals cover by these.
+    moved : MovedColumns or None
+        What is known of the columns of rows; None before the first row, and where there are many columns.
     """
 
     groups: Groups | None = None
+    moved: MovedColumns | None = None
+    corrects = True  # whether a correction of the calibration follows its offset
     shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
+    last_row = math.inf  # the number of rows after which training ends, if whoever trains knows it
 
     def __init__(
         self, settings: Settings, n_classes: int, n_features: int, state: State, view: View | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -121,6 +121,12 @@ class Predictor(Posterior):
         }
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
 
+    def shift(self, offset: float) -> None:
+        """Add to the log-odds of the second of two classes."""
+        calibration = self.state["calibration"].copy()
+        calibration[1] += offset
+        self.state = self.state | {"calibration": calibration}
+
     def judged(self, X: _core.Matrix) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of rows that are calibrated, (n, columns) or (n, labels), and the variances of margins."""
 
@@ -206,14 +212,22 @@ class Predictor(Posterior):
         """Return the standard deviation of targets around predictions; uncalibrated, the model's, shape (n, K)."""
         return targets.standard_deviation(self.settings.rule, self.targets, found, calibrated)
 
-    def interval_shortage(self, coverage: float, calibrated: bool = True) -> str | None:
+    def interval_shortage(
+        self, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
+    ) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        return self.targets.shortage(coverage) if calibrated else None
+        found: str | None = self.conformal.shortage(self.targets, coverage, values) if calibrated else None
+        return found
 
-    def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
-        """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2)."""
-        rule = self.settings.rule
-        return targets.interval(rule, self.targets, found, coverage, calibrated, self.conformal)
+    def intervals(
+        self, found: Prediction, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Return the limits of central intervals around predictions; uncalibrated, the model's, shape (n, K, 2).
+
+        ``values`` are those of the rows in the column by which intervals cover, if there is one.
+        """
+        errors = self.conformal.error_limits(self.targets, coverage, values) if calibrated else None
+        return targets.interval(self.settings.rule, self.targets, found, coverage, errors)
 
     def variance_unit(self, calibrated: bool = True) -> np.ndarray:
         """Return the factor from variances of scores to squared units of what is predicted, shape (K,) or (1,)."""
@@ -383,8 +397,12 @@ class Predictor(Posterior):
 
     def check_width(self, X: _core.Matrix) -> None:
         """Raise ``ValueError`` if rows have more columns than there are features."""
-        if X.shape[1] > self.n_features:
-            raise ValueError(
-                f"X has {counted(X.shape[1], 'column')}, the learner {counted(self.n_features, 'feature')}; "
-                "grow it first"
-            )
+        check_width(X, self.n_features)
+
+
+def check_width(X: _core.Matrix, n_features: int) -> None:
+    """Raise ``ValueError`` if rows have more columns than there are features."""
+    if X.shape[1] > n_features:
+        raise ValueError(
+            f"X has {counted(X.shape[1], 'column')}, the learner {counted(n_features, 'feature')}; grow it first"
+        )

@@ -61,6 +61,7 @@ class StreamLearner:
     def learn(
         self, batches: Iterable[Batch], calibrate: bool = True, advise: bool = True,
         divide: Callable[[Iterator[Batch]], Iterator[Batch]] | None = None, check_order: bool = True,
+        gather: bool = True,
     ) -> Iterator[Batch]:  # fmt: skip
         """Train on the batches of one stream; yield each batch after training on it.
 
@@ -75,6 +76,9 @@ class StreamLearner:
             Yields the same rows in other batches, once the first rows have chosen the members of a stack.
         check_order : bool
             Whether ``advise`` is also about sorted rows.
+        gather : bool
+            Whether to wait for the first rows, which choose the members of a stack, and yield them together. The result
+            is the same without, but these rows may be learned again.
 
         Raises
         ------
@@ -88,7 +92,7 @@ class StreamLearner:
                 batches = warn_if_sorted(batches, SHUFFLE_STREAM)
             if not self.learner.n_features:  # otherwise training continues and has already warned
                 batches = warn_of_batch_columns(batches, self.reading, self.learner.wants_columns)
-        prepared = self._prepared(batches)
+        prepared = self._prepared(batches, gather=gather)
         for batch in prepared if divide is None else divide(prepared):
             seen = len(number_of)
             if batch.new_labels:
@@ -118,24 +122,24 @@ class StreamLearner:
             yield batch.rows(first, last) if last - first < len(batch) else batch
             first = last
 
-    def prepare(self, batches: Iterable[Batch]) -> Batch | None:
+    def prepare(self, batches: Iterable[Batch], for_good: bool = False) -> Batch | None:
         """Choose the members of a stack by the first rows, without training, and return these rows.
 
-        There is room for their features.
+        There is room for their features. ``for_good``: later rows choose no others.
         """
-        for batch in self._prepared(batches):
+        for batch in self._prepared(batches, for_good):
             self._keep_names(batch)
             return batch
         return None
 
-    def _prepared(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+    def _prepared(self, batches: Iterable[Batch], for_good: bool = False, gather: bool = True) -> Iterator[Batch]:
         """Yield the same rows, after the first of them have chosen the members of a stack."""
-        for batch in first_together(batches, self.learner.rows_to_prepare):
+        for batch in first_together(batches, self.learner.rows_to_prepare if gather else 0):
             self._make_room(batch)
             known = sum(name is not None for name in self.classes.names)
-            new = sum(self.classes.get(label.name) is None for label in batch.new_labels)
+            new = [label.row for label in batch.new_labels if self.classes.get(label.name) is None]
             targets = None if batch.targets is None else batch.targets[:, None]
-            self.learner.prepare(batch.matrix, known + new, targets)
+            self.learner.prepare(batch.matrix, known, targets, new, for_good)
             yield batch
 
     def _new_classes(self, batch: Batch) -> list[int]:

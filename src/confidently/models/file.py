@@ -120,7 +120,7 @@ class SavedMember(NamedMember, total=False):
 
 
 class SavedGroups(TypedDict):
-    """The column by whose values sets cover, and these values (:class:`confidently.tasks.groups.Groups`)."""
+    """The column by whose values promises hold, and these values (:class:`confidently.tasks.groups.Groups`)."""
 
     column: str | Count
     values: list[str]
@@ -142,6 +142,28 @@ class SavedLater(TypedDict):
     forget: Annotated[float, Interval(0.0, 1.0)]
 
 
+class SavedMean(TypedDict):
+    """What the mixture of a stack was over rows in random order (:class:`confidently.stack.averaging.Mean`)."""
+
+    rows: Count
+    looked: Count
+    total: float
+    weights: list[float]
+    slopes: list[float]
+
+
+class Chosen(TypedDict):
+    """By how many of the first rows the members of a stack were chosen."""
+
+    chosen: Count
+
+
+class SavedEarly(Chosen, total=False):
+    """The first rows of a stack (:class:`confidently.stack.early.Early`)."""
+
+    groups: list[str]
+
+
 @dataclass
 class Header(Version):
     """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
@@ -157,7 +179,9 @@ class Header(Version):
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
     moves: SavedMoves | None = None
+    mean: SavedMean | None = None
     later: list[SavedLater] | None = None
+    early: SavedEarly | None = None
     coverage_by: SavedGroups | None = None
     settled: bool = False
     training: dict[str, Any] = field(default_factory=dict)

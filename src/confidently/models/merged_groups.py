@@ -30,6 +30,8 @@ def merged_groups(models: Sequence[Model], base: Model | None, whole: Model) -> 
 
     def of(model: Model) -> Groups:
         groups: Groups = model.learner.groups
+        if groups.of_numbers:
+            return groups
         return groups.placed(class_numbers(model, table), whole.learner.n_classes)
 
     return merged([of(model) for model in models], None if base is None else of(base))

@@ -14,8 +14,7 @@ from ..covariances.table import with_classes
 from ..learner.learner import Learner
 from ..learner.streams import prune_names
 from ..views.center import Center
-from ..views.first_values import OtherFirstValues
-from ..views.view import Arrays, Placed, View
+from ..views.view import Arrays, OtherRows, Placed, View
 from .alignment import all_classes, all_features, class_numbers, differences, seen_classes
 from .merged_learner import HOW_ROUNDS, MergeError, NoCommonBase, check_continued, merge_learners
 from .merged_origins import set_origins
@@ -93,7 +92,7 @@ class _Union:
             start = Placed(view.packed(view.new_arrays(n_classes), 0), np.arange(0), np.arange(n_classes))
             try:
                 merged = view.merged(placed[n_bases:], placed[0] if n_bases else start, self.n_features, n_classes)
-            except OtherFirstValues as reason:
+            except OtherRows as reason:
                 raise NoCommonBase(str(reason)) from None
             except ValueError as reason:
                 raise MergeError(str(reason)) from None

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..covariances.settings import DTYPES
 from ..covariances.state import PLACES, REAL, State, check_within, put_places, without_base
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
+from ..stack.averaging import Mean
+from ..stack.choice import new_stack
 from ..stack.class_means import ClassMeans
+from ..stack.early import EARLY
 from ..stack.following import Later
 from ..stack.generative import Generative
 from ..stack.label_stack import LabelStack
 from ..stack.members import LOG, REST, Members, parts_of
 from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
+from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack, check_order
 from ..stack.plan import Member
 from ..stack.stack import Stack
-from ..tasks import conformal, groups, intervals, novelty
+from ..tasks import conformal, intervals, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import GROUPS, Groups
+from ..tasks.moved_columns import MOVED, MovedColumns
 from ..tasks.novelty import VARIANCES
 from ..views.center import Center
 from ..views.view import View
@@ -33,20 +39,24 @@ GENERATIVE: dict[str, type[Generative]] = {member.kind: member for member in (Na
 def packed(learner: Learner | Members) -> State:
     """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
     if isinstance(learner, Learner):
-        return _packed(learner) | _packed_groups(learner)
+        return _packed(learner) | _packed_groups(learner) | _packed_moved(learner)
     members = (member.packed() if isinstance(member, Generative) else _packed(member) for member in learner.members)
     own = {f"{k}.{name}": array for k, packed in enumerate(members) for name, array in packed.items()}
     prior = {CONFORMAL: learner.task.initial_conformal(learner.n_classes)}
-    return _without_prior(learner.state, prior) | own | _packed_groups(learner)
+    early = {} if learner.early is None else learner.early.arrays(learner.columns)
+    return _without_prior(learner.state, prior) | own | early | _packed_groups(learner) | _packed_moved(learner)
 
 
 def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStack:
     """Return the learner of a header and packed arrays; an error if they do not fit."""
     regression = header.kind == REGRESSION
     of_groups = {name: arrays.pop(name) for name in list(arrays) if name.startswith(GROUPS)}
+    of_columns = {name: arrays.pop(name) for name in list(arrays) if name.startswith(MOVED)}
     learner = _stack_of(header, arrays, regression) if header.members else _learner_of(vars(header), arrays, regression)
     if header.coverage_by is not None:
         learner.groups = _groups_of(header.coverage_by, of_groups, learner)
+    if of_columns:
+        learner.moved = MovedColumns.of(of_columns)
     return learner
 
 
@@ -64,6 +74,7 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     kind = NumberStack if regression else LabelStack if header.settings.get("multilabel") is True else Stack
     n_classes, n_features, dtype = header.n_classes, header.n_features, header.settings.get("dtype")
     check_choice("dtype", dtype, DTYPES)
+    of_early = {name: arrays.pop(name) for name in list(arrays) if name.startswith(EARLY)}
     members: list[Member] = []
     for k, saved in enumerate(header.members):
         prefix = f"{k}."
@@ -95,9 +106,15 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
     )
     if stack.moves is not None and header.moves is not None:
         stack.moves = Moves(tuple(header.moves["rows"]), header.moves["pending"])
+    if header.mean is not None:
+        weights, slopes = tuple(header.mean["weights"]), tuple(header.mean["slopes"])
+        stack.mean = Mean(header.mean["rows"], header.mean["looked"], header.mean["total"], weights, slopes)
     if header.later is not None:
         stack.later = [Later(**one) for one in header.later]
     stack.settled = header.settled
+    if header.early is not None:
+        untrained = new_number_stack if regression else partial(new_stack, multilabel=kind is LabelStack)
+        stack.continue_early(header.early, of_early, untrained(dtype=str(dtype)))
     for member in members:
         if isinstance(member, Generative):
             member.check_values()
@@ -107,11 +124,10 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
 
 def _groups_of(saved: file.SavedGroups, packed: State, learner: Learner | Stack | NumberStack) -> Groups:
     """Return the groups of a header's entry and their packed array."""
-    if not learner.task.one_class:
-        raise ValueError("groups of rows without classes")
-    prior = groups.untrained(len(saved["values"]), learner.n_classes)
+    none = Groups(saved["column"], of_numbers=learner.task.regression)
+    prior = none.untrained(len(saved["values"]), learner.n_classes)
     arrays = checked_arrays(_with_prior(packed, {GROUPS: prior}), {GROUPS: (prior.shape, REAL)})
-    found = Groups.of(**saved, states=arrays[GROUPS])
+    found = none.of(saved["values"], saved["others"], arrays[GROUPS])
     _check_groups(found)
     return found
 
@@ -121,12 +137,19 @@ def _packed_groups(learner: Learner | Members) -> State:
     if learner.groups is None:
         return {}
     found = learner.groups.array(learner.n_classes)
-    return _without_prior({GROUPS: found}, {GROUPS: groups.untrained(len(found) - 1, learner.n_classes)})
+    return _without_prior({GROUPS: found}, {GROUPS: learner.groups.untrained(len(found) - 1, learner.n_classes)})
+
+
+def _packed_moved(learner: Learner | Members) -> State:
+    """Return the arrays of what is known of columns, if there are any."""
+    return {} if learner.moved is None else learner.moved.arrays()
 
 
 def _check_groups(known: Groups | None) -> None:
-    for own in () if known is None else known.all_states:
-        for name, numbers, allowed in conformal.values(own):
+    if known is None:
+        return
+    for own in known.all_states:
+        for name, numbers, allowed in known.kind.values(own):
             check_within(name, numbers, allowed)
 
 

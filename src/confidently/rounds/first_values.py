@@ -11,7 +11,7 @@ from .. import _core
 from ..learner.learner import Learner
 from ..stack.members import parts_of
 from ..views.first_values import FIRST, FirstValues
-from ..views.view import Labelled
+from ..views.view import Labelled, View
 
 
 def rows_to_begin(learner: Any) -> int:
@@ -28,16 +28,18 @@ def keep_first_values(learner: Any, X: _core.Matrix) -> None:
     """
     n = min(X.shape[0], FIRST)
     labels = np.zeros(n, np.int32)
-    for part, view in _compared(learner) if n else ():
-        rows = Labelled(X, None, 0, labels, None, None, None, part.n_classes)
+    for part, view, before in _compared(learner) if n else ():
+        seen = X if before is None else before.see(part.state, X, 0, n).matrix(before.n_columns(part.state, X.shape[1]))
+        rows = Labelled(seen, None, 0, labels, None, None, None, part.n_classes)
         for _ in range(-(-FIRST // n)):
             arrays, _ = view.learn(part.state, rows, None)
             part.state = part.state | arrays
 
 
-def _compared(learner: Any) -> Iterator[tuple[Learner, FirstValues]]:
-    """Yield the learner, or the members of a stack, that have such a view, and that view."""
+def _compared(learner: Any) -> Iterator[tuple[Learner, FirstValues, View | None]]:
+    """Yield the learner, or the members of a stack, that have such a view, that view, and the one before it."""
     for part in parts_of(learner):
-        view = part.view.views[0] if isinstance(part, Learner) and part.view is not None else None
-        if isinstance(part, Learner) and isinstance(view, FirstValues):
-            yield part, view
+        views = part.view.views if isinstance(part, Learner) and part.view is not None else ()
+        for before, view in zip((None, *views), views, strict=False):
+            if isinstance(part, Learner) and isinstance(view, FirstValues):
+                yield part, view, before

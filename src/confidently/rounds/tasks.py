@@ -139,7 +139,7 @@ def choose_by_files(model: Model, paths: Sequence[Path], job: Job) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)  # as in learn_files
             with opened(paths, model, learning, job) as stream:
-                rows = learning.prepare(first_together(stream, rows_to_begin(model.learner)))
+                rows = learning.prepare(first_together(stream, rows_to_begin(model.learner)), for_good=True)
     except (DataError, OSError, ValueError) as error:
         return Failure(error)
     if rows is not None:
@@ -154,7 +154,7 @@ def choose_by_rows(model: Model, heads: Sequence[Rows], estimator: Any) -> Any:
         rows = trained._matrix(_joined([head[0] for head in heads]))
         numbers = [np.asarray(head[1], np.float64) for head in heads] if model.learner.task.regression else []
         targets = np.concatenate(numbers).reshape(rows.shape[0], -1) if numbers else None
-        trained.learner_.prepare(rows, targets=targets)
+        trained.learner_.prepare(rows, targets=targets, for_good=True)
         keep_first_values(trained.learner_, rows)
     except (ValueError, TypeError) as error:
         return Failure(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -13,10 +14,11 @@ from ..learner.recipe import ROWS_TO_CHOOSE, Recipe
 from ..rules import AROW, Logistic
 from ..rules.rule import Rule
 from ..views.bins import Bins
-from ..views.columns import MISSING, ZERO, Columns
+from ..views.categories import MARK, Categories
+from ..views.columns import MISSING, PLAIN, ZERO, Columns
 from ..views.cosines import Cosines
 from ..views.first import First
-from ..views.pairs import Pairs
+from ..views.pairs import Pairs, column_of
 from ..views.ranks import Ranks
 from ..views.standard import Standard
 from ..views.table import make_view
@@ -37,6 +39,9 @@ MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are 
 MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
 PAIR_TERMS = 2**18
+INDICATORS = (16, 4, 0)  # values of categories that have indicators: as many as leave a table narrow
+CATEGORIES_THERE = 0.5  # fraction of the categories that rows have
+MAX_STATISTICS = 8  # of a category, by class
 MAX_BINNED = 20  # values per row up to which bins are multiplied with each other
 OF_ANY_LENGTH = "without unit norm"
 FIRST = First(n=MAX_FULL)  # a stream may bring more columns, of which a covariance would have the square
@@ -65,6 +70,10 @@ class Seen(NamedTuple):
         Fraction of the numbers that are not 0.
     embedded : bool
         Whether rows are a table of unit norm whose columns have one scale, as embeddings have.
+    categories : tuple of (str, int)
+        Name and number of values of each category, in named columns; empty unless rows have most of them.
+    view : Categories or None
+        That of :meth:`by_kind`.
     """
 
     columns: int
@@ -72,11 +81,34 @@ class Seen(NamedTuple):
     plain: float
     filled: float
     embedded: bool
+    categories: tuple[tuple[str, int], ...]
+    view: Categories | None = None
 
     @property
     def width(self) -> float:
         """Values per row."""
         return self.numbers + self.plain
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether there are many columns besides those of numbers."""
+        return self.columns - self.numbers > MANY
+
+    def by_kind(self, outputs: int) -> Seen | None:
+        """Return what is seen of numbers and categories alone, if rows have these besides many other columns.
+
+        ``outputs`` are the statistics of a category.
+        """
+        if not self.is_wide or not (self.numbers or len(self.categories)):
+            return None
+        for n in INDICATORS:
+            shown = {name: values for name, values in self.categories if values <= n}
+            columns = self.numbers + sum(shown.values()) + len(self.categories) * outputs
+            if columns <= MANY:
+                plain = len(self.categories) * outputs + len(shown)
+                view = Categories(n=n, shown=tuple(shown), outputs=outputs)
+                return self._replace(columns=columns, plain=float(plain), view=view)
+        return None
 
 
 def look(X: _core.Matrix, columns: Columns) -> Seen:
@@ -87,7 +119,8 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     stored, counts = np.unique(used, return_counts=True)
     values, used = values[values != 0], used[values != 0]
     present = np.unique(used)
-    d = len(present) if n == ROWS_TO_CHOOSE else X.shape[1]  # a few rows do not show how many features there are
+    # a few rows do not show how many features there are, and those that later rows bring do not matter
+    d = len(present) if n == ROWS_TO_CHOOSE else int(present.max(initial=-1)) + 1
     kind = columns.kind[present]
     per_row = len(used) / max(n, 1)
     named = kind == MISSING
@@ -102,7 +135,18 @@ def look(X: _core.Matrix, columns: Columns) -> Seen:
     numbers, plain = np.count_nonzero(numeric), np.count_nonzero(~of_numbers) / max(n, 1)
     filled = np.count_nonzero(of_numbers) / max(n * int(numbers), 1)
     embedded = numbers == d and MIN_EMBEDDED <= d <= MAX_EMBEDDED and _have_one_scale(values, used, row, n)
-    return Seen(d, int(numbers), float(plain), float(filled), embedded)
+    categories = _categories(columns, present[kind == PLAIN], used, n)
+    return Seen(d, int(numbers), float(plain), float(filled), embedded, categories)
+
+
+def _categories(columns: Columns, plain: np.ndarray, used: np.ndarray, n: int) -> tuple[tuple[str, int], ...]:
+    """Return the number of values of each category among plain features, if n rows have most of them."""
+    if columns.names is None or not len(plain):
+        return ()
+    names = [*columns.given_names(0)]
+    values = [j for j in plain.tolist() if MARK in names[j]]
+    counts = Counter(column_of(names[j]) for j in values)
+    return tuple(counts.items()) if np.isin(used, values).sum() >= CATEGORIES_THERE * n * len(counts) else ()
 
 
 def _have_one_scale(values: np.ndarray, used: np.ndarray, row: np.ndarray, n: int) -> bool:
@@ -131,13 +175,16 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     and on wide cosines of ranks if few values are 0. Members on products and on ``nb`` have a weight for every class
     and product, or count every feature in every class, and logistic moves the weights of a word for every class: with
     many classes, there are none that do this.
+
+    Where many columns are words, or values of categories, there are also the members of a narrow table that has the
+    numbers, and categories as statistics of their rows (:class:`confidently.Categories`).
     """
     seen = look(X, columns)
     numbers, plain, d, width = seen.numbers, seen.plain, seen.columns, seen.width
     if seen.embedded:
         return _of_embeddings(dtype)
     base = "standard" if numbers else "unit"
-    words = d - numbers > MANY
+    words = seen.is_wide
     few = X.shape[0] < ROWS_TO_CHOOSE  # for quantiles
     if 0 < numbers <= MANY and not words:
         return _of_narrow_tables(width, dtype, few)
@@ -171,6 +218,8 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
         found.append(made(AROW(r=0.1), "unit,cosines"))
         if seen.filled >= FILLED:
             found.append(_widest(width, few, dtype))
+    if (narrow := seen.by_kind(1 if n_classes <= 2 else min(n_classes, MAX_STATISTICS))) is not None:
+        found += _of_narrow_tables(narrow.width, dtype, few, narrow.view)
     return found
 
 
@@ -183,7 +232,7 @@ def choose_for_labels(X: _core.Matrix, columns: Columns, n_labels: int = 0, dtyp
     """
     seen = look(X, columns)
     numbers, width = seen.numbers, seen.width
-    words = seen.columns - numbers > MANY
+    words = seen.is_wide
     made = partial(_gaussian, dtype=dtype, multilabel=True)
     bases = ["unit", "standard"] if numbers else ["unit"]
     found = [made(rule, base, prior) for base in bases for rule, prior in ((AROW(r=0.1), 1.0), (Logistic(), 3.0))]
@@ -204,21 +253,23 @@ def _kernel(size: float, width: float, of: type[Standard | Ranks] = Standard, n:
     return [of(unit_norm=False), Cosines(n=n, scale=size / max(width, 1.0), unit_norm=False)]
 
 
-def _widest(width: float, few: bool, dtype: str) -> Plan:
+def _widest(width: float, few: bool, dtype: str, before: View | None = None) -> Plan:
     """Return a member on cosines of ranks, which no outlier moves, or of standardized columns if rows are few."""
     of, name = (Standard, "wide cosines") if few else (Ranks, "wide cosines of ranks")
-    return _gaussian(AROW(), _kernel(WIDE, width, of), name=name, correlated=True, dtype=dtype)
+    return _gaussian(AROW(), _kernel(WIDE, width, of), name=name, correlated=True, dtype=dtype, before=before)
 
 
-def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
+def _of_narrow_tables(width: float, dtype: str, few: bool, before: View | None = None) -> list[Plan]:
     """Return the members for tables of few columns, with so many values a row, and perhaps few rows.
+
+    ``before`` is a view that makes such tables of rows.
 
     Standardized columns as they are, their products, and random cosines of them, which approximate Gaussian kernels of
     three widths, with all covariances. Members that forget follow what moves. Some see rows of unit norm, which are
     better where the length of a row says nothing about its class. Unless rows are few, the widest kernel is one of
     ranks, and there are bins, of which a sum is any curve of each column, and their products.
     """
-    made = partial(_gaussian, dtype=dtype)
+    made = partial(_gaussian, dtype=dtype, before=before)
     free, unit = Standard(unit_norm=False), Standard()
     alone = f"standard {OF_ANY_LENGTH}"
     found = [
@@ -250,7 +301,7 @@ def _of_narrow_tables(width: float, dtype: str, few: bool) -> list[Plan]:
         ]
     medium, less = _kernel(MEDIUM, width), _kernel(MEDIUM, width, n=FEW_COSINES)
     found += [
-        _widest(width, few, dtype),
+        _widest(width, few, dtype, before),
         made(AROW(), medium, name="medium cosines", correlated=True),
         made(Logistic(), medium, name="medium cosines"),
         made(AROW(), less, name=f"{FEW_COSINES} cosines", correlated=True, forget=0.003),
@@ -288,9 +339,16 @@ def _are_indicators(values: np.ndarray, row: np.ndarray) -> bool:
 def _gaussian(
     rule: Rule, view: str | View | Sequence[View | None], prior_variance: float = 1.0, *, dtype: str,
     name: str | None = None, correlated: bool = False, forget: float = 0.0, multilabel: bool = False,
+    before: View | None = None,
 ) -> Plan:  # fmt: skip
-    seen = view if isinstance(view, str | View) else [part for part in view if part is not None]
-    how = f"{rule.name}{' with all covariances' if correlated else ''} on {name or view}"
+    seen = [before, *([view] if isinstance(view, str | View) else view)]
+    on = f"{name or view}{'' if before is None else ' by kind'}"
+    how = f"{rule.name}{' with all covariances' if correlated else ''} on {on}"
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
-    recipe = Recipe(rule, "shared" if correlated else "diag", view=make_view(seen), others=others)
+    recipe = Recipe(
+        rule,
+        "shared" if correlated else "diag",
+        view=make_view([part for part in seen if part is not None]),
+        others=others,
+    )
     return plan(recipe, f"{how}, forget {forget:g}" if forget else how, multilabel)

@@ -84,6 +84,12 @@ class Generative:
         """Return calibrated scores of checked rows, shape (n, columns)."""
         return lines(self._scores(X), self.state[CALIBRATION])
 
+    def shift(self, offset: float) -> None:
+        """Add to the log-odds of the second of two classes."""
+        calibration = self.state[CALIBRATION].copy()
+        calibration[1] += offset
+        self.state = self.state | {CALIBRATION: calibration}
+
     def _scores(self, X: _core.Matrix) -> np.ndarray:
         raise NotImplementedError
 

@@ -107,7 +107,7 @@ class LabelStack(Stack):
         _core.label_mixtures_learn(
             state[WEIGHTS], state[SHARE], state[OWN], state[HESSIAN], state[ROWS], state[LABEL_COUNTS], state[COUNTERS],
             outputs, rows.labels, rows.label_start, rows.weight, progressive.log_loss,
-            state[CONFORMAL] if calibrate else None,
+            state[CONFORMAL] if calibrate else None, progressive.scores,
         )  # fmt: skip
         for array, values in zip(kept, before, strict=True):
             array[...] = values

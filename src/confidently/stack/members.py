@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -13,16 +14,21 @@ from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
+from ..learner.example_checks import check_examples
 from ..learner.learner import Learner
+from ..learner.predictor import check_width
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
+from ..tasks.moved_columns import MovedColumns, moved_after
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
+from .averaging import Mean, with_slope
 from .class_means import RARITIES, ClassMeans
+from .early import Early
 from .following import Following
 from .moves import Moves
 from .plan import Choose, Member, Plan
@@ -59,7 +65,7 @@ class Members(Following):
     Attributes
     ----------
     members : list of Learner or Generative
-        Empty until :meth:`prepare` has chosen them.
+        Empty until the first rows have chosen them.
     names : list of str
     multiclass : list of str or None
         What each member becomes when a third class appears.
@@ -69,20 +75,28 @@ class Members(Following):
         The number of the last members that learn what the mixture of those before leaves of the targets.
     state : dict of arrays
         The mixture's own.
+    early : Early or None
+        The first rows, as long as they may choose other members.
+    columns : Columns
+        What is known about the features, as long as this is needed to choose members.
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
     groups : Groups or None
-        What was learned of the scores of true classes by the values of a column, if sets cover by these.
+        What was learned of rows by their values of a column, if sets or intervals cover by these.
+    moved : MovedColumns or None
+        What is known of the columns of rows; None before the first row, and where there are many columns.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
     groups: Groups | None = None
+    moved: MovedColumns | None = None
     moves: Moves | None = Moves()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
     may_drop = True  # whether members that the first rows choose may be dropped later
     doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
+    corrects = False  # whether a correction follows the offset of probabilities: never, since scores are mixed
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
@@ -90,7 +104,7 @@ class Members(Following):
         n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
     ) -> None:  # fmt: skip
         self.n_classes, self.n_features, self.dtype, self._choose = n_classes, n_features, dtype, choose
-        self._columns = Columns.alike(n_features) if columns is None else columns
+        self.columns = Columns.alike(n_features) if columns is None else columns
         self.members: list[Member] = []
         self.names: list[str] = []
         self.multiclass: list[str | None] = []
@@ -98,11 +112,13 @@ class Members(Following):
         self.state: State = {}
         self.settled = False
         self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
+        self.early = None if plans or choose is None else Early()
         if plans:
             self._take(plans)
 
-    def _take(self, plans: Sequence[Plan]) -> None:
-        self.members = [plan.make(self.n_classes, self.n_features, self._columns) for plan in plans]
+    def _take(self, plans: Sequence[Plan], targets: np.ndarray | None = None) -> None:
+        """Begin with members; ``targets`` are those of the rows that have chosen them."""
+        self.members = [plan.make(self.n_classes, self.n_features, self.columns) for plan in plans]
         self.names, self.multiclass = [plan.name for plan in plans], [plan.multiclass for plan in plans]
         self.logs, self.rests = sum(plan.log for plan in plans), sum(plan.rest for plan in plans)
         self._begin_mixture()
@@ -151,6 +167,7 @@ class Members(Following):
         check_within(COUNTERS, self.state[COUNTERS], COUNTS)
         if self.moves is not None:
             self.moves.check(self.n_seen)
+        self.mean.check(len(self.members))
 
     @property
     def shares(self) -> np.ndarray:
@@ -171,7 +188,7 @@ class Members(Following):
     @property
     def rows_to_prepare(self) -> int:
         """The number of first rows that :meth:`prepare` wants to see together; 0 if none."""
-        return 0 if self.members else ROWS_TO_CHOOSE
+        return 0 if self.early is None else ROWS_TO_CHOOSE - self.early.n
 
     @property
     def task(self) -> Task:
@@ -204,21 +221,92 @@ class Members(Following):
         found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
         return found
 
-    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
-        """Choose the members by the first rows, their classes or their targets, (n, numbers), if that is to be done."""
-        if not self.members:
-            assert self._choose is not None
-            check_rows(X, self.dtype)
-            more = {} if targets is None else {"targets": targets}
-            plans = self._choose(X, self._columns, max(n_classes, self.n_classes), **more)
-            self._take(self._lasting(plans) if self.shuffled else plans)
-        self._rest()
+    def prepare(
+        self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None,
+        new_classes: Sequence[int] = (), for_good: bool = False,
+    ) -> None:  # fmt: skip
+        """Choose the members by rows that are trained on next, if they are among the first ones.
 
-    @property
-    def choice(self) -> list[Any]:
-        """What the first rows have chosen, before training: equal for stacks that begin alike."""
-        found: list[Any] = self.header()["members"]
-        return found
+        :meth:`learn` does so by itself. To know more of the first rows saves training on them again.
+
+        Parameters
+        ----------
+        X : matrix
+        n_classes : int
+            The number of classes before these rows, if it may be larger than that of the stack.
+        targets : array of shape (n, numbers), optional
+        new_classes : sequence of int
+            Rows that bring another class, ascending.
+        for_good : bool
+            Whether all rows given choose, and later ones no more. So it is, too, where rows come in random order.
+        """
+        if self.early is None:
+            self._rest()
+            return
+        check_rows(X, self.dtype)
+        if for_good or self.shuffled:
+            if not self.members:
+                classes, self.early = n_classes + len(new_classes), None
+                self._take(*self._chosen(X, max(classes, self.n_classes), targets))
+            self._rest()
+            return
+        after = self.early.after(self._unlabelled(X, targets), self.n_classes)
+        if after.due > self.early.chosen:
+            classes = n_classes + bisect_left(new_classes, after.due - self.early.n)
+            stack = self._begun(after, max(classes, self.n_classes))
+            stack.early = self.early._replace(chosen=after.due)
+            vars(self).update(vars(stack))
+
+    def _unlabelled(self, X: _core.Matrix, targets: np.ndarray | None) -> Examples:
+        n = X.shape[0]
+        if self.task.multilabel:
+            return Examples(X, np.zeros(0, np.int32), np.zeros(n + 1, np.int64))
+        return Examples(X, np.zeros(n, np.int32), targets=targets)
+
+    def _chosen(
+        self, X: _core.Matrix, n_classes: int, targets: np.ndarray | None
+    ) -> tuple[Sequence[Plan], np.ndarray | None]:
+        """Return the members that the first rows choose, and the first targets."""
+        assert self._choose is not None
+        first = None if targets is None else targets[:ROWS_TO_CHOOSE]
+        plans = self._choose(X, self.columns, n_classes, **({} if first is None else {"targets": first}))
+        return self._lasting(plans) if self.shuffled else plans, first
+
+    def _begun(self, after: Early, n_classes: int) -> Self:
+        """Return a stack of the members that the first rows choose, which has trained on those of them so far.
+
+        It is this one if they choose the same members. ``after``: rows that are to be trained on next included.
+        """
+        assert self.early is not None and after.rows is not None
+        first, known = after.rows.part(0, after.due), self.early.rows
+        new = self._untrained(self.n_classes if known is None or not known.n else int(known.classes[0]))
+        plans, targets = self._chosen(first.matrix(self.n_features, self.dtype), n_classes, first.targets)
+        new._take(plans, targets)
+        if not new.logs and new._seen_by_members() == self._seen_by_members():
+            return self
+        for rows in () if known is None else known.by_classes():
+            new.grow(n_classes=int(rows.classes[0]))
+            new._learn(rows.examples(self.n_features, self.dtype), values=rows.groups)
+        new.grow(n_classes=self.n_classes)
+        return new
+
+    def _seen_by_members(self) -> list[tuple[str, Any]]:
+        """Return names and views of the members, of which some depend on the number of columns."""
+        return [(name, getattr(member, "view", None)) for name, member in zip(self.names, self.members, strict=True)]
+
+    def _untrained(self, n_classes: int) -> Self:
+        """Return the stack without members, for the same features and fewer classes."""
+        new = object.__new__(type(self))
+        vars(new).update(vars(self), members=[], names=[], multiclass=[], logs=0, rests=0, state={}, settled=False)
+        new.n_classes, new.moves = n_classes, None if self.moves is None else Moves()
+        new.dropped = {} if self.may_drop else None
+        new.groups, new.moved = None if self.groups is None else self.groups._replace(states={}, rest=None), None
+        return new
+
+    def choose_for_good(self) -> None:
+        """Keep no rows any more: the members stay those that are chosen."""
+        if self.members:
+            self.early = None
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
@@ -232,8 +320,8 @@ class Members(Following):
             self.drop_huge(n_classes)
         for member, own in zip(self.members, self.multiclass, strict=True):
             member.grow(n_features, n_classes, own, known)
-        if not self.members:
-            self._columns = self._columns.joined(known) if more else self._columns
+        if self.early is not None:
+            self.columns = self.columns.joined(known) if more else self.columns
         self.n_features, self.n_classes = self.n_features + more, max(n_classes, self.n_classes)
 
     # --- learning -------------------------------------------------------------------------------------------------
@@ -270,13 +358,47 @@ class Members(Following):
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
+        stack, after = self, None
+        if self.early is not None and calibrate and not self.shuffled:
+            check_examples(examples, self.task, self.n_classes)
+            check_width(X, self.n_features)
+            after = self.early.after(examples, self.n_classes, None if self.groups is None else values)
+            if after.due > self.early.chosen:
+                stack = self._begun(after, self.n_classes)
+                after = after._replace(chosen=after.due)
+        stack._learn(examples, calibrate, log_loss, progress, values)
+        stack.early = None if after is None or after.is_full else after
+        if stack is not self:
+            vars(self).update(vars(stack))
+
+    def _learn(
+        self, examples: Examples, calibrate: bool = True, log_loss: np.ndarray | None = None,
+        progress: Callable[[int], None] | None = None, values: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
+        """Train on rows; an error undoes that."""
         before = {name: array.copy() for name, array in self.state.items()}
-        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later
+        all_before = self.members, self.names, self.multiclass, self.dropped, self.moves, self.later, self.mean
         cost = None if log_loss is None else log_loss.copy()
         groups = self.groups if calibrate else None
-        progressive = Progressive(log_loss, scores=None if groups is None else groups.recorded(values, len(examples)))
+        averages = calibrate and self.shuffled and self.task.one_class
+        progressive = Progressive(log_loss)
+        if groups is not None:
+            groups.check_values(values)
+            progressive = Progressive.of_scores(log_loss, examples)
+
+        def learned(known: Groups, first: int, last: int) -> Groups:
+            """Return what is known of groups after some of the rows."""
+            assert values is not None and progressive.scores is not None
+            scores = progressive.scores
+            if last - first < len(examples):  # of one class each
+                scores = np.full(len(examples), np.nan)
+                scores[first:last] = progressive.scores[first:last]
+            return known.learned(values, scores, examples.labels, examples.order, self.n_classes, examples.label_start)
+
+        counted = 0
         try:
             if not self.shuffled:
+                self.mean = Mean()
                 self.follow()
             with ExitStack() as stack:
                 begun = [stack.enter_context(member.begin(examples)) for member in self.members]
@@ -286,21 +408,31 @@ class Members(Following):
                 while first < len(examples):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
+                    if averages:
+                        last = min(last, first + self.mean.rows_to_come)
                     part = examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
+                    if averages:
+                        slopes = [member.state["calibration"].tolist() for member in self.members]
+                        self.mean = self.mean.after(last - first, self.state[WEIGHTS].tolist(), slopes)
                     if calibrate:
-                        begun = [begun[k] for k in self.race(seen)]
+                        stay = self.race(seen)
+                        if groups is not None and self.task.one_class and len(stay) < len(begun):
+                            groups = learned(groups, counted, last).renewed(0.0)
+                            counted = last
+                        begun = [begun[k] for k in stay]
                     first = last
                     if progress is not None:
                         progress(last)
         except BaseException:
             self.state = before
-            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later = all_before
+            self.members, self.names, self.multiclass, self.dropped, self.moves, self.later, self.mean = all_before
             if log_loss is not None and cost is not None:
                 log_loss[...] = cost
             raise
-        if groups is not None and values is not None and progressive.scores is not None:
-            self.groups = groups.learned(values, progressive.scores, labels, order, self.n_classes)
+        self.groups = self.groups if groups is None else learned(groups, counted, len(examples))
+        if calibrate:
+            self.moved = moved_after(self.moved, examples.X, examples.order, examples.weight, self.n_features)
         self.settled = False
 
     @property
@@ -310,7 +442,16 @@ class Members(Following):
 
     def settle(self, shuffled: bool = False) -> None:
         """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
+        if self.mean.weights:
+            for member, slope in zip(self.members, self.mean.slopes, strict=True):
+                member.state = with_slope(member.state, slope)
+            self._take_mean(np.array(self.mean.weights))
+        self.mean = Mean()
         self.settled = shuffled or not self.conformal.alarms
+
+    def _take_mean(self, weights: np.ndarray) -> None:
+        """Let the longest window, the only one of rows in random order, have the mean weights."""
+        raise NotImplementedError
 
     def renew(self, ratio: float) -> None:
         """Let scores that sets are made of count less, as :meth:`confidently.learner.learner.Learner.renew` does.
@@ -319,12 +460,21 @@ class Members(Following):
         """
         if self.task.regression:
             return
-        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
-        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        part = self._renew_scores(ratio)
         self.groups = None if self.groups is None else self.groups.renewed(ratio)
         for member in self.members:
             for name in {VARIANCES, RARITIES} & member.state.keys():
                 member.state = member.state | {name: novelty.renewed(member.state[name], part)}
+
+    def _renew_scores(self, ratio: float) -> float:
+        """Let scores that sets are made of count less, and return by how much those of all rows do."""
+        part = conformal.part_to_keep(self.state[CONFORMAL], ratio)
+        self.state = self.state | {CONFORMAL: conformal.renewed(self.state[CONFORMAL], part)}
+        return part
+
+    def _doubt_scores(self) -> None:
+        if not self.task.regression:
+            self._renew_scores(0.0)
 
     def apart(self) -> Self:
         """Return a copy that may learn without this one."""
@@ -348,8 +498,11 @@ class Members(Following):
     def _train_members(
         self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
-        """Train the members, and record what they predict of each row before it is used."""
-        self._train_groups(self._groups(), part, begun, outputs, threads)
+        """Train the members, and record what they predict of each row before it is used.
+
+        In later passes, those whose views would tell the labels do not train.
+        """
+        self._train_groups(self._groups(calibrate), part, begun, outputs, threads)
 
     def _train_groups(
         self, groups: list[tuple[View | None, list[int]]], part: Examples, begun: list[Any], outputs: np.ndarray,
@@ -363,8 +516,8 @@ class Members(Following):
         """Return of how many rows what all members predict is kept: fewer where that is much of a row."""
         return max(1, min(ROWS_PER_STRIDE, MAX_OUTPUTS // max(1, len(self.members) * self._outputs)))
 
-    def _groups(self) -> list[tuple[View | None, list[int]]]:
-        """Return the numbers of the members, those with the same view together."""
+    def _groups(self, calibrate: bool = True) -> list[tuple[View | None, list[int]]]:
+        """Return the numbers of the members, in later passes of those that train, with the same view together."""
         groups: dict[View, list[int]] = {}
         alone: list[tuple[View | None, list[int]]] = []
         for k, member in enumerate(self.members):
@@ -372,7 +525,8 @@ class Members(Following):
                 groups.setdefault(member.view, []).append(k)
             else:
                 alone.append((None, [k]))
-        return [*groups.items(), *alone]
+        found = [*groups.items(), *alone]
+        return [(view, group) for view, group in found if calibrate or view is None or not view.sees_labels]
 
     def _train_group(
         self, view: View | None, group: list[int], part: Examples, begun: list[Any], outputs: np.ndarray
@@ -503,12 +657,21 @@ class Members(Following):
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
         if self.settled:
             more["settled"] = True
+        if self.mean.rows:
+            more["mean"] = self.mean._asdict()
+        if self.early is not None and self.early.n:
+            more["early"] = self.early.header()
         if self.later is not None:
             more["later"] = [one._asdict() for one in self.later]
         return {"settings": self._settings(), **sizes, "members": members, **dropped, **more}
 
     def _settings(self) -> dict[str, Any]:
         return {"dtype": self.dtype}
+
+    def continue_early(self, saved: Mapping[str, Any], arrays: State, untrained: Members) -> None:
+        """Continue with the first rows of a model file, which choose members as those of an untrained stack do."""
+        self.early, self.columns = Early.of(saved, arrays, self.n_features, self.n_classes)
+        self._choose = untrained._choose
 
     @classmethod
     def of(

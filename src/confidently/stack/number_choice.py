@@ -22,7 +22,7 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
-from .choice import MANY, MAX_BINNED, MAX_PAIRS, PAIR_TERMS, look, new_stack
+from .choice import MANY, MAX_BINNED, MAX_PAIRS, MAX_STATISTICS, PAIR_TERMS, look, new_stack
 from .logs import are_worth_learning
 from .number_stack import NumberStack
 from .plan import Plan, plan
@@ -45,7 +45,8 @@ def choose_numbers(
     Ridge regression on the rows as they are. For tables, also on products of two standardized columns, if there are
     few, on bins of the columns, on random cosines of all standardized columns and of all ranks, and one that forgets;
     then products of bins learn what the mixture of these leaves. For many sparse columns also on rows of unit norm and
-    on ``idf``, with other prior variances.
+    on ``idf``, with other prior variances. Where many columns are words, or values of categories, the members for
+    tables see numbers, and categories as statistics of their rows (:class:`confidently.Categories`).
 
     If the first targets, shape (n, numbers), are positive and skewed, such as prices and counts, the regressions on
     rows, on bins and on cosines of standardized columns are also there for their logarithms.
@@ -53,32 +54,34 @@ def choose_numbers(
     seen = look(X, columns)
     few = X.shape[0] < ROWS_TO_CHOOSE
     made = partial(_ridge, dtype=dtype)
+    narrow = seen.by_kind(min(n_classes, MAX_STATISTICS)) or seen
+    of_narrow = partial(made, before=narrow.view)
     found = [made("rows", None, automatic_covariance(seen.columns))]
     logs = [made("rows", None, automatic_covariance(seen.columns), log=True)]
     rests: list[Plan] = []
-    if seen.columns <= MAX_FULL and (seen.numbers or seen.columns <= MANY):
+    if narrow.view is not None or (seen.columns <= MAX_FULL and (seen.numbers or seen.columns <= MANY)):
         standard = Standard(unit_norm=False)
-        if seen.width <= MAX_PAIRS:
-            full = seen.columns * (seen.columns + 3) // 2 <= MAX_FULL_TERMS
+        if narrow.width <= MAX_PAIRS:
+            full = narrow.columns * (narrow.columns + 3) // 2 <= MAX_FULL_TERMS
             pairs = Pairs(max_terms=MAX_FULL_TERMS if full else PAIR_TERMS, unit_norm=False)
-            found.append(made("products", [standard, pairs], *(("full", 1.0) if full else (DIAGONAL, 0.1))))
-        of_bins = Bins(n=BINS, unit_norm=False), "full" if BINS * seen.columns <= MAX_FULL_TERMS else DIAGONAL
-        found.append(made("bins", *of_bins))
-        logs.append(made("bins", *of_bins, log=True))
+            found.append(of_narrow("products", [standard, pairs], *(("full", 1.0) if full else (DIAGONAL, 0.1))))
+        of_bins = Bins(n=BINS, unit_norm=False), "full" if BINS * narrow.columns <= MAX_FULL_TERMS else DIAGONAL
+        found.append(of_narrow("bins", *of_bins))
+        logs.append(of_narrow("bins", *of_bins, log=True))
         for name, prior in KERNELS:
             # the exponent of the kernel between two rows of independent columns is about 1
-            cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / seen.columns, unit_norm=False)
+            cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / narrow.columns, unit_norm=False)
             before = make_view([{"standard": standard, "ranks": Ranks(unit_norm=False)}[name], cosines])
-            found.append(made(f"cosines of {name}", before, "full", prior))
+            found.append(of_narrow(f"cosines of {name}", before, "full", prior))
             if name == "standard":
-                logs.append(made(f"cosines of {name}", before, "full", prior, log=True))
-        found.append(made(f"standard, forget {FORGET:g}", standard, DIAGONAL, forget=FORGET))
-        for n in (FEW_BINS_OF_RESTS if few else BINS_OF_RESTS) if seen.width <= MAX_BINNED else BINS_OF_RESTS[:1]:
-            if seen.width > MAX_PAIRS:
+                logs.append(of_narrow(f"cosines of {name}", before, "full", prior, log=True))
+        found.append(of_narrow(f"standard, forget {FORGET:g}", standard, DIAGONAL, forget=FORGET))
+        for n in (FEW_BINS_OF_RESTS if few else BINS_OF_RESTS) if narrow.width <= MAX_BINNED else BINS_OF_RESTS[:1]:
+            if narrow.width > MAX_PAIRS:
                 break
             products = [Bins(n=n, unit_norm=False), Pairs(max_terms=PAIR_TERMS, unit_norm=False)]
-            rests.append(made(f"products of {n} bins, of the rest", products, DIAGONAL, 0.1, rest=True))
-    elif seen.columns > MAX_FULL:
+            rests.append(of_narrow(f"products of {n} bins, of the rest", products, DIAGONAL, 0.1, rest=True))
+    if seen.columns > MAX_FULL:
         found.append(made("rows, with a wider prior", None, DIAGONAL, 4.0))
         found.append(made("rows of unit norm", Unit(), DIAGONAL, 0.3))
         found.append(made("idf", Idf(), DIAGONAL, 0.3))
@@ -105,8 +108,13 @@ def stack_of(
 
 def _ridge(
     seen: str, view: View | list[View] | None, covariance: str, prior_variance: float = 1.0, *, dtype: str,
-    forget: float = 0.0, rest: bool = False, log: bool = False,
+    forget: float = 0.0, rest: bool = False, log: bool = False, before: View | None = None,
 ) -> Plan:  # fmt: skip
+    if before is not None:
+        view, seen = (
+            make_view([before, *([] if view is None else [view] if isinstance(view, View) else view)]),
+            f"{seen} by kind",
+        )
     others = {"prior_variance": prior_variance, "dtype": dtype, "forget": forget}
     recipe = Recipe(Ridge(), covariance, view=make_view(view), targets=True, others=others)
     return plan(recipe, f"ridge of logarithms on {seen}" if log else f"ridge on {seen}", rest=rest, log=log)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNT, REAL, Shapes, State, check_within, within
 from ..learner.learner import Learner
-from ..learner.recipe import ROWS_TO_CHOOSE
 from ..rules.ranges import Range
 from ..tasks import intervals
 from ..tasks.conformal import CONFORMAL
@@ -88,9 +87,19 @@ class NumberStack(Members):
         if n_classes > 1:
             self.moves = None  # numbers have mixtures of their own
 
-    def _take(self, plans: Sequence[Plan]) -> None:
+    def _take(self, plans: Sequence[Plan], targets: np.ndarray | None = None) -> None:
         check_order([(plan.log, plan.rest) for plan in plans])
         super()._take(plans)
+        if self.logs:
+            assert targets is not None
+            for mixture, y in zip(mixtures(self.state), targets.T, strict=True):
+                mixture[LOGS][:] = of_logs.begun(y, self.logs)
+
+    def _untrained(self, n_classes: int) -> Self:
+        new = super()._untrained(n_classes)
+        if self.members:  # those of a model file know the bounds that were said
+            new._initial = initial(self.targets.said)
+        return new
 
     @property
     def _bases(self) -> int:
@@ -121,19 +130,6 @@ class NumberStack(Members):
             CONFORMAL: ((n_outputs * SIZE,), REAL),
             **({LOGS: ((*several, of_logs.size(logs)), REAL)} if logs else {}),
         }  # fmt: skip
-
-    def prepare(self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None) -> None:
-        chosen, first = not self.members, None if targets is None else targets[:ROWS_TO_CHOOSE]
-        super().prepare(X, n_classes, first)
-        if chosen and self.logs:
-            assert first is not None
-            for mixture, y in zip(mixtures(self.state), first.T, strict=True):
-                mixture[LOGS][:] = of_logs.begun(y, self.logs)
-
-    @property
-    def choice(self) -> list[Any]:
-        """The members, and where logarithms begin, which depends on the first targets."""
-        return [*super().choice, *(mixture[LOGS].tolist() for mixture in mixtures(self.state) if self.logs)]
 
     def _begin_mixture(self) -> None:
         super()._begin_mixture()
@@ -240,11 +236,10 @@ class NumberStack(Members):
 
     # --- learning -------------------------------------------------------------------------------------------------
 
-    def learn(self, *args: Any, targets: np.ndarray | None = None, **others: Any) -> None:
-        """Train on rows as :meth:`Members.learn` does; ``ValueError``: a target is beyond its bounds."""
-        if self.members and targets is not None:
-            self.targets.check(targets)
-        super().learn(*args, targets=targets, **others)
+    def _learn(self, examples: Examples, *how: Any, **others: Any) -> None:
+        if self.members and examples.targets is not None:
+            self.targets.check(examples.targets)
+        super()._learn(examples, *how, **others)
 
     @property
     def _outputs(self) -> int:
@@ -253,7 +248,7 @@ class NumberStack(Members):
     def _train_members(
         self, part: Examples, begun: list[Any], outputs: np.ndarray, calibrate: bool, threads: Executor | None
     ) -> None:
-        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups()]
+        groups = [(view, [k for k in group if k < self._bases]) for view, group in self._groups(calibrate)]
         self._train_groups([group for group in groups if group[1]], part, begun, outputs, threads)
         if not calibrate:
             return
@@ -296,14 +291,17 @@ class NumberStack(Members):
 
     def _mix(self, outputs: np.ndarray, part: Examples, calibrate: bool, progressive: Progressive) -> None:
         seen, shares = self.n_seen, None if self.moves is None else np.zeros((len(part), WINDOWS))
+        scores = np.full((self.n_classes, len(part)), np.nan)
         for k, mixture in enumerate(mixtures(self.state)):
             counters = self.state[COUNTERS] if k == 0 else np.zeros(1, COUNT)
             predictions, targets, weight = self._of_number(k, outputs, part)
             _core.number_mixture_learn(
                 mixture[WEIGHTS], mixture[SHARE][-1], mixture[PRODUCTS], mixture[ROWS], mixture[CALIBRATION], counters,
                 self.rests, predictions, targets, weight, calibrate, None, shares, mixture[CONFORMAL], part.X,
-                part.order,
+                part.order, scores[k],
             )  # fmt: skip
+        if progressive.scores is not None:
+            progressive.scores[:] = scores.T.ravel()
         if calibrate and shares is not None:
             self._follow(shares, weight, seen)
 
@@ -375,13 +373,22 @@ class NumberStack(Members):
         """Return the standard deviation of targets around predictions, (n, numbers); they are always calibrated."""
         return deviation(found, self.targets)
 
-    def interval_shortage(self, coverage: float, calibrated: bool = True) -> str | None:
+    def interval_shortage(
+        self, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
+    ) -> str | None:
         """Return why limits of intervals are infinite, as text; None if they are not."""
-        return self.targets.shortage(coverage)
+        found: str | None = self.conformal.shortage(self.targets, coverage, values)
+        return found
 
-    def intervals(self, found: Prediction, coverage: float, calibrated: bool = True) -> np.ndarray:
-        """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated."""
-        return calibrated_interval(self.targets, found, coverage, self.conformal)
+    def intervals(
+        self, found: Prediction, coverage: float, calibrated: bool = True, values: Sequence[str] | None = None
+    ) -> np.ndarray:
+        """Return the limits of central intervals around predictions, (n, numbers, 2); they are always calibrated.
+
+        ``values`` are those of the rows in the column by which intervals cover, if there is one.
+        """
+        errors = self.conformal.error_limits(self.targets, coverage, values)
+        return calibrated_interval(self.targets, found, coverage, errors)
 
 
 def check_order(kinds: Sequence[tuple[bool, bool]]) -> None:

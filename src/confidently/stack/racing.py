@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..covariances.state import State
 from ..learner.learner import Learner
+from .averaging import Mean
 from .class_means import ClassMeans
 from .plan import Member
 
 FIRST_RACE = 3000  # rows after which members are compared; then after 10000, 30000, 100000, ...
-DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member
+DISPENSABLE = 1e-3  # nats per row that the mixture may lose without a member, where all of a bit is at stake
 MISTAKES_TO_RACE = 30  # fewer show little about the members
+LAST_RACE = 0.75  # of the rows until training ends
 MANY_CLASSES = 64  # more of them have no members whose size grows with classes and products, or with classes twice
 MAX_PRODUCTS = 2**22  # of features, times classes, of a member where classes are many
 
@@ -28,6 +32,11 @@ class Racing:
         The mixture's own.
     dropped : dict of str to int or None
         Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
+    last_row : float
+        The number of rows after which training ends, where whoever trains knows it. There is no race in the last
+        quarter: what is known of scores would be that of another mixture.
+    mean : Mean
+        What the mixture of a stack of classes was over rows in random order, until training on them has ended.
     """
 
     members: list[Member]
@@ -35,6 +44,8 @@ class Racing:
     multiclass: list[str | None]
     state: State
     dropped: dict[str, int] | None
+    last_row = math.inf
+    mean = Mean()
 
     n_classes: int
 
@@ -52,15 +63,25 @@ class Racing:
         """Return the nats per row that the mixture would lose without each member, shape (members,)."""
         raise NotImplementedError
 
+    @property
+    def at_stake(self) -> float:
+        """The entropy of the classes' shares in bits, at most 1: what rows without any feature would lose."""
+        return 1.0
+
     def _without(self, k: int) -> State:
         """Return the mixture's arrays without member ``k``, whose part the others take over."""
+        raise NotImplementedError
+
+    def _doubt_scores(self) -> None:
+        """Let the scores so far, which were those of a mixture with more members, count less."""
         raise NotImplementedError
 
     def race(self, before: int) -> list[int]:
         """Drop members that the mixture can do without, if it is time, and return the numbers of those that stay.
 
         It is after 3000, 10000, 30000, 100000, ... rows, for a stack whose members were chosen by its first rows. The
-        member whose removal costs least goes first, as long as that is below .001 nats per row. Members that forget
+        member whose removal costs least goes first, as long as that is below .001 nats per row, or less where classes
+        are rare: times :attr:`at_stake`. Members that forget
         stay, since they are missed only when the data change, and so do means of classes, which new classes need. With
         few mistakes, there is nothing yet to compare.
 
@@ -70,16 +91,19 @@ class Racing:
             Rows seen when it was last called.
         """
         names = self.names
-        if self.dropped is None or self.n_seen < next_race(before):
+        if self.dropped is None or not next_race(before) <= self.n_seen <= LAST_RACE * self.last_row:
             return list(range(len(names)))
         self.drop_huge(self.n_classes)
         if self.mistakes >= MISTAKES_TO_RACE:
+            least = DISPENSABLE * self.at_stake
             while len(self.members) > 1:
                 costs = np.where([_stays(member) for member in self.members], np.inf, self.removal_costs())
                 k = int(costs.argmin())
-                if not costs[k] < DISPENSABLE:
+                if not costs[k] < least:
                     break
                 self.drop(k)
+        if len(self.names) < len(names):
+            self._doubt_scores()
         return [k for k, name in enumerate(names) if name in self.names]
 
     def drop_huge(self, n_classes: int) -> None:
@@ -97,7 +121,7 @@ class Racing:
         """Go on without member ``k``, whose part the others take over."""
         if self.dropped is not None:
             self.dropped = self.dropped | {self.names[k]: self.n_seen}
-        self.state = self._without(k)
+        self.state, self.mean = self._without(k), Mean()
         for name in ("members", "names", "multiclass"):
             items = getattr(self, name)
             setattr(self, name, items[:k] + items[k + 1 :])

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OWN, HESSIAN = "mixture.windows", "mixture.hessian"
 MAX_HESSIAN = 1e30
+LEAST_WEIGHT = 0.1  # of all members together, by whose offsets log-odds move
 LEAST_TRUST = 1e-6  # of the first row of a class, which is counted all the same
 
 
@@ -223,6 +224,14 @@ class Stack(Members):
         """Return class numbers, shape (n,): the most probable classes; a stack has one ``method`` of probabilities."""
         return self.decided(self.decision(X), None)
 
+    def shift(self, offset: float) -> None:
+        """Add to the log-odds of the second of two classes, by the offsets of all members."""
+        total = float(self.state[WEIGHTS].sum())
+        if abs(total) < LEAST_WEIGHT:
+            return
+        for member in self.members:
+            member.shift(offset / total)
+
     def _conformity(self, X: _core.Matrix) -> np.ndarray | None:
         if self.task.multilabel:
             return None
@@ -285,6 +294,13 @@ class Stack(Members):
         costs: np.ndarray = (weights**2 / (2.0 * variances * rows)).sum(axis=0)
         return costs
 
+    @property
+    def at_stake(self) -> float:
+        if self.task.multilabel:  # of which the costs of all labels are added
+            return 1.0
+        bits: np.ndarray = _entropy(self.conformal.shares) / np.log(2.0)
+        return min(float(bits), 1.0)
+
     def _without(self, k: int) -> State:
         covariances, own = self._weight_covariances(), self.state[OWN]
         follow = (own[..., k] / covariances[..., k, k])[..., None] * covariances[..., :, k]
@@ -292,6 +308,11 @@ class Stack(Members):
         hessian = np.ascontiguousarray(np.delete(np.delete(self.state[HESSIAN], k, axis=-2), k, axis=-1))
         weights = (self.state[SHARE][..., None, :] @ own)[..., 0, :]
         return self.state | {OWN: np.ascontiguousarray(own), HESSIAN: hessian, WEIGHTS: weights}
+
+    def _take_mean(self, weights: np.ndarray) -> None:
+        own = self.state[OWN].copy()
+        own[-1] = weights
+        self.state = self.state | {OWN: own, WEIGHTS: weights}
 
     def _with_copy(self, k: int, at: int) -> State:
         own = np.insert(self.state[OWN], at, 0.0, axis=-1)

@@ -6,6 +6,7 @@ reads what it has learned.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from .. import _core
 from ..rules.ranges import Range
+from .steps import ROUNDING, enough_rows, rows_needed, steps
 
 CONFORMAL = "conformal"  # the entry of a state
 # Of all rows the levels and scores, the alarms, ...; of rare classes together and of each class the levels and scores.
@@ -24,13 +26,13 @@ EXPERTS = _core.conformal_experts
 WEIGHTS = EXPERTS * len(ERRORS)  # where the weights begin in levels
 LEVELS = 2 * WEIGHTS + 1  # where the scores begin, of all rows and of each class
 SIZE = LEVELS + COUNTS  # of a class
-ENOUGH = _core.conformal_enough  # rows of a class that count, from which on it has scores of its own
+ENOUGH = _core.conformal_enough  # rows of a class that count, from which on it has scores of its own, ...
+MARGIN = 1.5  # ... or so many times those that a level needs: of just so many, chance decides whether any class is out
 CERTAINTY = 0.99  # that the error of answers is not larger than asked for: about .95 for that of as many to come
 FIRST_TEST = 10.0  # mistakes that answers have of which the first threshold is tested, were the error as allowed
 ENOUGH_ALONE, ENOUGH_PER_CLASS = 300, 30  # rows of which sets are made alone, without those of a model that was worse
 MAX_CHANGE, MAX_COUNT = 2.0, 1e104
 ALARMS, QUIET = 1, 2  # in the martingale
-ROUNDING = 1e-9  # relative, of sums of rows
 NO_ANSWERS = "none of the answers before are known to be wrong in at most {:g} of the cases"
 UNCALIBRATED = "calibration=None has calibrated nothing; train with calibration='progressive'"
 SEVERAL_LABELS = (
@@ -202,11 +204,6 @@ def values(state: np.ndarray) -> Values:
     yield "the martingale", state[MARTINGALE:TRANSFORMS], Range(0.0, math.inf, closed_low=True)
 
 
-def rows_needed(coverage: float) -> float:
-    """Return how many rows must count so that sets can leave out classes: 1/(rows + 1) is the least p-value."""
-    return 1.0 / (1.0 - coverage) - 1.0
-
-
 def followed(levels: np.ndarray, error: float) -> np.ndarray:
     """Return a level of error as misses have changed it, linear between those that are followed.
 
@@ -296,8 +293,19 @@ class ConformalSets:
     def _short(self, coverage: float, by_class: bool) -> tuple[np.ndarray, np.ndarray]:
         """Return how many rows count with which classes are compared, and which of these numbers are too few."""
         needed = rows_needed(coverage)
-        rows, _ = self._compared(by_class, max(ENOUGH, needed))
+        rows, _ = self._compared(by_class, enough_rows(coverage, ENOUGH, MARGIN))
         return rows, rows < needed * (1.0 - ROUNDING)
+
+    def _levels(self, coverage: float, by_class: bool) -> list[float]:
+        """Return the levels whose sets are in those of a coverage: its own, and the last before rare classes change.
+
+        A class that is compared with itself at a lower level, and with all rare classes at a higher one, might be
+        excluded by these only. Sets of a higher level have all of those of a lower one.
+        """
+        levels = [*(steps(coverage, ENOUGH, MARGIN) if by_class else []), coverage]
+        rare = [self._compared(by_class, enough_rows(level, ENOUGH, MARGIN))[1] for level in levels]
+        changes = [(before != after).any() for before, after in itertools.pairwise(rare)]
+        return [level for level, last in zip(levels, [*changes, True], strict=True) if last]
 
     def warning(self, coverage: float, by_class: bool = True, values: Sequence[str] | None = None) -> str | None:
         """Return why classes are in every set, as text; None if there are rows enough to leave any out.
@@ -305,8 +313,10 @@ class ConformalSets:
         The p-value of a class is at least 1/(rows + 1). ``values`` are those of the rows in the column by which
         coverage holds, if there is one.
         """
-        needed = rows_needed(coverage)
-        rows, short = self._short(coverage, by_class)
+        levels = self._levels(coverage, by_class)
+        short = np.any([self._short(level, by_class)[1] for level in levels], axis=0)
+        coverage = max((level for level in levels if self._short(level, by_class)[1].any()), default=coverage)
+        needed, rows = rows_needed(coverage), self._short(coverage, by_class)[0]
         if short.all():
             most = rows.max() if len(rows) else self.rows
             return (
@@ -318,13 +328,14 @@ class ConformalSets:
         verb = "is" if short.sum() == 1 else "are"
         return (
             f"{short.sum():,} of {self.classes:,} classes {verb} in every set: coverage {coverage:g} needs "
-            f"{needed:,.0f} rows of a class, or of all rare classes together, and theirs count as {rows[short][0]:,.0f}"
+            f"{needed:,.0f} rows of a class, or of all rare classes together, and theirs count as "
+            f"{rows[short].min():,.0f}"
         )
 
     def errors(self, coverage: float, by_class: bool) -> np.ndarray:
         """Return the p-value that classes of a set must exceed: 1 - coverage, as misses have changed it, (classes,)."""
         of_all, of_rare, own = (followed(levels, 1.0 - coverage) for levels in _levels(self._state))
-        _, rare = self._compared(by_class, max(ENOUGH, rows_needed(coverage)))
+        _, rare = self._compared(by_class, enough_rows(coverage, ENOUGH, MARGIN))
         return np.where(rare, of_rare, own) if by_class else np.full(self.classes, of_all)
 
     def p_values(self, probabilities: np.ndarray, by_class: bool, coverage: float = 0.9) -> np.ndarray:
@@ -333,7 +344,7 @@ class ConformalSets:
         With ``by_class``, of the rows of that class, or of all classes of which too few rows count for a coverage.
         """
         found = np.zeros(probabilities.shape)
-        enough = max(ENOUGH, rows_needed(coverage))
+        enough = enough_rows(coverage, ENOUGH, MARGIN)
         probabilities = np.ascontiguousarray(probabilities, np.float64)
         _core.conformal_p_values(self._state, probabilities, by_class, enough, found)
         return found
@@ -351,8 +362,10 @@ class ConformalSets:
 
         ``values`` are those of the rows in the column by which coverage holds, if there is one.
         """
-        _, short = self._short(coverage, by_class)
-        found: np.ndarray = short | (self.p_values(probabilities, by_class, coverage) > self.errors(coverage, by_class))
+        found = np.zeros(probabilities.shape, np.bool_)
+        for level in self._levels(coverage, by_class):
+            _, short = self._short(level, by_class)
+            found |= short | (self.p_values(probabilities, by_class, level) > self.errors(level, by_class))
         return found
 
     def least_probability(self, risk: float) -> float:

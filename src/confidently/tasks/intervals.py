@@ -13,6 +13,7 @@ import numpy as np
 from .. import _core
 from ..rules.ranges import Range
 from .conformal import ALARMS, LEVELS, MAX_COUNT, QUIET, Values, followed, level_values, untrained_levels
+from .targets import Targets, error_limits, shortage
 
 LOW, HIGH, MARTINGALE, SIZE = _core.conformal_places_of_numbers()
 INPUTS, KNOTS = _core.noise_inputs, 9  # of the noise, as in core/tasks/noise_scale.hpp
@@ -128,6 +129,17 @@ class ConformalIntervals:
         found = [[followed(own[start : start + LEVELS], tail) for start in (LOW, HIGH)] for own in self._state]
         tails: np.ndarray = np.clip(np.array(found), 0.0, 0.5)
         return tails
+
+    def shortage(self, targets: Targets, coverage: float, values: Sequence[str] | None = None) -> str | None:
+        """Return why limits of intervals are infinite, as text; None if they are not.
+
+        ``values`` are those of the rows in the column by which coverage holds, if there is one.
+        """
+        return shortage(targets.errors, coverage)
+
+    def error_limits(self, targets: Targets, coverage: float, values: Sequence[str] | None = None) -> np.ndarray:
+        """Return limits of the standardized errors, shape (K, 2) or, for rows with such values, (n, K, 2)."""
+        return error_limits(targets.bins, targets.errors, coverage, self.tails(coverage))
 
     def sizes(self, means: np.ndarray, rows: _core.Matrix) -> np.ndarray:
         """Return the sizes of the noise of rows, relative to others, shape (n, numbers).

@@ -10,6 +10,7 @@ import numpy as np
 from ..rules.rule import Rule
 from . import intervals
 from . import targets as of_targets
+from .grouped import GroupedIntervals
 from .groups import Groups
 from .intervals import ConformalIntervals
 from .targets import INITIAL_TARGET, MIN_SPREAD, OF_ERRORS, Prediction, Targets
@@ -58,6 +59,8 @@ class Numbers(Task):
         return intervals.values(scores)
 
     def conformal(self, scores: np.ndarray, settled: bool, groups: Groups | None = None) -> ConformalIntervals:
+        if groups is not None:
+            return GroupedIntervals(scores, groups, settled)
         return ConformalIntervals(intervals.settled(scores) if settled else scores)
 
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:

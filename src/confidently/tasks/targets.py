@@ -19,7 +19,6 @@ import numpy as np
 
 from ..rules.ranges import Range
 from ..rules.rule import Rule
-from .intervals import ConformalIntervals
 
 # Of one number to predict, as in core/tasks/targets.hpp: weight of the rows, mean of the targets, sum of their
 # squared deviations; rows with a prediction, sum of their error^2/spread, what a row adds to its bin, sums of squared
@@ -171,42 +170,48 @@ class Targets(NamedTuple):
         found: np.ndarray = np.where(self.noise > 0, self.bins.sum(axis=1), self.predicted)
         return found
 
-    def shortage(self, coverage: float) -> str | None:
-        """Return why limits are infinite, as text; None if there are errors enough.
 
-        A target conforms with a probability of at least 1/(errors + 1), wherever it is.
-        """
-        needed, known = 1.0 / (1.0 - coverage) - 1.0, float(self.errors.min())
-        if known >= needed * (1.0 - ROUNDING):
-            return None
-        return (
-            f"intervals are infinite: coverage {coverage:g} needs {needed:,.0f} errors of predictions, and those "
-            f"learned count as {known:,.0f}, since old ones count less"
-        )
+def shortage(errors: np.ndarray, coverage: float) -> str | None:
+    """Return why limits are infinite if so many errors count of each number, as text; None if they are not.
 
-    def error_limits(self, coverage: float, tails: np.ndarray) -> np.ndarray:
-        """Return limits of the standardized errors, shape (K, 2), linear within the bins of those that were counted.
+    A target conforms with a probability of at least 1/(errors + 1), wherever it is.
+    """
+    needed, known = 1.0 / (1.0 - coverage) - 1.0, float(errors.min())
+    if known >= needed * (1.0 - ROUNDING):
+        return None
+    return (
+        f"intervals are infinite: coverage {coverage:g} needs {needed:,.0f} errors of predictions, and those "
+        f"learned count as {known:,.0f}, since old ones count less"
+    )
 
-        With n errors, a new one is below z with a probability of at most (c + 1)/(n + 1), where c of them are, whatever
-        their distribution. If neither tail of the ``coverage`` can be as small as 1/(n + 1), errors on both sides
-        count together; if that is not enough either, limits are infinite.
 
-        Parameters
-        ----------
-        coverage : float
-        tails : array of shape (K, 2)
-            The probabilities below and above, as changed by misses.
-        """
-        found = np.empty((len(self.bins), 2))
-        for k, (bins, n) in enumerate(zip(self.bins, self.errors, strict=True)):
-            whole = (n + 1.0) * (1.0 + ROUNDING)
-            below, above = np.maximum(tails[k] * whole - 1.0, 0.0)
-            found[k] = -_limit(bins[::-1], below), _limit(bins, above)
-            if 0.5 * (1.0 - coverage) * whole < 1.0:
-                beyond = max(tails[k].sum() * whole - 1.0, 0.0)
-                size = _limit(bins + bins[::-1], beyond) if (1.0 - coverage) * whole >= 1.0 else math.inf
-                found[k] = min(found[k, 0], -size), max(found[k, 1], size)
-        return found
+def error_limits(bins: np.ndarray, errors: np.ndarray, coverage: float, tails: np.ndarray) -> np.ndarray:
+    """Return limits of the standardized errors, shape (K, 2), linear within the bins of those that were counted.
+
+    With n errors, a new one is below z with a probability of at most (c + 1)/(n + 1), where c of them are, whatever
+    their distribution. If neither tail of the ``coverage`` can be as small as 1/(n + 1), errors on both sides count
+    together; if that is not enough either, limits are infinite.
+
+    Parameters
+    ----------
+    bins : array of shape (K, bins)
+        Weights of the standardized errors.
+    errors : array of shape (K,)
+        How many errors count.
+    coverage : float
+    tails : array of shape (K, 2)
+        The probabilities below and above, as changed by misses.
+    """
+    found = np.empty((len(bins), 2))
+    for k, (own, n) in enumerate(zip(bins, errors, strict=True)):
+        whole = (n + 1.0) * (1.0 + ROUNDING)
+        below, above = np.maximum(tails[k] * whole - 1.0, 0.0)
+        found[k] = -_limit(own[::-1], below), _limit(own, above)
+        if 0.5 * (1.0 - coverage) * whole < 1.0:
+            beyond = max(tails[k].sum() * whole - 1.0, 0.0)
+            size = _limit(own + own[::-1], beyond) if (1.0 - coverage) * whole >= 1.0 else math.inf
+            found[k] = min(found[k, 0], -size), max(found[k, 1], size)
+    return found
 
 
 def _limit(bins: np.ndarray, beyond: float) -> float:
@@ -280,16 +285,15 @@ def _knows_noise(rule: Rule) -> bool:
     return rule.get_params().get("r", 1.0) is not None
 
 
-def interval(
-    rule: Rule, targets: Targets, found: Prediction, coverage: float, calibrated: bool, conformal: ConformalIntervals
-) -> np.ndarray:
+def interval(rule: Rule, targets: Targets, found: Prediction, coverage: float, errors: np.ndarray | None) -> np.ndarray:
     """Return the limits of central intervals, shape (n, K, 2).
 
-    Calibrated ones contain the targets in training that often; the others are those of the model: normal with the
-    rule's noise, or Student's t with ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
+    With limits of the standardized ``errors``, as :func:`calibrated_interval` takes them, they contain the targets in
+    training that often. Without, they are those of the model: normal with the rule's noise, or Student's t with
+    ``2a = predicted`` degrees of freedom where ``Ridge(r=None)`` does not know it.
     """
-    if calibrated:
-        limits = calibrated_interval(targets, found, coverage, conformal)
+    if errors is not None:
+        limits = calibrated_interval(targets, found, coverage, errors)
     else:
         z, sd = _of_the_model(rule, targets, found, np.array([0.5 * (1.0 - coverage), 0.5 * (1.0 + coverage)]))
         limits = found.centers[:, :, None] + sd[:, :, None] * z
@@ -315,15 +319,12 @@ def _within_bounds(targets: Targets, found: Prediction, limits: np.ndarray, cove
     return np.stack([np.clip(low, least, largest), np.clip(high, least, largest)], axis=-1)
 
 
-def calibrated_interval(
-    targets: Targets, found: Prediction, coverage: float, conformal: ConformalIntervals
-) -> np.ndarray:
+def calibrated_interval(targets: Targets, found: Prediction, coverage: float, errors: np.ndarray) -> np.ndarray:
     """Return limits that contain the targets in training that often, shape (n, K, 2).
 
-    ``conformal`` has the levels that follow misses.
+    ``errors`` are limits of the standardized errors, of all rows, shape (K, 2), or of each, (n, K, 2).
     """
     sd = deviation(found, targets) * found.sizes
-    errors = targets.error_limits(coverage, conformal.tails(coverage))
     reach = np.where(np.isinf(errors), errors, sd[:, :, None] * np.where(np.isinf(errors), 0.0, errors))
     return _within_bounds(targets, found, found.centers[:, :, None] + reach, coverage)
 

@@ -21,7 +21,8 @@ from ..rules.rule import Rule
 from . import calibration as progressive
 from . import conformal
 from .conformal import ConformalSets
-from .groups import GroupedSets, Groups
+from .grouped import GroupedSets
+from .groups import Groups
 from .intervals import ConformalIntervals
 from .targets import Prediction, Targets
 

@@ -83,9 +83,9 @@ class Bins(FirstValues):
         missing = count_of(kind, MISSING)
         return len(kind) + (self.n - 1) * (missing + count_of(kind, ZERO)) + missing
 
-    def made_columns(self, new: Columns, first: int) -> Columns:
+    def made_columns(self, new: Columns, state: Arrays, grown: Arrays) -> Columns:
         names = list[str]()
-        for name, kind, size in zip(new.given_names(first), new.kind, self._sizes(new.kind), strict=True):
+        for name, kind, size in zip(new.given_names(self.n_known(state)), new.kind, self._sizes(new.kind), strict=True):
             names += [name if kind == PLAIN else f"{name}="] * int(size)  # as categories of a column
         return Columns.alike(len(names), PLAIN, names)
 

@@ -39,8 +39,8 @@ class Chain(View):
                     f"the view {view.name} makes columns of its own, so it must be the last, got {', '.join(names)}"
                 )
 
-        for view in self.parts[1:]:
-            if view.comes_first:
+        for view, before in zip(self.parts[1:], self.parts, strict=False):
+            if view.comes_first and not before.passes_values:
                 raise ValueError(
                     f"the view {view.name} takes values as they are, so it must be the first, got {', '.join(names)}"
                 )
@@ -88,7 +88,7 @@ class Chain(View):
         grown: Arrays = {}
         for view in self.parts:
             grown |= view.grown(state, new, n_classes)
-            new = view.made_columns(new, view.n_known(state))
+            new = view.made_columns(new, state, grown)
         return grown
 
     def n_known(self, state: Arrays) -> int:
@@ -110,6 +110,10 @@ class Chain(View):
         for view in self.parts[:-1]:
             name_of = partial(view.column_name, state, name_of=name_of)
         return self.parts[-1].column_name(state, column, name_of)
+
+    @property
+    def sees_labels(self) -> bool:  # type: ignore[override]
+        return any(view.sees_labels for view in self.parts)
 
     @property
     def has_scale(self) -> bool:  # type: ignore[override]

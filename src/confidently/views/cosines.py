@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import blake2b
 
 import numpy as np
 
@@ -72,7 +71,7 @@ class Cosines(View):
             return self.arrays(state)
         own = np.full(len(new), BY_NUMBER)
         if new.names is not None and (new.kind != ZERO).any():
-            own = np.where(new.kind == ZERO, BY_NUMBER, [_key_of(name) for name in new.given_names(0)])
+            own = np.where(new.kind == ZERO, BY_NUMBER, [key_of(name) for name in new.given_names(0)])
         keys = np.concatenate([state[KEY], own])
         if (keys == BY_NUMBER).any():
             return self._drawn(keys)
@@ -148,6 +147,8 @@ class Cosines(View):
         return graph.add("Mul", cosine, graph.constant(np.sqrt(2.0 / self.n)))
 
 
-def _key_of(name: str) -> int:
+def key_of(name: str) -> int:
     """Return a number for the name of a column, > 0 and below 2^63."""
+    from hashlib import blake2b  # takes time when a command starts
+
     return (int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1) or 1

@@ -17,6 +17,7 @@ from .view import (
     REAL,
     Arrays,
     Labelled,
+    OtherRows,
     Placed,
     SeenRows,
     Shapes,
@@ -54,10 +55,6 @@ class Learned(NamedTuple):
     counts: np.ndarray
     knots: np.ndarray
     sample: np.ndarray
-
-
-class OtherFirstValues(ValueError):
-    """The first values of columns differ between models, which have no common base."""
 
 
 class FirstValues(View):
@@ -155,7 +152,7 @@ class FirstValues(View):
             found, changed = found.replaced(since & ~(apart & (own.counts <= found.counts)), own), changed | since
         # a column that is rare in the first rows of a base has the values of the model with most of them
         if (n_other := int(other.sum())) and base.arrays[f"{self.name}.rows"][0] < FIRST:
-            raise OtherFirstValues(
+            raise OtherRows(
                 f"the first {FIRST:,} values of {counted(n_other, 'column')} differ between the models; merge models "
                 f"that have continued from one that has seen at least {FIRST:,} rows"
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..rules.ranges import UnknownChoice
 from .bins import Bins
+from .categories import Categories
 from .center import Center
 from .chain import Chain
 from .cosines import Cosines
@@ -21,7 +22,8 @@ from .view import View
 
 # In the order of core/views/table.hpp.
 VIEWS: dict[str, type[View]] = {
-    cls.name: cls for cls in (Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First)
+    cls.name: cls
+    for cls in (Unit, Standard, Center, Ranks, Bins, Idf, NaiveBayesScale, Pairs, Cosines, First, Categories)
 }
 NONE = "none"
 AUTO = "auto"  # instead of a view: the first rows choose it

@@ -60,6 +60,8 @@ class Labelled(NamedTuple):
     class_weight : array, optional
         Factors of the weights, by class.
     n_classes : int
+    targets : array of shape (n, numbers), optional
+        Of these rows of a regression.
     """
 
     X: _core.Matrix
@@ -70,6 +72,7 @@ class Labelled(NamedTuple):
     weight: np.ndarray | None
     class_weight: np.ndarray | None
     n_classes: int
+    targets: np.ndarray | None = None
 
     @property
     def n(self) -> int:
@@ -114,9 +117,13 @@ class View(Parametric):
         Whether the values of rows must not have been scaled before, and zeros count.
     has_scale : bool
         Whether values of numeric columns are of the size 1 in its rows, but for the scaling of rows to unit norm.
+    sees_labels : bool
+        Whether its rows tell labels where these have been learned before, as in later passes.
+    passes_values : bool
+        Whether numbers stay as they are, zeros included.
     comes_first, comes_last : bool
-        Whether no view may come before it, because it tells 0 from a missing value, or after it, because its columns
-        depend on rows.
+        Whether only views that pass values may come before it, because it tells 0 from a missing value, or none after
+        it, because its columns depend on rows.
     """
 
     name: ClassVar[str]
@@ -125,6 +132,8 @@ class View(Parametric):
     mixes_columns: ClassVar[bool] = False
     takes_values: ClassVar[bool] = False
     has_scale: ClassVar[bool] = False
+    sees_labels: ClassVar[bool] = False
+    passes_values: ClassVar[bool] = False
     comes_first: ClassVar[bool] = False
     comes_last: ClassVar[bool] = False
 
@@ -177,8 +186,8 @@ class View(Parametric):
         """Return the number of columns of the rows that the view makes."""
         return n_features
 
-    def made_columns(self, new: Columns, first: int) -> Columns:
-        """Return the columns that the view makes of new ones, of which the first has this number."""
+    def made_columns(self, new: Columns, state: Arrays, grown: Arrays) -> Columns:
+        """Return the columns that the view makes of new ones; ``grown``: the arrays with these."""
         return new
 
     def packed(self, state: Arrays, n_features: int) -> Arrays:
@@ -298,6 +307,10 @@ def gained(counts: Sequence[np.ndarray], base: np.ndarray) -> np.ndarray:
         raise ValueError("the view of the base has counted rows that a model has not; merge the models without a base")
     total: np.ndarray = base + sum(own - base for own in counts)
     return total
+
+
+class OtherRows(ValueError):
+    """Models whose views depend on their own first rows or classes, which cannot be merged."""
 
 
 def column_kinds(parts: Sequence[Placed], name: str, n_features: int) -> np.ndarray:

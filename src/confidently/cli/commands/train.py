@@ -43,7 +43,8 @@ _OPTIONS = [
     click.option(
         "--coverage-by",
         metavar="COLUMN",
-        help="Have the sets of predict --set cover for each value of this column by itself; of up to 256 values.",
+        help="Have the sets of predict --set, and the intervals of --interval, cover for each value of this column by "
+        "itself; of up to 256 values.",
     ),
     click.option(
         "--validation",
@@ -140,8 +141,6 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
     with reported():
         report = reporter(kind_of(BINARY), options["quiet"], options["as_json"])
         if choose_task(ctx, data, options, report):
-            if options["coverage_by"] is not None:
-                raise click.UsageError("--coverage-by: not supported for a regression, which has intervals; omit it")
             report = reporter(kind_of(NUMBERS), options["quiet"], options["as_json"])
         if by_default:
             report.note("learner", BY_DEFAULT.format(options["rule"]), auto=True)

@@ -21,7 +21,7 @@ VIEW_OPTIONS = [
     click.option(
         "--view",
         metavar="NAME,...",
-        help="Transform rows: none, unit, standard, ranks, bins, idf, nb, pairs, cosines, first.  "
+        help="Transform rows: none, unit, standard, ranks, bins, idf, nb, pairs, cosines, first, categories.  "
         "[default: standard for numbers]",
     ),
     click.option(

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...wording import counted
+from ...models.moved_columns import alarm_columns, moved_columns
+from ...wording import counted, listed
 from .text import digits, parameters_text
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Mapping
+
+    from ...models.model import Model
 
 MAX_SPANS_SHOWN = 5  # of rows with shorter memories
+MAX_COLUMNS_SHOWN = 3  # of those that moved
 
 
 def learner_text(result: dict[str, Any]) -> str:
@@ -48,15 +52,39 @@ def drift_facts(learner: Any) -> list[dict[str, int | None]]:
     return [{"first_row": first, "last_row": None if end is None else end - 1} for first, end in spans]
 
 
-def alarm_facts(learner: Any) -> dict[str, int | None]:
-    """Return how many drift alarms there were, and the row of the last one, as plain data."""
-    return {"alarms": learner.conformal.alarms, "last_alarm": learner.conformal.last_alarm}
+def alarm_facts(model: Model) -> dict[str, Any]:
+    """Return how many drift alarms there were, the row of the last one, and which columns moved, as plain data."""
+    return {
+        "alarms": model.learner.conformal.alarms,
+        "last_alarm": model.learner.conformal.last_alarm,
+        "alarm_columns": alarm_columns(model),
+        "moved_columns": moved_columns(model),
+    }
 
 
 def alarm_text(facts: dict[str, Any]) -> str:
     """Return the last alarm as text."""
     times = f" ({counted(facts['alarms'], 'alarm')})" if facts["alarms"] > 1 else ""
-    return f"drift alarm at row {facts['last_alarm']:,}{times}"
+    columns = facts["alarm_columns"]
+    moved = "" if columns is None else f": {_columns_text(columns) if columns else 'no column'} moved"
+    return f"drift alarm at row {facts['last_alarm']:,}{times}{moved}"
+
+
+def moved_text(facts: dict[str, Any]) -> str | None:
+    """Return the columns that moved without an alarm as text; None: there are none."""
+    named = facts["alarm_columns"] or ()
+    left = {name: row for name, row in (facts["moved_columns"] or {}).items() if name not in named}
+    return f"{_columns_text(list(left))}, last at row {max(left.values()):,}" if left else None
+
+
+def last_move_text(columns: Mapping[str | int, int]) -> str:
+    """Return the columns that moved last as text."""
+    last = max(columns.values())
+    return f"{_columns_text([name for name, row in columns.items() if row == last])} moved at row {last:,}"
+
+
+def _columns_text(columns: list[str | int]) -> str:
+    return f"column{'s' * (len(columns) > 1)} {listed(columns, MAX_COLUMNS_SHOWN)}"
 
 
 def drift_text(spans: list[dict[str, int | None]]) -> str:

@@ -16,6 +16,7 @@ from .learner_summaries import (
     file_text,
     learner_facts,
     learner_text,
+    moved_text,
     target_facts,
     targets_rows,
     weighted_members,
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
 def model_facts(model: Model, path: str) -> dict[str, Any]:
     """Return what a classifier or a regression is and how it was trained."""
     learner = model.learner
+    alarms = alarm_facts(model)
     if "rmse" in learner.task.measures:
-        of_task = target_facts(learner) | alarm_facts(learner)
+        of_task = target_facts(learner) | alarms
     else:
         of_task = {
             "classes": class_names(model),
-            **alarm_facts(learner),
+            **alarms,
             "mistakes": learner.mistakes,
             "infeasible": counted_infeasible(learner),
         }
@@ -87,6 +89,7 @@ def model_text(facts: dict[str, Any]) -> str:
         ),
         *([["drift", drift_text(facts["drift"])]] if facts.get("drift") else []),
         *([["alarm", alarm_text(facts)]] if facts.get("alarms") else []),
+        *([["moved", moved]] if (moved := moved_text(facts)) else []),
         ["trained on", f"{counted(facts['rows_seen'], 'row')} (all passes together)"],
         *(_mistakes_rows(facts) if "mistakes" in facts else targets_rows(facts)),
         ["updates", f"{facts['updates']:,}"],

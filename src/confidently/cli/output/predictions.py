@@ -96,7 +96,16 @@ class Predictions:
     @property
     def keep(self) -> tuple[str, ...]:
         """The columns of the input whose values are needed."""
-        return self.requested.keep
+        return tuple(dict.fromkeys([*self.requested.keep, *([] if self._column is None else [self._column])]))
+
+    @property
+    def _column(self) -> str | None:
+        """The column by whose values sets or intervals cover, if they are wanted."""
+        raise NotImplementedError
+
+    def _values_of_column(self, batch: Batch) -> list[str] | None:
+        """Return the values of rows by which sets or intervals cover, if there are any."""
+        return None if self._column is None else list(batch.kept[self._column])
 
     def of(self, batch: Batch) -> list[Sequence[Any]]:
         """Return the values of all columns for a batch of rows, numbers as arrays."""
@@ -156,12 +165,17 @@ class NumberPredictions(Predictions):
         if NOVELTY in self.requested.numbers:
             yield Column(NOVELTY, None, "number")
 
+    @property
+    def _column(self) -> str | None:
+        groups = self.learner.groups if self.requested.interval is not None else None
+        return None if groups is None else str(groups.column)
+
     def _values(self, batch: Batch) -> list[Sequence[Any]]:
         matrix = self.answering.matrix(batch)
         novelty = [self.learner.novelty(matrix)] if NOVELTY in self.requested.numbers else []
-        return [*self._numbers(matrix), *novelty]
+        return [*self._numbers(matrix, self._values_of_column(batch)), *novelty]
 
-    def _numbers(self, matrix: Any) -> list[Sequence[Any]]:
+    def _numbers(self, matrix: Any, values: list[str] | None) -> list[Sequence[Any]]:
         """Return the columns of the numbers, of their deviations and of their intervals."""
         requested = self.requested
         if "std" not in requested.numbers and requested.interval is None:
@@ -171,7 +185,7 @@ class NumberPredictions(Predictions):
         if "std" in requested.numbers:
             columns += [*self.learner.number_deviations(found, self.calibrated).T]
         if requested.interval is not None:
-            lower, upper = self.learner.intervals(found, requested.interval, self.calibrated).T
+            lower, upper = self.learner.intervals(found, requested.interval, self.calibrated, values).T
             columns += [*lower, *upper]
         return columns
 
@@ -304,13 +318,12 @@ class ClassPredictions(Predictions):
         return Named(number, [*names, Abstained(names)])
 
     @property
-    def keep(self) -> tuple[str, ...]:
-        column = None if self.groups is None or self.requested.coverage is None else str(self.groups.column)
-        return tuple(dict.fromkeys([*super().keep, *([] if column is None else [column])]))
+    def _column(self) -> str | None:
+        return None if self.groups is None or self.requested.coverage is None else str(self.groups.column)
 
     def _sets(self, batch: Batch, proba: np.ndarray, coverage: float) -> list[list[Any]]:
         """Return the classes of the set of each row, the most probable first."""
-        values = None if self.groups is None else list(batch.kept[str(self.groups.column)])
+        values = self._values_of_column(batch)
         inside = self.model.learner.conformal.sets(proba, coverage, self.requested.by_class, values)
         ranked = np.argsort(-proba, axis=1, kind="stable")
         chosen = np.take_along_axis(inside, ranked, axis=1)

@@ -15,9 +15,10 @@ import numpy as np
 from ...data import Batch
 from ...data.cache.origin import Origin, fingerprints, is_cache
 from ...data.memory.matrix import largest_value
-from ...data.selection import joined_features, select_rows, skip_rows
+from ...data.selection import chosen_rows, joined_features, select_rows, skip_rows
 from ...data.shuffling import DEFAULT_BUFFER, MIN_BUFFER, shuffled
 from ...data.sources.whole_files import WINDOWS
+from ...learner.centering import rows_to_center
 from ..inputs import BadInput, open_data
 from ..options.files import TRAINING_CACHE, TRAINING_HOLDOUT
 
@@ -55,6 +56,35 @@ class Shuffle(NamedTuple):
     asked: bool
 
 
+class Sample(NamedTuple):
+    """Some of the rows that are shuffled in memory, and what is known of all of them.
+
+    Attributes
+    ----------
+    n : int
+        All rows.
+    rows : Batch
+        Some, at even distances.
+    names : list of str or int
+        The labels by their numbers.
+    weights : array of shape (labels,)
+        Of all rows with each label; of rows with several labels, nothing.
+    """
+
+    n: int
+    rows: Batch
+    names: list[str | int]
+    weights: np.ndarray
+
+    @classmethod
+    def of(cls, batches: Sequence[Batch], n: int) -> Sample:
+        names = [label.name for batch in batches for label in batch.new_labels]
+        weights = np.zeros(len(names))
+        for batch in batches if batches[0].label_start is None and batches[0].targets is None else ():
+            weights += np.bincount(batch.labels, batch.weights, len(names))
+        return cls(n, chosen_rows(batches, rows_to_center(n)), names, weights)
+
+
 class TrainingData:
     """Files as a training reads them, pass after pass; a context that removes temporary caches.
 
@@ -87,6 +117,8 @@ class TrainingData:
         Rows skipped in the first pass of this run.
     keep : bool
         Whether training will resume later.
+    sample : Sample or None
+        Of the rows that are shuffled in memory.
     is_shuffled : bool
         Whether the rows of the pass that is open come in random order.
     """
@@ -115,6 +147,7 @@ class TrainingData:
         self.beside: str | None = options["output_path"]
         self.holdout = Holdout(holdout) if holdout else None
         self.shuffle, self.is_shuffled = _shuffle(paths, options), False
+        self.sample: Sample | None = None
         self.skipped, self.skipped_examples = 0, list[str]()
         self.folder: TemporaryDirectory[str] | None = None
         sources = fingerprints(paths)
@@ -189,6 +222,7 @@ class TrainingData:
                     self.shuffle = None
                     return chain(held, batches)
             buffer, batches = max(2 * rows, MIN_BUFFER), iter(held)  # all rows at once
+            self.sample = Sample.of(held, rows) if rows else None
         self.is_shuffled = True
         return shuffled(batches, buffer, (self.shuffle.seed, passes))
 

@@ -60,5 +60,5 @@ class _Answering:
         mean, variance = numbers(self.entities._table, scores)
         return Prediction(mean[:, None], variance[:, None])
 
-    def intervals(self, found: Prediction, coverage: float, calibrated: bool) -> np.ndarray:
+    def intervals(self, found: Prediction, coverage: float, calibrated: bool, values: None) -> np.ndarray:
         return intervals(self.entities._table, found.mean[:, 0], found.spread[:, 0], coverage)[:, None, :]

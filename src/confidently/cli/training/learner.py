@@ -8,14 +8,18 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from ...covariances.names import AUTO
 from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
 from ...data.formats.other_formats import in_format_of
 from ...data.selection import columns_of_first, cut_at
 from ...data.sources.paths import expand_paths
+from ...learner.centering import center
 from ...learner.recipe import ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
+from ...models.moved_columns import moved_columns
 from ...tasks.groups import Groups
 from ...tasks.task import Task
 from ..inputs import BadInput, check_one_number, open_for
@@ -24,7 +28,7 @@ from ..options.reading import chosen_raw_reading
 from ..options.rules import chosen_rule
 from ..options.view import chosen_view_and_reading
 from ..output.counts import Counts
-from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts
+from ..output.learner_summaries import alarm_facts, alarm_text, drift_facts, last_move_text
 from ..output.progress import next_line
 from ..output.training_summaries import training_facts
 from .data import TrainingData
@@ -88,9 +92,7 @@ class LearnerTraining(TrainingLoop):
         table = one_output() if self.targets else ClassTable(self.classes, multilabel, closed=self.closed)
         self.learner = new_stream_learner(self.options, self.rule, self.view, table, self.reading, n_columns)
         if (column := self.options["coverage_by"]) is not None:
-            if table.multilabel:
-                raise BadInput("--coverage-by: rows have several labels; omit it")
-            self.learner.learner.groups = Groups(column)
+            self.learner.learner.groups = Groups(column, of_numbers=self.targets)
 
     @property
     def task(self) -> Task:
@@ -137,6 +139,8 @@ class LearnerTraining(TrainingLoop):
                 position.begin_pass(self.learner.learner)
             self._leave_no_way_back()
             self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
+            if self.data.sample is not None:
+                self.learner.learner.last_row = self.data.sample.n * self.options["passes"]
             if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
                 seed = self.options["seed"]
                 self.report.note("order", ORDER.format(seed), seed=seed)
@@ -175,22 +179,31 @@ class LearnerTraining(TrainingLoop):
     def _steps(self, batches: Iterator[Batch]) -> Iterator[Counts]:
         position = self.position
         calibrate = position.passes == 0 and self.calibrated
-        known, noted = len(drift_facts(self.learner.learner)), self._alarms()
+        known, noted, told = len(drift_facts(self.learner.learner)), self._alarms(), self._moves()
         for batch in self.learner.learn(batches, calibrate):
             for span in (drift := drift_facts(self.learner.learner))[known:]:
                 row = span["first_row"]
                 self.report.note("drift", f"the mixture moved to shorter memories at row {row:,}", first_row=row)
             known = len(drift)
             if (alarms := self._alarms()) >= max(1, 2 * noted):  # where there are many, few are reported
-                facts = alarm_facts(self.learner.learner)
-                self.report.note("alarm", alarm_text({"task": self.task.name, **facts}), **facts)
+                facts = alarm_facts(self.model())
+                self.report.note("alarm", alarm_text(facts), **facts)
                 noted = alarms
+            if (moves := self._moves()) >= max(1, 2 * told):
+                columns = moved_columns(self.model())
+                self.report.note("moved", last_move_text(columns or {}), moved_columns=columns)
+                told = moves
             yield self.counts(position.now.rows + len(batch), batch.bytes_read, calibrate)
 
     def _alarms(self) -> int:
         """Return the number of drift alarms."""
         learner = self.learner.learner
         return learner.conformal.alarms if learner.n_seen else 0
+
+    def _moves(self) -> int:
+        """Return how often columns have moved."""
+        moved = self.learner.learner.moved
+        return 0 if moved is None else moved.times
 
     def _mixture(self) -> dict[str, Any]:
         """Return the mixture of a stack as it is."""
@@ -280,6 +293,23 @@ class LearnerTraining(TrainingLoop):
 
         learner = self.learner
         return Model(learner.learner, learner.classes.names, learner.features, self.estimator, self.source())
+
+    def run(self) -> None:
+        super().run()
+        if self.learner.learner.shuffled:
+            self._finish(self.final_model())
+
+    def _finish(self, model: Model) -> None:
+        """Let sets and probabilities be those of rows in random order, as ``fit`` does."""
+        learner, sample = model.learner, self.data.sample
+        learner.settle(shuffled=True)
+        if sample is None or not (self.calibrated and learner.task.binary and learner.n_classes == 2):
+            return
+        weights = np.ones(len(sample.rows)) if sample.rows.weights is None else sample.rows.weights
+        if model.classes[1] in sample.names and weights.any():
+            second = sample.names.index(model.classes[1])
+            share = float(sample.weights[second] / sample.weights.sum())
+            center(learner, sample.rows.matrix, sample.rows.labels == second, weights, share)
 
     def final_model(self) -> Model:
         """Return the model to save: the best one if the validation chooses, otherwise the last."""

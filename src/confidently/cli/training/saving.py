@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -84,4 +83,6 @@ def quoted(arguments: list[str]) -> str:
         from subprocess import list2cmdline
 
         return list2cmdline(arguments)
-    return shlex.join(arguments)
+    from shlex import join
+
+    return join(arguments)

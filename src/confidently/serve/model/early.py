@@ -1,4 +1,4 @@
-"""The first rows of a served model, which decide on what it is: how numbers are read and seen, covariance, members."""
+"""The first rows of a served model, which decide on what it is: how numbers are read and seen, and covariance."""
 
 from __future__ import annotations
 
@@ -26,10 +26,6 @@ class Early:
         setup = self.setup
         if not examples:
             return UNDECIDED
-        if setup.settings.auto:
-            trial = setup.learner(setup.reading())
-            trial.prepare([self.batch(examples)])
-            return Decision(members=trial.learner.choice)
         is_table = setup.undecided and has_numbers(self.batch(examples, is_table=True))
         if not setup.undecided_covariance:
             return Decision(is_table)

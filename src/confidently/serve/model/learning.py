@@ -80,7 +80,9 @@ class RowLearner:
         assert stream.reading is not None
         self._reader = RowReader(stream.reading, stream.learner.dtype, stream.learner.task, features=stream.features)
         self._batches: list[Batch] = []
-        self._steps = stream.learn(self._popped(), calibrate=self._calibrate, advise=False, divide=self._divide)
+        self._steps = stream.learn(
+            self._popped(), calibrate=self._calibrate, advise=False, divide=self._divide, gather=False
+        )
 
     def _popped(self) -> Iterator[Batch]:
         while True:  # asked only when there is one

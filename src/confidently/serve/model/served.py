@@ -57,7 +57,7 @@ class ServedModel(AnsweringModel):
         self.early: Early | None = None
         if model is None:
             stream, estimator = setup.learner(setup.reading()), setup.estimator()
-            if setup.undecided or setup.undecided_covariance or settings.auto:
+            if (setup.undecided or setup.undecided_covariance) and not settings.auto:
                 self.early = Early(setup)
         else:
             reading = ReaderOptions.from_dict(model.source)
@@ -75,18 +75,27 @@ class ServedModel(AnsweringModel):
     # --- learning ----------------------------------------------------------------------------------------------------
 
     def learn(self, examples: Sequence[Example]) -> Learned:
-        before, stream = self._counts(), self.stream
+        before, stream, chosen = self._counts(), self.stream, self._chosen
         self._take_in(examples)
-        anew = self.stream is not stream
+        anew = self.stream is not stream or self._chosen != chosen
         rows, *sums = (now - (0 if anew else then) for now, then in zip(self._counts(), before, strict=True))
         return Learned(int(rows), tuple(sums), anew)
 
     @property
     def is_settled(self) -> bool:
-        return self.early is None
+        learner = self.stream.learner
+        return self.early is None and not (isinstance(learner, Members) and learner.early is not None)
 
     def settle(self) -> None:
         self.early = None
+        if isinstance(self.stream.learner, Members):
+            self.stream.learner.choose_for_good()
+
+    @property
+    def _chosen(self) -> list[str] | None:
+        """The members of a stack; if others are chosen, these have learned all rows again."""
+        learner = self.stream.learner
+        return learner.names if isinstance(learner, Members) else None
 
     def _counts(self) -> list[float]:
         learner = self.stream.learner
@@ -200,8 +209,6 @@ class ServedModel(AnsweringModel):
         assert stream.reading is not None
         self.guards.begin_again(stream.reading)
         self.asking.begin_again()
-        if self.settings.auto and early.examples:
-            stream.prepare([early.batch(early.examples)])
         self._answer_with(stream)
         self._row_learner = self._new_row_learner(stream)
 

@@ -166,13 +166,10 @@ class Decision(NamedTuple):
         Whether they have numeric columns, which are then read as they are, and standardized for classes.
     covariance : str or None
         The covariance that "auto" is, by the number of their columns; None: none is to be decided.
-    members : list
-        The members of a stack.
     """
 
     is_table: bool = False
     covariance: str | None = None
-    members: Any = ()
 
 
 UNDECIDED = Decision()

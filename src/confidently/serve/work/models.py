@@ -103,7 +103,7 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
     if model.learner.task.regression and (n := model.learner.n_classes) > 1:
         raise Problem("invalid-body", f"the model predicts {n} numbers per row; rows of the server have one label")
     if model.learner.groups is not None:
-        raise Problem("invalid-body", "the model has sets that cover by a column; train it without --coverage-by")
+        raise Problem("invalid-body", "what the model promises holds by a column; train it without --coverage-by")
     return _make(engine, name, canonical(ModelSettings(file=digest)), path)
 
 

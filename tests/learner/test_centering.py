@@ -1,0 +1,101 @@
+"""The mean probability of rows in random order is the share of the class."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+from confidently import AutoClassifier, OnlineClassifier
+from confidently.learner.centering import ROWS, center, rows_to_center
+
+
+class Odds:
+    """A learner that has log-odds of rows, and nothing else."""
+
+    corrects = True
+
+    def __init__(self, odds):
+        self.odds = odds
+
+    def probabilities(self, X):
+        p = expit(self.odds)
+        return np.column_stack([1 - p, p])
+
+    def shift(self, offset):
+        self.odds = self.odds + offset
+
+
+def rows(n=1500, seed=0):
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n, 8))
+    return X, (generator.random(n) < expit(X[:, 0] + 0.7 * X[:, 1] - 3.0)).astype(int)
+
+
+@pytest.mark.parametrize("kind", [AutoClassifier, OnlineClassifier])
+@pytest.mark.parametrize("passes", [1, 3])
+def test_the_mean_probability_is_the_share(kind, passes):
+    X, y = rows()
+    model = kind(passes=passes, shuffle=True).fit(X, y)
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.02)
+    frame = kind(passes=passes, shuffle=True).fit(pd.DataFrame(X).add_prefix("x").assign(city="Ulm"), y)
+    p = frame.predict_proba(pd.DataFrame(X).add_prefix("x").assign(city="Ulm"))[:, 1]
+    assert p.mean() == pytest.approx(y.mean(), rel=0.02)
+
+
+def test_weights_count():
+    X, y = rows()
+    weight = np.where(X[:, 2] > 0, 3.0, 0.5)
+    model = OnlineClassifier("logistic", shuffle=True).fit(X, y, sample_weight=weight)
+    p = model.predict_proba(X)[:, 1]
+    assert np.average(p, weights=weight) == pytest.approx(np.average(y, weights=weight), rel=0.02)
+    balanced = OnlineClassifier("logistic", shuffle=True, class_weight="balanced").fit(X, y)
+    by_class = np.bincount(y)[y]
+    assert np.average(balanced.predict_proba(X)[:, 1], weights=1 / by_class) == pytest.approx(0.5, rel=0.02)
+
+
+def test_rows_in_order_and_probabilities_that_are_not_calibrated_stay():
+    X, y = rows()
+    one = OnlineClassifier("logistic", shuffle=False).fit(X, y)
+    other = OnlineClassifier("logistic", shuffle=False).partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
+    raw = OnlineClassifier("logistic", shuffle=True, calibration=None).fit(X, y)
+    assert raw.learner_.state["calibration"][1] == 0.0
+
+
+@pytest.mark.parametrize("share", [0.02, 0.3])
+def test_the_offset_is_that_of_a_logistic_regression(share):
+    """With all rows, by a root finder; what is left is the prior of the offset."""
+    generator = np.random.default_rng(1)
+    odds = generator.normal(logit(share), 1.0, ROWS)
+    labels = (generator.random(ROWS) < expit(odds - 0.8)).astype(int)
+    found, weight = Odds(odds), np.ones(ROWS)
+    center(found, None, labels, weight, labels.mean())
+    exact = brentq(lambda offset: (labels - expit(odds + offset)).sum() - offset, -4, 4)
+    assert (found.odds - odds)[0] == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("sure", [0.0, 30.0])
+def test_a_part_of_the_rows_has_the_share_of_all_where_predictions_say_little(sure):
+    labels = np.arange(100) % 2
+    found = Odds(sure * (2 * labels - 1.0))
+    center(found, None, labels, np.ones(100), 0.1)
+    expected = 0.1 if sure == 0.0 else 0.5
+    assert found.probabilities(None)[:, 1].mean() == pytest.approx(expected, abs=0.03)
+
+
+def test_rows_are_taken_at_even_distances():
+    assert list(rows_to_center(3)) == [0, 1, 2]
+    found = rows_to_center(10 * ROWS)
+    assert len(found) == ROWS and found[0] == 0 and found[-1] == 10 * ROWS - 1 and np.ptp(np.diff(found)) <= 1
+
+
+@pytest.mark.parametrize("y", [np.zeros(40), np.r_[np.zeros(39), 1]])
+def test_few_rows_of_a_class(y):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = AutoClassifier().fit(np.r_[X, X], np.r_[y, y]) if y.any() else OnlineClassifier("arow", shuffle=True)
+    if y.any():
+        assert 0.005 < model.predict_proba(X)[:, 1].mean() < 0.1
+    else:
+        with pytest.raises(ValueError, match="class"):
+            model.fit(X, y)
