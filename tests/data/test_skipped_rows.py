@@ -18,7 +18,7 @@ GOOD = {
 BAD = {  # all but the last have new labels, new features or both before what is wrong
     "svmlight": ["new 500:1 600:x", "newer 400:1 cost:-1", "other,another 3:1", "-1 300:1 301:nan", "0.5 1:1"],
     "vw": ["new 3 'tag|new p q r:nan", "newer | s :1 :x1:2 :-y", "a,b | t u", "1 7 8 9 | a", "1:2:3 | a"],
-    "text": ["new,,newer\tfour five", "no tab", "other,another\tsix seven", "\xff\teight", "0.5\tone"],
+    "text": ["nan\tfour five", "no tab", "-inf\tsix seven", "\xff\teight", "0.5\tone"],
     "jsonl": [
         '{"label": "new", "p": 1, "q": }', '{"r": 1, "label": [], "s": 2}', '{"t": 1, "label": 1', '{"label": 1.5}',
         '{"label": "a", "x": 1e400}',
