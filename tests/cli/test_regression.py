@@ -34,25 +34,13 @@ def data(tmp_path):
 
 def train(ok, data, *options, model="m.cw"):
     found = json.loads(
-        ok(
-            "train",
-            data,
-            "--no-shuffle",
-            "--covariance=auto",
-            "--label",
-            "y",
-            "-q",
-            "--json",
-            "-o",
-            data.parent / model,
-            *options,
-        )
+        ok("train", data, "--covariance=auto", "--label", "y", "-q", "--json", "-o", data.parent / model, *options)
     )
     return found, data.parent / model
 
 
 def test_a_model_is_that_of_the_regressor_and_evaluated_by_plain_formulas(ok, data):
-    result, path = train(ok, data, "--regression")
+    result, path = train(ok, data, "--regression", "--no-shuffle")
     stream = open_stream(data, label="y", targets=True, normalize="none", zeros=True)
     expected = OnlineRegressor().fit_stream(stream)
     model = load(path)
@@ -124,7 +112,7 @@ def test_integers_are_classes_and_many_of_them_are_mentioned(call, ok, data):
         assert code == 0 and f"{n} (0, 1, 2" in out
         text = f"warning: labels are {n} different integers in the first 1,000 rows, read as classes; use --regression "
         assert (text in err) == mentioned and text not in silent
-    result, _ = train(ok, data, "--rule", "poisson")
+    result, _ = train(ok, data, "--no-shuffle", "--rule", "poisson")
     assert result["rule"]["name"] == "poisson" and result["target_offset"] == pytest.approx(63.5)  # of the first 128
 
 
