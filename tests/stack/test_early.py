@@ -128,6 +128,7 @@ def test_files_may_be_divided(seed, tmp_path):
     assert_same(*models)
 
 
+@pytest.mark.long
 def test_after_1000_rows_dicts_and_frames_have_the_same_members():
     rows, y = frame(N)
     one, other = river.AutoClassifier(), river.AutoClassifier()

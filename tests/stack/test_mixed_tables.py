@@ -76,7 +76,8 @@ def test_which_columns_members_see():
     assert Categories(n=16, shown=()) in views
 
 
-def test_every_door(tmp_path):
+@pytest.mark.parametrize("with_dicts", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_every_door(with_dicts, tmp_path):
     """Frames, files, parts of them, dicts and saved models are the same rows."""
     rows, _, y = mixed(1300)
     rows.insert(0, "label", y)
@@ -99,6 +100,8 @@ def test_every_door(tmp_path):
     np.testing.assert_allclose([whole.predict_proba(seen[k : k + 1])[0] for k in range(60)], expected, atol=1e-12)
     framed = AutoClassifier().partial_fit(rows.drop(columns="label"), y, classes=[0, 1])
     np.testing.assert_allclose(framed.predict_proba(seen), expected, atol=1e-9)
+    if not with_dicts:
+        return
     dicts = river.AutoClassifier()
     for x, label in zip(rows.drop(columns="label").to_dict("records"), y.tolist(), strict=True):
         dicts.learn_one(x, label)
