@@ -84,6 +84,20 @@ def test_classes_are_aligned_by_name():
     assert merged.score(X, y) > 0.8
 
 
+def test_stacks_that_have_chosen_other_members_keep_the_common_ones():
+    """Files of few rows have no members of bins, as others do."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(1500, 3))
+    y = (X[:, 0] + X[:, 1] ** 2 > 1.0).astype(int)
+    many, few = AutoClassifier(passes=1).fit(X[:1100], y[:1100]), AutoClassifier(passes=1).fit(X[1100:], y[1100:])
+    common = [name for name in many.members_ if name in few.members_]
+    assert 0 < len(common) < len(many.members_)
+    merged = merge([many, few])
+    assert list(merged.members_) == common
+    assert set(merged.learner_.dropped) == (set(many.members_) | set(few.members_)) - set(common)
+    assert merged.score(X, y) > 0.9
+
+
 def test_stacks_of_other_members_and_single_learners_are_refused():
     X, y = data("cancer")
     auto, given, single = AutoClassifier().fit(X, y), AutoClassifier(GIVEN).fit(X, y), OnlineClassifier().fit(X, y)

@@ -47,8 +47,8 @@ def merge_all(
     The weights of each window of the merged mixture are the mean of the stacks', weighted by the curvature of their
     log-losses; its curvature is that of the stack with the most evidence, since old rows do not count. Those of
     regressions follow from the sum of the products of errors, of as many rows as the stack with the most has. Windows
-    have the mean of their shares. Members that one of the stacks has dropped are dropped,
-    and with a warning those on quantiles of the first rows where these differ.
+    have the mean of their shares. Members that one of the stacks has dropped, or has not chosen by its first rows, are
+    dropped, and with a warning those on quantiles of the first rows where these differ.
 
     Raises
     ------
@@ -117,13 +117,17 @@ def _named(member: str) -> Iterator[None]:
 
 
 def _of_common_members(models: Sequence[Model]) -> list[Model]:
-    """Return stacks without the members that others have dropped, whose part those that stay take over.
+    """Return stacks without the members that others have dropped or not chosen, whose part those that stay take over.
 
     If one of them follows what moves, all do.
     """
     dropped: dict[str, int] = {}
     for model in models:
         dropped |= model.learner.dropped or {}
+    if all(model.learner.dropped is not None for model in models):  # members that first rows have chosen
+        common = set.intersection(*(set(model.learner.names) for model in models))
+        for model in models:
+            dropped |= {name: model.learner.n_seen for name in model.learner.names if name not in {*common, *dropped}}
     found = []
     for model in models:
         stack = copy(model.learner)
