@@ -121,26 +121,25 @@ def _of_common_members(models: Sequence[Model]) -> list[Model]:
 
     If one of them follows what moves, all do.
     """
+    stacks = [copy(model.learner) for model in models]
+    if any(stack.later is None for stack in stacks):
+        for stack in stacks:
+            stack.follow()
     dropped: dict[str, int] = {}
-    for model in models:
-        dropped |= model.learner.dropped or {}
-    if all(model.learner.dropped is not None for model in models):  # members that first rows have chosen
-        common = set.intersection(*(set(model.learner.names) for model in models))
-        for model in models:
-            dropped |= {name: model.learner.n_seen for name in model.learner.names if name not in {*common, *dropped}}
-    found = []
-    for model in models:
-        stack = copy(model.learner)
+    for stack in stacks:
+        dropped |= stack.dropped or {}
+    if all(stack.dropped is not None for stack in stacks):  # members that first rows have chosen
+        common = set.intersection(*(set(stack.names) for stack in stacks))
+        for stack in stacks:
+            dropped |= {name: stack.n_seen for name in stack.names if name not in {*common, *dropped}}
+    for stack in stacks:
         while gone := [k for k, name in enumerate(stack.names) if name in dropped]:
             if len(gone) == len(stack.names):
                 raise MergeError("every member has been dropped by one of the stacks; train one on all rows")
             stack.drop(gone[0])
         if stack.dropped is not None:
             stack.dropped = dropped
-        if any(model.learner.later is None for model in models):
-            stack.follow()
-        found.append(replace(model, learner=stack))
-    return found
+    return [replace(model, learner=stack) for model, stack in zip(models, stacks, strict=True)]
 
 
 def _without(models: Sequence[Model], members: Sequence[int]) -> list[Model]:
