@@ -176,7 +176,7 @@ class Case:
 
     def arguments(self):
         """Return the options of the command."""
-        found = ["-q"]
+        found = ["-q", "--no-shuffle"] if self.cut == "init-model" else ["-q"]  # which continues in order
         for name, value in self.options.items():
             if value is True:
                 found.append(f"--{name}")
