@@ -71,7 +71,7 @@ def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names
 def test_rows_as_those_of_training_have_its_shares():
     X, y, _ = shifted(4)
     model = AutoClassifier().fit(X[:4000], y[:4000])
-    assert model.class_shares(X[4000:]) == pytest.approx(np.bincount(y[4000:]) / 4000, abs=0.03)
+    assert model.class_shares(X[4000:]) == pytest.approx(np.bincount(y[4000:]) / 4000, abs=0.04)
 
 
 def test_sets_by_class_cover_other_shares_as_before():

@@ -136,9 +136,9 @@ def test_an_error_after_a_race_brings_the_members_back(before):
 
 def test_merged_stacks_have_the_members_that_none_has_dropped():
     X, y = data(2 * N)
-    start = AutoClassifier().partial_fit(X[:500], y[:500], classes=[0, 1])
-    long, short = (AutoClassifier().partial_fit(X[:500], y[:500], classes=[0, 1]) for _ in range(2))
-    long.partial_fit(X[500:N], y[500:N])
+    start = AutoClassifier().partial_fit(X[:1000], y[:1000], classes=[0, 1])
+    long, short = (AutoClassifier().partial_fit(X[:1000], y[:1000], classes=[0, 1]) for _ in range(2))
+    long.partial_fit(X[1000:N], y[1000:N])
     short.partial_fit(X[N : N + 800], y[N : N + 800])
     merged = merge([long, short], base=start)
     assert list(merged.members_) == list(long.members_)
