@@ -25,7 +25,8 @@ def files(tmp_path_factory):
     frame.assign(label=NAMES[y]).iloc[order[:1200]].to_csv(folder / "old.csv", index=False)
     frame.assign(label=NAMES[y]).iloc[order[1200:]].to_csv(folder / "new.csv", index=False)
     frame.assign(label=NAMES[y]).iloc[np.tile(order, 2)].to_csv(folder / "twice.csv", index=False)
-    frame.assign(label=y).iloc[np.argsort(y > 4, kind="stable")].to_csv(folder / "moved.csv", index=False)
+    turned = np.where(np.argsort(order) < len(y) // 2, y, 9 - y)  # labels of the second half
+    frame.assign(label=turned).iloc[order].to_csv(folder / "moved.csv", index=False)
     frame.assign(label=X[:, 10]).to_csv(folder / "numbers.csv", index=False)
     for name, rows in (("old", order[:1200]), ("new", order[1200:])):
         lines = (

@@ -150,8 +150,8 @@ def test_dicts_are_kept_until_the_members_are_chosen_for_good():
         x = {f"f{j}": float(v) for j, v in enumerate(generator.normal(size=3))}
         model.learn_one(x, bool(x["f0"] > 0))
         if n % 50 < 4:
-            sizes[n] = len(pickle.dumps(model._rows.kept))
-        assert (model._rows.kept is None) == (n >= 1000)
+            sizes[n] = len(pickle.dumps(model._rows.learner.early))
+        assert (model._rows.learner.early is None) == (n >= 1000)
     assert sizes[953] > sizes[50] + 903 * 3 * 8  # with the rows so far
     assert sizes[1003] < sizes[50]
 
