@@ -38,9 +38,11 @@ def test_the_mean_probability_is_the_share(kind, passes):
     X, y = rows()
     model = kind(passes=passes, shuffle=True).fit(X, y)
     assert model.predict_proba(X)[:, 1].mean() == pytest.approx(y.mean(), rel=0.02)
-    frame = kind(passes=passes, shuffle=True).fit(pd.DataFrame(X).add_prefix("x").assign(city="Ulm"), y)
-    p = frame.predict_proba(pd.DataFrame(X).add_prefix("x").assign(city="Ulm"))[:, 1]
-    assert p.mean() == pytest.approx(y.mean(), rel=0.02)
+    for names in (["no", "yes"], ["yes", "no"]):  # classes of frames are numbered as they come
+        frame = pd.DataFrame(X).add_prefix("x").assign(city="Ulm", label=np.array(names)[y])
+        model = kind(passes=passes, shuffle=True).fit(frame, "label")
+        p = model.predict_proba(frame.drop(columns="label"))[:, list(model.classes_).index(names[1])]
+        assert p.mean() == pytest.approx(y.mean(), rel=0.02)
 
 
 def test_weights_count():

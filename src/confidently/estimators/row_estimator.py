@@ -66,8 +66,10 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         if not partial:
             self.learner_.settle(shuffled=shuffle)
             if shuffle and self._centers(labels):
-                rows = rows_to_center(n)
-                self._center(chosen_rows(begun.batches, rows).matrix, rows, labels)
+                assert labels.classes is not None
+                rows, names = rows_to_center(n), [plain(name) for name in labels.classes]
+                second = names.index(begun.learning.classes.names[1])  # classes are numbered as they come
+                self._center(chosen_rows(begun.batches, rows).matrix, rows, labels, second)
         self.learner_.shuffled, self.learner_.last_row = False, math.inf
         return self._keep(begun.learning, begun.reading)
 
@@ -82,9 +84,12 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         """Return whether probabilities are those of two classes, which calibration has an offset for."""
         return self._calibrates and self.learner_.task.binary and labels.n == 2
 
-    def _center(self, X: Any, rows: np.ndarray, labels: Labels) -> None:
-        """Let the mean probability of rows in random order be right, by some of these rows."""
-        weight, one = labels.weights(), labels.numbers == 1
+    def _center(self, X: Any, rows: np.ndarray, labels: Labels, second: int = 1) -> None:
+        """Let the mean probability of rows in random order be right, by some of these rows.
+
+        ``second`` is the number in the labels of the learner's second class.
+        """
+        weight, one = labels.weights(), labels.numbers == second
         weight = np.ones(len(one)) if weight is None else weight
         if weight[rows].any():
             center(self.learner_, X, one[rows], weight[rows], float(weight @ one / weight.sum()))
