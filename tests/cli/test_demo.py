@@ -19,7 +19,7 @@ def test_the_demo_shows_its_model(ok, tmp_path, monkeypatch):
     for coverage in (0.9, 0.95, 0.99):
         sets = model.predict_set(data.X_test, coverage)
         has_true = sets[range(len(sets)), data.y_test].mean()
-        assert has_true == pytest.approx(coverage, abs=0.03)
+        assert coverage - 0.03 <= has_true <= coverage + 0.05  # the 120 rows of a class count as 34
         assert f"{coverage:>9.0%}{has_true:>21.1%}{sets.sum(axis=1).mean():>16.2f}\n" in text
     answered = ~model.abstain(data.X_test, RISK)
     said = f"{answered.sum()} of 597 digits are answered, {wrong[answered].sum()} of them wrongly"

@@ -74,6 +74,7 @@ def assert_same(one, other):
 def test_a_frame_is_learned_as_its_file_is_on_the_command_line(tmp_path, estimator, arguments):
     file, model, y = tmp_path / "rows.parquet", tmp_path / "model.cw", labels_for(estimator)
     FRAME.assign(target=y).to_parquet(file)
+    arguments = [*arguments, "--no-shuffle"]
     assert run(["train", str(file), "--label", "target", *arguments, "-o", str(model), "-q"]) == 0
     words = FRAME[["town", "kind"]].assign(target=y)  # without numeric columns, rows are scaled
     words.to_parquet(tmp_path / "words.parquet")
@@ -118,8 +119,7 @@ def test_a_frame_of_numbers_is_an_array(estimator):
         fitted = clone(estimator).fit(rows, y)
         assert_same(fitted, clone(estimator).fit(X.to_numpy(), y))
         assert list(fitted.feature_names_in_) == ["rooms", "age"] and not hasattr(fitted, "source_")
-        with pytest.raises(ValueError, match="NaN"):
-            fitted.predict(FRAME[["rooms", "age"]])
+        assert len(fitted.predict(FRAME[["rooms", "age"]])) == len(FRAME)  # missing numbers are those of a table
         with pytest.raises(ValueError, match=r"the column 'age' \(.*\) of X does not hold numbers, as all columns did"):
             fitted.predict(X.assign(age="old"))
 

@@ -318,7 +318,12 @@ class BaseOnlineRegressor(RegressorMixin, ConformalEstimator[AnyRegression]):
         yield from self._predict_stream(paths, answer, strict, options, groups)
 
     def _apply(
-        self, method: str, matrix: Any, learner: AnyRegression, coverage: float, values: list[str] | None
+        self,
+        method: str,
+        matrix: Any,
+        learner: AnyRegression,
+        coverage: float,
+        values: list[str] | None = None,
     ) -> Any:
         """Return what a method gives for rows, by this regressor's learner with perhaps more features."""
         found = learner.number_distribution(matrix)

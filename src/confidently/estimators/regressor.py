@@ -248,7 +248,9 @@ class OnlineRegressor(GaussianEstimator, BaseOnlineRegressor[Learner]):
         (scores, variances), settings = found, self._fitted.settings
         return self._shaped(scores + settings.task.offset(settings.rule, self._targets())), self._shaped(variances)
 
-    def _apply(self, method: str, matrix: Any, learner: Learner, coverage: float, values: list[str] | None) -> Any:
+    def _apply(
+        self, method: str, matrix: Any, learner: Learner, coverage: float, values: list[str] | None = None
+    ) -> Any:
         if method == "margin_distribution":
             return self._centered_scores(learner.score_distribution(matrix))
         return super()._apply(method, matrix, learner, coverage, values)
