@@ -53,14 +53,21 @@ struct Counts {
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
-    // bin count as equal, and those of the next bin where there are many, and few around them: rows that are equal have
+    // bin count as equal, and so do those of a peak that begins with it or a little above: rows that are equal have
     // scores that are nearly equal, since the learner changes.
     CONFIDENTLY_INLINE double p_value(int k) const {
         constexpr double many = 0.05, least = 5.0;  // of the rows, and rows
-        const double here = bin()[k], next = k + 1 < bins ? bin()[k + 1] : 0.0;
-        const double near = here + (k > 0 ? bin()[k - 1] : 0.0) + next;
-        const bool equal = near >= std::max(many * total(), least * gain()) && 2.0 * near > around(k);
-        return (before(k) + (here + (equal ? next : 0.0)) + gain()) / (total() + gain());
+        constexpr int reach = 2, above = 3;         // bins on each side of a peak's middle, and from this bin to that
+        const double enough = std::max(many * total(), least * gain());
+        int last = k;
+        double near = 0.0, equal = 0.0;
+        for (int i = k - 2 * reach; i <= k; ++i) near += at(i);
+        for (int j = k - reach; j <= k + above; ++j) {
+            if (near >= enough && is_peak(j, near)) last = std::min(j + reach, bins - 1);
+            near += at(j + reach + 1) - at(j - reach);
+        }
+        for (int i = k; i <= last; ++i) equal += bin()[i];
+        return (before(k) + equal + gain()) / (total() + gain());
     }
 
     // growth: of what a row adds, from this one to the next; counts: or a row only passes
@@ -81,11 +88,13 @@ struct Counts {
     }
 
   private:
-    // The rows in a bin and in four on each side.
-    CONFIDENTLY_INLINE double around(int k) const {
-        double found = 0.0;
-        for (int j = std::max(k - 4, 0); j <= std::min(k + 4, bins - 1); ++j) found += bin()[j];
-        return found;
+    CONFIDENTLY_INLINE double at(int k) const { return unsigned(k) < unsigned(bins) ? bin()[k] : 0.0; }
+
+    // Whether so many rows in a bin and in two on each side are more than those in six more on each side.
+    CONFIDENTLY_INLINE bool is_peak(int k, double near) const {
+        double around = 0.0;
+        for (int i = std::max(k - 8, 0); i <= std::min(k + 8, bins - 1); ++i) around += bin()[i];
+        return 2.0 * near > around;
     }
 
     CONFIDENTLY_SELDOM void rescale() const {

@@ -43,13 +43,15 @@ def bin_of(score):
 def p_value(rows, score):
     """The part of the rows, this one included, with a score as small, given the rows of each bin.
 
-    Those of a bin are as small, and those of the next one if it and its neighbors have many rows, and
-    more than the three bins on each side of these.
+    Those of its bin are as small, and those of a peak whose middle is from two bins below to three above: five bins
+    with many rows, which are more than those in six bins on each side.
     """
-    at = bin_of(score)
-    near = rows[max(at - 1, 0) : at + 2].sum()
-    others = rows[max(at - 4, 0) : at + 5].sum() - near
-    last = at + 1 if near >= max(0.05 * rows.sum(), 5.0) and near > others else at
+    at = last = bin_of(score)
+    for middle in range(at - 2, at + 4):
+        near = rows[max(middle - 2, 0) : max(middle + 3, 0)].sum()
+        around = rows[max(middle - 8, 0) : max(middle + 9, 0)].sum()
+        if near >= max(0.05 * rows.sum(), 5.0) and 2.0 * near > around:
+            last = max(last, middle + 2)
     return (rows[: last + 1].sum() + 1.0) / (rows.sum() + 1.0)
 
 
