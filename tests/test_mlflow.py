@@ -66,9 +66,9 @@ def test_the_signature_is_that_of_training(flavor, tmp_path):
     flavor.save_model(OnlineClassifier().fit(frame, "label"), tmp_path / "model")
     info = mlflow.models.get_model_info(str(tmp_path / "model"))
     assert {one["name"]: one["type"] for one in info.signature.inputs.to_dict()} == {
-        "age": "double",
-        "city": "string",
-        "when": "datetime",
+        "age": "any",  # so that integers, categories and missing values are taken as well
+        "city": "any",
+        "when": "any",
     }
     assert set(info.flavors) == {"confidently", "python_function"}
     predictor = mlflow.pyfunc.load_model(str(tmp_path / "model"))

@@ -125,6 +125,8 @@ class LowRank(WeightCovariance):
     def unpacked(self, arrays: State, size: Size) -> State:
         arrays = super().unpacked(arrays, size)
         moved, whole = arrays.pop("diagonal.rows", None), dict(arrays)
+        if not (whole["folded"] > 0.0).all():
+            raise ValueError("factors of precisions that are not above 0")
         self._add_precisions(whole, self._shape(size)[0])
         n = whole["diagonal"].shape[1] if moved is None else len(moved)
         rows = np.arange(n) if moved is None else moved
