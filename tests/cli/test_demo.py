@@ -2,8 +2,6 @@
 
 import shutil
 
-import pytest
-
 from confidently import load
 from confidently.cli.commands.demo import RISK, Digits
 
