@@ -219,8 +219,8 @@ def test_a_resumed_command_gives_the_same_file(ok, tmp_path):
     whole.write_text(as_text(X, Y))
     for path, rows in zip(parts, (slice(0, 1100), slice(1100, None)), strict=True):
         path.write_text(as_text(X[rows], Y[rows]))
-    ok("train", whole, "--auto", "--multilabel", "-q", "-o", tmp_path / "a.cw")
-    ok("train", parts[0], "--auto", "--multilabel", "-q", "-o", tmp_path / "b.cw")
+    ok("train", whole, "--no-shuffle", "--auto", "--multilabel", "-q", "-o", tmp_path / "a.cw")
+    ok("train", parts[0], "--no-shuffle", "--auto", "--multilabel", "-q", "-o", tmp_path / "b.cw")
     ok("train", parts[1], "--init-model", tmp_path / "b.cw", "-q", "-o", tmp_path / "c.cw")
     one, other = load(tmp_path / "a.cw").learner_, load(tmp_path / "c.cw").learner_
     for name in OF_MIXTURES:
