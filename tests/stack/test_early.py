@@ -208,3 +208,11 @@ def test_damaged_first_rows_are_refused(name, change, tmp_path):
     write_contents(tmp_path / "model", header, arrays | {name: change(arrays[name])})
     with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", [river.AutoRegressor, river.AutoClassifier])
+def test_a_first_row_may_have_zeros_only(kind):
+    model = kind()
+    for k in range(3):
+        model.learn_one({"a": 0, "b": k}, k % 2)
+    assert model.predict_one({"a": 1.0, "b": 0.0}) is not None

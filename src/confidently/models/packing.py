@@ -10,7 +10,6 @@ from ..covariances.state import PLACES, REAL, State, check_within, put_places, w
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..stack.averaging import Mean
-from ..stack.choice import new_stack
 from ..stack.class_means import ClassMeans
 from ..stack.early import EARLY
 from ..stack.following import Later
@@ -19,7 +18,6 @@ from ..stack.label_stack import LabelStack
 from ..stack.members import LOG, REST, Members, parts_of
 from ..stack.moves import Moves
 from ..stack.naive_bayes import NaiveBayes
-from ..stack.number_choice import new_number_stack
 from ..stack.number_stack import NumberStack, check_order
 from ..stack.plan import Member
 from ..stack.stack import Stack
@@ -113,6 +111,9 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         stack.later = [Later(**one) for one in header.later]
     stack.settled = header.settled
     if header.early is not None:
+        from ..stack.choice import new_stack  # imported here since most models choose no members any more
+        from ..stack.number_choice import new_number_stack
+
         untrained = new_number_stack if regression else partial(new_stack, multilabel=kind is LabelStack)
         stack.continue_early(header.early, of_early, untrained(dtype=str(dtype)))
     for member in members:

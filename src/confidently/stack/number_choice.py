@@ -70,7 +70,7 @@ def choose_numbers(
         logs.append(of_narrow("bins", *of_bins, log=True))
         for name, prior in KERNELS:
             # the exponent of the kernel between two rows of independent columns is about 1
-            cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / narrow.columns, unit_norm=False)
+            cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / max(narrow.columns, 1), unit_norm=False)
             before = make_view([{"standard": standard, "ranks": Ranks(unit_norm=False)}[name], cosines])
             found.append(of_narrow(f"cosines of {name}", before, "full", prior))
             if name == "standard":
