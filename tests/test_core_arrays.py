@@ -652,7 +652,7 @@ CALLS = {
     ),
     "conformal_p_values": Call(
         lambda: {"conformal": untrained(3), "scores": np.full((2, 3), 0.5), "out": np.zeros((2, 3))},
-        lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, 30.0, a["out"]),
+        lambda a: _core.conformal_p_values(a["conformal"], a["scores"], True, 30.0, True, a["out"]),
     ),
     "conformal_conformity": Call(
         lambda: {"conformal": untrained(3), "probabilities": np.full(2, 0.5), "out": np.zeros(2)},

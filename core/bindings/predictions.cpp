@@ -187,7 +187,7 @@ void conformal_learn_late(Array<double, 1> state, Input<double, 2> probabilities
         const double* p = probabilities.data() + i * classes;
         const std::int32_t *first = of_rows.begin(i), *last = of_rows.end(i);
         if (start) {
-            DrawnLabel one{sets.surprise()};
+            DrawnLabel one{sets};
             for (std::size_t k = 0; k < classes; ++k)
                 one.see(std::find(first, last, std::int32_t(k)) < last ? p[k] : 1.0 - p[k]);
             one.learn();
@@ -202,9 +202,9 @@ void conformal_learn_late(Array<double, 1> state, Input<double, 2> probabilities
 }
 
 // p-values of classes by their probabilities: among rows of any class; or by class, among rows of the class, or of all
-// classes of which fewer rows count than `enough`.
+// classes of which fewer rows count than `enough`. repeated: whether rows repeat
 void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, bool by_class, double enough,
-                        Array<double, 2> out) {
+                        bool repeated, Array<double, 2> out) {
     const std::size_t n = probabilities.shape(0), classes = probabilities.shape(1);
     require_conformal(state.shape(0), classes);
     require(out.shape(0) == n && out.shape(1) == classes, "out does not have the shape of the probabilities");
@@ -218,8 +218,8 @@ void conformal_p_values(Input<double, 1> state, Input<double, 2> probabilities, 
         const Counts counts = by_class && !own.has(enough) ? together : own;
         const double share = by_class ? sets.share_odds(int(k)) : 0.0;
         for (std::size_t i = 0; i < n; ++i) {
-            const double score = log_odds(probabilities.data()[i * classes + k]) - share;
-            out.data()[i * classes + k] = counts.p_value(ClassScores::bin(score));
+            const int bin = ClassScores::bin(log_odds(probabilities.data()[i * classes + k]) - share);
+            out.data()[i * classes + k] = repeated ? counts.p_value_of_repeated(bin) : counts.p_value(bin);
         }
     }
 }
@@ -292,12 +292,12 @@ void bind_predictions(nb::module_& m) {
           "labels"_a.noconvert(), "start"_a.noconvert().none() = nb::none(),
           "weight"_a.noconvert().none() = nb::none());
     m.def("conformal_p_values", &conformal_p_values, "state"_a.noconvert(), "probabilities"_a.noconvert(), "by_class"_a,
-          "enough"_a, "out"_a.noconvert());
+          "enough"_a, "repeated"_a, "out"_a.noconvert());
     m.def("conformal_conformity", &conformal_conformity, "state"_a.noconvert(), "classes"_a,
           "probabilities"_a.noconvert(), "out"_a.noconvert());
     m.def("moved_columns_sizes", [] {
-        return std::vector<int>{MovedColumns::size, MovedColumns::per_column, MovedColumns::first_rows,
-                                MovedColumns::at_before, MovedColumns::at_row};
+        return std::vector<int>{MovedColumns::size,      MovedColumns::per_column, MovedColumns::first_rows,
+                                MovedColumns::at_before, MovedColumns::at_row,     MovedColumns::at_repeated};
     });
     m.def("moved_columns_rows_per_look", &MovedColumns::rows_per_look, "width"_a);
     m.def("moved_columns_begin", &moved_columns_begin, "state"_a.noconvert());

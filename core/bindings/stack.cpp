@@ -9,6 +9,7 @@
 #include "stack/mixture.hpp"
 #include "stack/naive_bayes.hpp"
 #include "stack/number_mixture.hpp"
+#include "stack/said.hpp"
 
 namespace confidently::python {
 
@@ -188,27 +189,6 @@ void class_means_p_values(const Dict& state, const Matrix& matrix, Array<double,
     }
 }
 
-// The logarithm of the odds of class k by mixed logits: one for two classes, otherwise one per class.
-double log_odds_of(const double* mixed, int columns, int k) {
-    if (columns == 1) return k == 1 ? mixed[0] : -mixed[0];
-    double others = 0.0;
-    for (int j = 0; j < columns; ++j)
-        if (j != k) others += std::exp(mixed[j] - mixed[k]);
-    return -std::log(others);
-}
-
-// What the mean logits of members expect of a label. mean: scratch space
-Expected expected(const MemberLogits& l, const Input<std::int64_t, 1>& members, int label, std::vector<double>& mean) {
-    std::fill(mean.begin(), mean.end(), 0.0);
-    for (std::size_t g = 0; g < members.shape(0); ++g)
-        for (int k = 0; k < l.columns; ++k) mean[k] += l(int(members.data()[g]), k) / double(members.shape(0));
-    if (l.columns == 1) return Expected::of_two(sigmoid(label == 1 ? mean[0] : -mean[0]));
-    const double top = *std::max_element(mean.begin(), mean.end());
-    for (double& one : mean) one -= top;
-    normalize_exponentials(mean.data(), l.columns);
-    return Expected::of_several(mean.data(), l.columns, label);
-}
-
 // Learns from the logits of all members, (members, rows, columns), in the order of training. counters: rows and
 // mistakes. lasting: the members whose mean tells whether rows have changed: those that do not forget, since others
 // follow a change within some rows. shares: those of the windows after each row that was learned, (rows, windows).
@@ -255,10 +235,9 @@ void mixture_learn(Array<double, 1> weights, Array<double, 1> share, Array<doubl
                                            : mixed[label] <= mixed[top.first == label ? top.second : top.first];
         if (conformal) {
             const int best = columns == 1 ? mixed[0] > 0.0 : top.first;
-            const double score = log_odds_of(mixed.data(), int(columns), label);
-            if (scores) scores->data()[i] = score;
-            ConformalSets{conformal->data()}.learn({score, log_odds_of(mixed.data(), int(columns), best),
-                                                    expected(l, *lasting, label, mean), label, best != label});
+            const Said said = said_of(mixed.data(), best, l, {lasting->data(), lasting->shape(0)}, label, mean);
+            if (scores) scores->data()[i] = said.score;
+            ConformalSets{conformal->data()}.learn(said);
         }
         const double p = mixture.learn(l, mixed.data(), label, w);
         if (log_loss) log_loss->data()[0] += confidently::log_loss(p);
@@ -322,7 +301,7 @@ void label_mixtures_learn(Array<double, 2> weights, Array<double, 2> share, Arra
         counters.data()[1] += worst <= best;
         const double threshold = LabelCalibration::half_of_f1(counts.data(), int(k), 2);
         std::optional<DrawnLabel> one;
-        if (conformal) one.emplace(ConformalSets{conformal->data()}.surprise());
+        if (conformal) one.emplace(ConformalSets{conformal->data()});
         for (std::size_t j = 0; j < k; ++j) {
             LabelCalibration::count(counts.data() + 2 * j, sigmoid(mixed[j]) > threshold, relevant[j], w);
             const double p = mixtures[j].learn(of_label(j), &mixed[j], relevant[j], w);

@@ -86,13 +86,16 @@ struct Expected {
     }
 };
 
-// A number in [0, 1) that looks random, for each n: results stay reproducible (splitmix64: Steele, Lea & Flood 2014).
-inline double drawn(std::uint64_t n) {
+// 64 bits that look random, for each n (splitmix64: Steele, Lea & Flood 2014).
+inline std::uint64_t mixed(std::uint64_t n) {
     n = (n + 1) * 0x9E3779B97F4A7C15u;
     n = (n ^ (n >> 30)) * 0xBF58476D1CE4E5B9u;
     n = (n ^ (n >> 27)) * 0x94D049BB133111EBu;
-    return static_cast<double>((n ^ (n >> 31)) >> 11) * 0x1p-53;
+    return n ^ (n >> 31);
 }
+
+// A number in [0, 1) that looks random, for each n: results stay reproducible.
+inline double drawn(std::uint64_t n) { return static_cast<double>(mixed(n) >> 11) * 0x1p-53; }
 
 // Alarms about classes. Where a row's class lies among those that were expected, u = P(less probable) + U P(this one),
 // is uniform if probabilities are right, whether the learner still learns or not (randomized probability integral
@@ -110,37 +113,22 @@ struct Surprise {
     // For the next row, and what is drawn of it beside u and the rank.
     double draw(int more) const { return drawn(std::uint64_t(before().seen()) << 24 | std::uint64_t(more + 2)); }
 
-    CONFIDENTLY_INLINE void learn(const Expected& expected) const {
+    // Returns whether there is an alarm.
+    CONFIDENTLY_INLINE bool learn(const Expected& expected) const {
         const Counts counts = before();
         const double u = expected.less + draw(-2) * expected.own;
         const int at = static_cast<int>(within_bins(u * bins, bins));
         const double rank = counts.before(at) + draw(-1) * (counts.bin()[at] + 1.0);
         counts.add(at, 1.0);
-        if (!MartingaleOf<2>{state}.learn(u, rank / (counts.total()))) return;
+        if (!MartingaleOf<2>{state}.learn(u, rank / (counts.total()))) return false;
         const double seen = counts.seen();
         Counts::begin(counts.state, bins);
         counts.seen() = seen;
+        return true;
     }
 
   private:
     Counts before() const { return {state + at_counts, bins}; }
-};
-
-// One label of a row with several, drawn before it is known which are relevant, uncertain ones more often.
-struct DrawnLabel {
-    const Surprise surprise;
-    double total = 0.0, p = 1.0;
-    int labels = 0;
-
-    // p: the probability of what is true of the label
-    void see(double of_truth) {
-        const double chance = of_truth * (1.0 - of_truth);
-        total += chance;
-        if (surprise.draw(labels++) * total < chance) p = of_truth;
-    }
-    void learn() const {
-        if (labels > 0) surprise.learn(Expected::of_two(p));
-    }
 };
 
 }  // namespace confidently

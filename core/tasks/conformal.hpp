@@ -31,7 +31,7 @@ struct Levels {
     static constexpr int rows_between = 32;        // after which weights are balanced
     static constexpr double redistributed = 0.03;  // part of the weights that is then divided equally
     static constexpr double sharpness = 0.24;      // of the weights, for losses relative to error (1 - error)
-    // (experts x lanes) changes of the levels, then the experts' weights; the rows
+    // (experts x lanes) changes of the levels, then the experts' weights; the rows, or -1: levels rest
     double* state;
 
     static void begin(double* state) {
@@ -61,6 +61,9 @@ struct Levels {
         double& rows = state[2 * n];
         if (std::int64_t(rows += 1.0) % rows_between == 0) balance();
     }
+
+    bool rest() const { return state[2 * n] < 0.0; }
+    void wake() const { state[2 * n] = std::max(state[2 * n], 0.0); }
 
   private:
     void balance() const {
@@ -157,12 +160,12 @@ struct ConformalSets {
     }
 
     // score: the log-odds of the row's class k, or of one of its labels; late: when it was long since predicted. Levels
-    // are then at rest: they would follow misses that are over.
+    // then rest: they would follow misses that are over.
     CONFIDENTLY_INLINE void learn(double score, int k, bool late = false) const {
         const int at = ClassScores::bin(score), at_own = ClassScores::bin(relative(score, k));
         const Counts mine = own(k).counts(), together = rare().counts();
         const bool was_rare = is_rare(k);
-        if (!late) {
+        if (!late && !all().levels().rest()) {
             follow(all().levels(), all().counts(), at);
             if (was_rare) follow(rare().levels(), together, at_own);
             if (mine.has(enough)) follow(own(k).levels(), mine, at_own);
@@ -192,9 +195,14 @@ struct ConformalSets {
     // The part of the rows before, and of this one, whose most probable class had a score as small.
     double conformity(double score) const { return best().p_value(ClassScores::bin(score)); }
 
+    // Levels that rest follow misses from the first alarm on.
+    CONFIDENTLY_INLINE void expect(const Expected& expected) const {
+        if (surprise().learn(expected)) all().levels().wake();
+    }
+
   private:
     CONFIDENTLY_INLINE void learn_row(const Said& said) const {
-        surprise().learn(said.expected);
+        expect(said.expected);
         learn(said.score, said.label);
         answer(said.top, said.wrong);
     }
@@ -210,6 +218,23 @@ struct ConformalSets {
         if (counts.has(followed_rows)) levels.learn(counts.p_value(bin));
     }
     static void add(const Counts& counts, int bin) { counts.add(bin, growth(counts.seen() + 1.0)); }
+};
+
+// One label of a row with several, drawn before it is known which are relevant, uncertain ones more often.
+struct DrawnLabel {
+    const ConformalSets sets;
+    double total = 0.0, p = 1.0;
+    int labels = 0;
+
+    // p: the probability of what is true of the label
+    void see(double of_truth) {
+        const double chance = of_truth * (1.0 - of_truth);
+        total += chance;
+        if (sets.surprise().draw(labels++) * total < chance) p = of_truth;
+    }
+    void learn() const {
+        if (labels > 0) sets.expect(Expected::of_two(p));
+    }
 };
 
 }  // namespace confidently

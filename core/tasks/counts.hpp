@@ -53,21 +53,21 @@ struct Counts {
     }
 
     // The p-value of a row in a bin: how many of the rows, with this one, have a score that is as small. Scores of a
-    // bin count as equal, and so do those of a peak that begins with it or a little above: rows that are equal have
-    // scores that are nearly equal, since the learner changes.
-    CONFIDENTLY_INLINE double p_value(int k) const {
+    // bin count as equal.
+    CONFIDENTLY_INLINE double p_value(int k) const { return p_value(k, k); }
+
+    // The same where rows repeat: equal rows have scores that are nearly equal, since the learner changes. So scores of
+    // a peak that begins with the bin, or a little above, count as equal too.
+    double p_value_of_repeated(int k) const {
         constexpr double many = 0.05, least = 5.0;  // of the rows, and rows
         constexpr int reach = 2, above = 3;         // bins on each side of a peak's middle, and from this bin to that
         const double enough = std::max(many * total(), least * gain());
         int last = k;
-        double near = 0.0, equal = 0.0;
-        for (int i = k - 2 * reach; i <= k; ++i) near += at(i);
         for (int j = k - reach; j <= k + above; ++j) {
-            if (near >= enough && is_peak(j, near)) last = std::min(j + reach, bins - 1);
-            near += at(j + reach + 1) - at(j - reach);
+            const double near = within(j - reach, j + reach);
+            if (near >= enough && 2.0 * near > within(j - 8, j + 8)) last = std::min(j + reach, bins - 1);
         }
-        for (int i = k; i <= last; ++i) equal += bin()[i];
-        return (before(k) + equal + gain()) / (total() + gain());
+        return p_value(k, last);
     }
 
     // growth: of what a row adds, from this one to the next; counts: or a row only passes
@@ -88,13 +88,17 @@ struct Counts {
     }
 
   private:
-    CONFIDENTLY_INLINE double at(int k) const { return unsigned(k) < unsigned(bins) ? bin()[k] : 0.0; }
+    // That of a row in a bin, to which scores up to the last bin are equal.
+    CONFIDENTLY_INLINE double p_value(int k, int last) const {
+        double equal = 0.0;
+        for (int i = k; i <= last; ++i) equal += bin()[i];
+        return (before(k) + equal + gain()) / (total() + gain());
+    }
 
-    // Whether so many rows in a bin and in two on each side are more than those in six more on each side.
-    CONFIDENTLY_INLINE bool is_peak(int k, double near) const {
-        double around = 0.0;
-        for (int i = std::max(k - 8, 0); i <= std::min(k + 8, bins - 1); ++i) around += bin()[i];
-        return 2.0 * near > around;
+    double within(int first, int last) const {
+        double found = 0.0;
+        for (int i = std::max(first, 0); i <= std::min(last, bins - 1); ++i) found += bin()[i];
+        return found;
     }
 
     CONFIDENTLY_SELDOM void rescale() const {

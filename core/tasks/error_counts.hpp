@@ -38,7 +38,7 @@ struct ErrorCounts {
         const double alike = near_low + same + near_high + *gain, below = low - near_low;
         // where many are alike, the least extreme of what it may be: a learner that moves makes them drift together
         const double middle = std::clamp(0.5 * all - below, 0.0, alike);
-        const double random = alike > crowd * all ? middle : uniform(n) * alike;
+        const double random = alike > crowd * all ? middle : drawn(static_cast<std::uint64_t>(n) - 1) * alike;
         return {(low + part + *gain) / all, (high + same - part + *gain) / all,
                 std::clamp((below + random) / all, 0.0, 1.0)};
     }

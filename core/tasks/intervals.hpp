@@ -17,14 +17,6 @@ struct ErrorPValues {
     double below, above, random;
 };
 
-// The k-th of numbers that are as good as random in [0, 1), and the same in every run (Steele, Lea & Flood 2014).
-inline double uniform(double k) {
-    std::uint64_t z = static_cast<std::uint64_t>(k) * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
 // state: the scale of the noise, the levels below and above, and the martingale
 struct ConformalIntervals {
     static constexpr int at_low = NoiseScale::size, at_high = at_low + Levels::size,

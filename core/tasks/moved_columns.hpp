@@ -22,15 +22,18 @@ namespace confidently {
 // reached width/level, so that by chance any of all columns does so with a probability of about `level`. Soon after the
 // first, all begin anew.
 //
+// The rows that are looked at are also compared with the first ones: rows of few kinds repeat.
+//
 // Column c of the rows is column c + 1 here. Column 0 is always zero, as was each column before its first value.
 struct MovedColumns {
     static constexpr int first_rows = 32, edges = 2, bets = 2 * edges, block_rows = 16;
     static constexpr int blocks_more = 4;  // after the first column that has moved, for others that move with it
     static constexpr double level = 0.01;
     static constexpr int at_before = edges, at_block = 2 * edges, at_bets = 3 * edges, at_moved = at_bets + bets,
-                         at_row = at_moved + 1, per_column = at_row + 1, size = 9;
+                         at_row = at_moved + 1, per_column = at_row + 1, at_repeated = 9, at_hashes = at_repeated + 1,
+                         size = at_hashes + first_rows;
 
-    double* state;      // (size) counters
+    double* state;      // (size) counters, and hashes of the first rows
     double* by_column;  // (per_column x columns): edges, numbers of values above them before this block and in it,
                         // bets, whether a column has moved since they began, and the last row at which one has
     double* first;      // (first_rows x columns): the first rows
@@ -47,10 +50,11 @@ struct MovedColumns {
     double& width() const { return state[3]; }      // of the rows so far that were looked at
     double& times() const { return state[4]; }      // that columns have moved
     // since all began
-    double& filled() const { return state[5]; }    // of the first rows
-    double& compared() const { return state[6]; }  // rows after these
-    double& row() const { return state[7]; }       // after which the first column had moved; 0: none has
-    double& waited() const { return state[8]; }    // blocks since then
+    double& filled() const { return state[5]; }              // of the first rows
+    double& compared() const { return state[6]; }            // rows after these
+    double& row() const { return state[7]; }                 // after which the first column had moved; 0: none has
+    double& waited() const { return state[8]; }              // blocks since then
+    double& repeated() const { return state[at_repeated]; }  // of the rows after the first ones, equal to one of these
 
     // The more columns, the fewer rows are looked at, so that they cost little beside the rest of training.
     static double rows_per_look(double width) {
@@ -111,6 +115,8 @@ struct MovedColumns {
             if ((filled() += 1.0) == first_rows) place_edges();
             return;
         }
+        double* hashes = state + at_hashes;
+        if (std::find(hashes, hashes + first_rows, hash(values)) < hashes + first_rows) repeated() += 1.0;
         count_above(columns, values, by_column, of(at_block));
         if (std::int64_t(compared() += 1.0) % block_rows == 0) settle(values);
     }
@@ -133,6 +139,15 @@ struct MovedColumns {
             of(1)[c] = high == largest && least < largest ? below(high) : high;
         }
         std::fill_n(of(at_before), (at_row - at_before) * columns, 0.0);
+        for (int i = 0; i < first_rows; ++i) state[at_hashes + i] = hash(first + i * columns);
+    }
+
+    // A number that is hardly ever that of another row; columns that are zero do not matter.
+    double hash(const double* values) const {
+        std::uint64_t found = 0;
+        for (std::int64_t c = 0; c < columns; ++c)
+            if (values[c] != 0.0) found += mixed(std::bit_cast<std::uint64_t>(values[c]) + mixed(std::uint64_t(c)));
+        return static_cast<double>(found >> 12);
     }
     static double below(double value) { return std::nextafter(value, -std::numeric_limits<double>::infinity()); }
 
@@ -180,7 +195,7 @@ struct MovedColumns {
         for (std::int64_t c = 0; c < columns; ++c)
             if (of(at_moved)[c] > 0.0) of(at_row)[c] = row();
         times() += 1.0;
-        for (double* one : {&filled(), &compared(), &row(), &waited()}) *one = 0.0;
+        for (double* one : {&filled(), &compared(), &row(), &waited(), &repeated()}) *one = 0.0;
     }
 };
 

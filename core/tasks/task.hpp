@@ -94,7 +94,7 @@ struct Example {
     }
 
     // Begins with the labels of a row, one of which the alarm will know.
-    DrawnLabel draw_label() const { return {conformal ? ConformalSets{conformal}.surprise() : Surprise{nullptr}}; }
+    DrawnLabel draw_label() const { return {ConformalSets{conformal}}; }
 };
 
 // The best-scoring column and the best of the others.

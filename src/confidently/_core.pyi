@@ -354,6 +354,7 @@ def conformal_p_values(
     probabilities: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu", writable=False)],
     by_class: bool,
     enough: float,
+    repeated: bool,
     out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order="C", device="cpu")],
 ) -> None: ...
 def conformal_conformity(

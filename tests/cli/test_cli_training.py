@@ -5,11 +5,13 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 from confidently import RULES, load
 from confidently.cli import BAD_INPUT
 from confidently.cli.options.files import CHECKPOINT
 from confidently.models.model import Model
+from confidently.tasks.conformal import CONFORMAL, LEVELS, untrained_levels
 from tests.command_line import rows
 from tests.model_files import contents_of
 
@@ -231,6 +233,27 @@ def test_an_invalid_row_in_the_middle_of_a_batch_saves_nothing(call, ok, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.svm", "m.cw"] and model.read_bytes() == before
 
 
+@pytest.mark.filterwarnings("ignore:rows are sorted")
+def test_few_rows_of_classes_are_learned_twice_as_by_fit(ok, tmp_path):
+    """In the order of the file the first rows are of one class; probabilities are those of two passes."""
+    X, y = load_iris(return_X_y=True)
+    table = pd.DataFrame(X, columns=list("abcd")).assign(label=np.array(["x", "y", "z"])[y])
+    table.to_csv(tmp_path / "iris.csv", index=False)
+    found = {}
+    for options in ((), ("--passes=1",), ("--passes=2",), ("--no-shuffle",), ("--holdout=0.2",), ("--rule=arow",)):
+        told = ok("train", tmp_path / "iris.csv", "--label=label", *options, "-q", "--json", "-o", tmp_path / "m.cw")
+        model = load(tmp_path / "m.cw")
+        p = model.predict_proba(table[list("abcd")])[np.arange(150), y]
+        found[options] = json.loads(told)["passes"], model.learner_.n_seen, -np.log(p).mean(), (p < 0.5).mean()
+    twice = found.pop(())
+    assert twice[:2] == (2, 300) == found.pop(("--passes=2",))[:2]
+    assert twice[3] < 0.04 and twice[2] < 0.9 * found[("--passes=1",)][2]
+    assert {one[0] for one in found.values()} == {1}
+    table[:2].assign(label=["x", "y"]).to_csv(tmp_path / "two.csv", index=False)
+    ok("train", tmp_path / "two.csv", "--label=label", "-q", "-o", tmp_path / "m.cw")
+    assert load(tmp_path / "m.cw").learner_.n_seen == 4
+
+
 @pytest.mark.parametrize("options", [("--auto",), ("--rule=logistic", "--passes=2")])
 def test_files_that_are_shuffled_end_with_the_right_share(ok, tmp_path, options):
     """As arrays do; and rows that were not shuffled keep the offset that they have led to."""
@@ -244,5 +267,6 @@ def test_files_that_are_shuffled_end_with_the_right_share(ok, tmp_path, options)
         model = load(tmp_path / "m.cw")
         p = model.predict_proba(pd.DataFrame(X, columns=list("0123")))
         shares.append(p[:, list(model.classes_).index("yes")].mean())
-        assert model.learner_.settled == (not more)
+        followed = model.learner_.state[CONFORMAL][:LEVELS] != untrained_levels()
+        assert followed.any() == bool(more)
     assert shares[0] == pytest.approx(y.mean(), rel=0.005) != shares[1]

@@ -12,7 +12,7 @@ from confidently.data import DataError, DataWarning, open_stream
 from confidently.evaluation.labeled_data import evaluate
 from confidently.models.file import ModelFileError
 from confidently.models.merging import MergeError
-from confidently.tasks import errors
+from confidently.tasks import conformal, errors
 from confidently.tasks.conformal import CONFORMAL, MARTINGALE, RARE, rows_seen
 from confidently.tasks.groups import GROUPS
 from tests.model_files import contents_of, write_contents
@@ -258,7 +258,7 @@ def test_each_group_has_each_label_as_often_as_is_asked_for(kind):
     assert (found != before).any()
     for group in range(3):
         own = X[2500:, 3] == group
-        assert 0.84 < found[own][y[2500:][own] == 1].mean() < 0.98
+        assert 0.84 < found[own][y[2500:][own] == 1].mean() < 0.96
 
 
 @pytest.mark.parametrize("kind", [OnlineClassifier, AutoClassifier])
@@ -274,4 +274,4 @@ def test_late_labels_teach_groups_what_was_predicted(kind):
         own, labels = before[value], y[500:][at]
         start = np.append(0, np.cumsum(labels.sum(axis=1)))
         _core.conformal_learn_late(own, p[at], labels.nonzero()[1].astype(np.int32), start)
-        np.testing.assert_array_equal(states(model)[value], own)
+        np.testing.assert_array_equal(states(model)[value], conformal.settled(own))

@@ -18,6 +18,7 @@ from confidently.active import certainty
 from confidently.cli import run
 from confidently.data import DataError, DataWarning, open_stream
 from confidently.tasks import conformal
+from tests.states import settled_state
 
 N = 600
 MESSAGES = ["free money now", "see you at noon", "money for free", "lunch at noon?\nsure", "", "a\ttab"] * 20
@@ -59,7 +60,7 @@ def labels_for(estimator):
 
 def assert_same(one, other):
     """Assert that two estimators are the same model."""
-    ours, theirs = one.learner_.state, other.learner_.state
+    ours, theirs = settled_state(one), settled_state(other)
     assert ours.keys() == theirs.keys()
     for name, array in ours.items():
         np.testing.assert_array_equal(array, theirs[name], err_msg=name)

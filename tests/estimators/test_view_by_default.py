@@ -18,6 +18,7 @@ from confidently import AutoClassifier, OnlineClassifier, OnlineRegressor, Stand
 from confidently.cli import run
 from confidently.data import DataWarning, open_stream
 from confidently.models.merging import MergeError
+from tests.states import settled_state
 
 SETS = {"wine": load_wine, "breast cancer": load_breast_cancer, "iris": load_iris, "digits": load_digits}
 KIND = "standard.kind"  # absent values are 0 in arrays and unknown in tables; no row of these lacks one
@@ -67,7 +68,7 @@ def trained(folder, X, y, *options):
 
 
 def check_same(one, other, *but):
-    mine, theirs = one.learner_.state, other.learner_.state
+    mine, theirs = settled_state(one), settled_state(other)
     assert mine.keys() == theirs.keys() and one.view_ == other.view_
     # the width of an open block is that of the features used so far, of which files show also those that are 0
     for name in mine.keys() - {KIND, "block.counts", *but}:

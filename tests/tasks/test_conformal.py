@@ -1,6 +1,7 @@
 """Sets of classes: the levels, scores and martingale of the core against a slow twin, and what is promised."""
 
 import copy
+import itertools
 import math
 
 import numpy as np
@@ -30,13 +31,14 @@ PROBABILITIES = (1e-4, 0.1, 0.6, 0.99)
 def assert_same(state, twin):
     """Compare p-values and levels of all classes with those of a twin."""
     found = ConformalSets(state)
-    for coverage, enough in ((0.9, 30.0), (0.99, 199.0)):
+    for (coverage, enough), repeated in itertools.product(((0.9, 30.0), (0.99, 199.0)), (False, True)):
+        sets = ConformalSets(state, repeated)
         for probability in PROBABILITIES:
             p = np.full((1, 3), probability)
             score = math.log(probability / (1.0 - probability))
-            expected = [twin.of_own(score, k, enough) for k in range(3)]
-            np.testing.assert_allclose(found.p_values(p, True, coverage)[0], expected, rtol=1e-9)
-            np.testing.assert_allclose(found.p_values(p, False)[0], twin.all.p_value(score), rtol=1e-9)
+            expected = [twin.of_own(score, k, enough, repeated) for k in range(3)]
+            np.testing.assert_allclose(sets.p_values(p, True, coverage)[0], expected, rtol=1e-9)
+            np.testing.assert_allclose(sets.p_values(p, False)[0], twin.all.p_value(score, repeated), rtol=1e-9)
     for error, enough in zip(ERRORS, (30.0, 30.0, 30.0, 199.0), strict=True):
         levels = [twin.levels, *(twin.levels_of(k, enough) for k in range(3))]
         at = [np.maximum.accumulate((ERRORS + one.said())[::-1])[::-1][error == ERRORS][0] for one in levels]
@@ -186,7 +188,7 @@ def test_misses_are_made_up_for_whatever_comes():
         hits.append(bool(found[0, 0]))
         _core.conformal_learn(state, 2, np.array([score]), np.zeros(1, np.int32))
     by_stretch = np.array(hits).reshape(-1, 1000).mean(axis=1)
-    assert (by_stretch > 0.87).all() and (by_stretch < 0.95).all()
+    assert (np.abs(by_stretch - 0.9) < 0.03).all()
 
 
 def test_few_rows_leave_everything_in_the_set():
@@ -235,7 +237,7 @@ def test_merged_scores_count_all_rows():
     p = np.full((1, 3), 0.7)
     one, other = (ConformalSets(part).p_values(p, False)[0, 0] for part in parts)
     found = merged.p_values(p, False)[0, 0]
-    assert min(one, other) - 0.02 <= found <= max(one, other) + 0.02  # a peak may begin here, and there not
+    assert min(one, other) <= found <= max(one, other)
     assert list(conformal.values(conformal.merged(parts, base)))
 
 

@@ -65,7 +65,7 @@ def test_limits_are_those_of_the_group_or_of_all_groups_with_few_rows(coverage):
     few = [value for value, state in found.states.items() if errors.rows(state)[0] < 9.0]
     assert 2 <= len(few) <= 3
     together = errors.together([found.states[value] for value in few], 1)
-    known = GroupedIntervals(intervals.untrained(1), found, settled=True)
+    known = GroupedIntervals(intervals.untrained(1), found.settled())
     asked = ["b", *few, "unknown", "a"]
     for value, (own,) in zip(asked, known.error_limits(of_targets(z), coverage, asked), strict=True):
         state = found.states[value] if value in "ab" else together
@@ -80,7 +80,7 @@ def test_limits_of_a_higher_level_are_those_of_both_kinds_of_rows():
     values, z = ["b"] * 12 + [f"v{k % 30}" for k in range(360)], generator.normal(size=(372, 1))
     z[:12] *= 40.0
     found = learned(values, z)
-    known = GroupedIntervals(intervals.untrained(1), found, settled=True)
+    known = GroupedIntervals(intervals.untrained(1), found.settled())
     [((low, high),)] = known.error_limits(of_targets(z), 0.95, ["b"])
     own = errors.limits(errors.settled(found.states["b"]), 0.9)[0]
     pool = errors.limits(errors.together(list(found.states.values()), 1), 0.95)[0]
@@ -90,7 +90,7 @@ def test_limits_of_a_higher_level_are_those_of_both_kinds_of_rows():
 def test_too_few_rows_have_infinite_limits_and_a_reason():
     values, z = stream()
     values[0] = "odd"
-    known = GroupedIntervals(intervals.untrained(1), learned(values, z), settled=False)
+    known = GroupedIntervals(intervals.untrained(1), learned(values, z))
     targets, asked = of_targets(z), ["a", "odd", "new"]
     inside = np.isfinite(known.error_limits(targets, 0.9, asked)).all(axis=(1, 2))
     assert inside.tolist() == [True, False, False]
@@ -102,7 +102,7 @@ def test_too_few_rows_have_infinite_limits_and_a_reason():
 def test_numbers_that_are_foreseen_exactly_have_the_limits_of_all():
     values, z = stream(numbers=2)
     z[:, 1] = np.nan
-    known = GroupedIntervals(intervals.untrained(2), learned(values, z), settled=False)
+    known = GroupedIntervals(intervals.untrained(2), learned(values, z))
     targets = of_targets(z)._replace(noise=np.array([1.0, 0.0]))
     got = known.error_limits(targets, 0.9, ["a", "b"])
     assert np.isfinite(got).all() and (got[0, 0] != got[1, 0]).any()

@@ -49,7 +49,9 @@ def test_sets_are_those_of_the_group_or_of_all_groups_with_few_rows(settled):
     values, scores, labels = stream()
     values[::29] = ["odd"] * len(values[::29])
     found, state = Groups("town").learned(values, scores, labels, None, 3), of_all(scores, labels)
-    sets = GroupedSets(state, found, settled)
+    if settled:
+        found, state = found.settled(), conformal.settled(state)
+    sets = GroupedSets(state, found)
     few = np.isin(values, ["rare", "odd"])
     assert 0 < np.sum(few & (np.array(values) == "rare")) < 30
     together = conformal.together([found.states["rare"], found.states["odd"]], 3)
@@ -59,8 +61,8 @@ def test_sets_are_those_of_the_group_or_of_all_groups_with_few_rows(settled):
         got = sets.sets(p, 0.9, by_class, asked)
         for row, value in enumerate(asked):
             own = found.states[value] if value in "ab" else together
-            own = ConformalSets(conformal.settled(own) if settled else own)
-            np.testing.assert_array_equal(got[[row]], own.sets(p[[row]], 0.9, by_class))
+            expected = ConformalSets(own).sets(p[[row]], 0.9, by_class)
+            np.testing.assert_array_equal(got[[row]], expected)
     assert (sets.sets(p, 0.9, True, asked) != sets.sets(p, 0.9, True)).any()
     assert sets.sets(p, 0.98, True, asked)[1:3].all()  # too few for that
     assert "rows whose 'town' is 'rare', 'unknown', which have few rows together" in sets.warning(0.98, True, asked)

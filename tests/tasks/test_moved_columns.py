@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from confidently import AutoClassifier, AutoRegressor, ModelFileError, OnlineClassifier, OnlineRegressor, load, merge
 from confidently.data.memory.matrix import as_matrix
-from confidently.tasks.moved_columns import MAX_COLUMNS, MovedColumns
+from confidently.tasks.moved_columns import COMPARED, MAX_COLUMNS, REPEATED, MovedColumns
 from tests.model_files import contents_of, write_contents
 from tests.ordinary_rows import NULL, null_stream
 from tests.twins.moved_columns import MovedColumns as Twin
@@ -54,6 +54,20 @@ def test_columns_that_moved_are_those_of_the_twin(d):
         twin.learn(row)
     expected = {column: row for row, columns in twin.moves for column in columns}
     assert len(twin.moves) > (d < 25) and after(X).last_rows == expected
+
+
+@pytest.mark.parametrize("n", [30, 33, 40, 700])
+@pytest.mark.parametrize("kinds", [1, 4, 40, 4000])
+def test_rows_repeat_where_there_are_few_kinds(n, kinds):
+    """As the twin counts them, whether columns that are zero are stored or come later."""
+    generator = np.random.default_rng(kinds)
+    X, twin = generator.normal(size=(kinds, 3)).round(1)[generator.integers(kinds, size=n)], Twin()
+    X[:, 2] = 0.0
+    for row in X.tolist():
+        twin.learn(row)
+    known = after(csr_array(X))
+    assert known.repeats == after(np.ascontiguousarray(X[:, :2])).repeats == (kinds < 400 and n > 32)
+    assert twin.repeated == known.state[REPEATED] and twin.looks == known.state[COMPARED]
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])

@@ -37,7 +37,9 @@ def test_sets_have_all_of_the_sets_of_lower_levels(seed, grouped, by_class, sett
     names = np.array([*"abcdefgh"])
     values = generator.choice(names, len(labels), p=generator.dirichlet(np.full(8, 0.3))).tolist()
     groups = Groups("town").learned(values, scores, labels, None, 8)
-    own = GroupedSets(state, groups, settled) if grouped else ConformalSets(state)
+    if settled:
+        groups, state = groups.settled(), conformal.settled(state)
+    own = GroupedSets(state, groups) if grouped else ConformalSets(state)
     asked = generator.choice([*names, "new"], 200).tolist() if grouped else None
     found = [own.sets(p, level, by_class, asked) for level in LEVELS]
     for low, high in itertools.pairwise(found):
@@ -70,7 +72,8 @@ def test_intervals_contain_those_of_lower_levels(seed, settled):
     values = generator.choice(names, 1500, p=generator.dirichlet(np.full(12, 0.3))).tolist()
     width = dict(zip(names, generator.lognormal(0.0, 1.0, 12), strict=True))
     z = generator.standard_t(3, (1500, 2)) * np.array([width[value] for value in values])[:, None]
-    known = GroupedIntervals(intervals.untrained(2), learned(values, z), settled)
+    groups = learned(values, z)
+    known = GroupedIntervals(intervals.untrained(2), groups.settled() if settled else groups)
     found = [known.error_limits(of_targets(z), level, [*names, "new"]) for level in LEVELS]
     for low, high in itertools.pairwise(found):
         assert (low[..., 0] >= high[..., 0]).all() and (low[..., 1] <= high[..., 1]).all()

@@ -24,8 +24,8 @@ class Scores:
         """Return the rows of each bin."""
         return np.bincount(self.bins, self.weights, BINS) / self.gain if self.bins else np.zeros(BINS)
 
-    def p_value(self, score):
-        return p_value(self.counted(), score)
+    def p_value(self, score, repeated=False):
+        return p_value(self.counted(), score, repeated)
 
     def add(self, score):
         self.bins.append(bin_of(score))
@@ -40,14 +40,14 @@ def bin_of(score):
     return min(math.floor((1.0 + part) * BINS / 3), BINS - 1)
 
 
-def p_value(rows, score):
+def p_value(rows, score, repeated=False):
     """The part of the rows, this one included, with a score as small, given the rows of each bin.
 
-    Those of its bin are as small, and those of a peak whose middle is from two bins below to three above: five bins
-    with many rows, which are more than those in six bins on each side.
+    Those of its bin are as small, and where rows repeat those of a peak whose middle is from two bins below to three
+    above: five bins with many rows, which are more than those in six bins on each side.
     """
     at = last = bin_of(score)
-    for middle in range(at - 2, at + 4):
+    for middle in range(at - 2, at + 4) if repeated else ():
         near = rows[max(middle - 2, 0) : max(middle + 3, 0)].sum()
         around = rows[max(middle - 8, 0) : max(middle + 9, 0)].sum()
         if near >= max(0.05 * rows.sum(), 5.0) and 2.0 * near > around:
@@ -108,12 +108,12 @@ class Sets:
         rows = len(self.own[k].bins)
         return score - math.log((rows + 0.5) / (len(self.all.bins) - rows + 0.5))
 
-    def of_own(self, score, k, enough=ENOUGH):
+    def of_own(self, score, k, enough=ENOUGH, repeated=False):
         """The p-value among rows of the class, or of all classes of which fewer rows count than ``enough``."""
         relative = self.relative(score, k)
         if self.own[k].rows() >= enough:
-            return self.own[k].p_value(relative)
-        return p_value(sum(one.counted() for one in self.own if one.rows() < enough), relative)
+            return self.own[k].p_value(relative, repeated)
+        return p_value(sum(one.counted() for one in self.own if one.rows() < enough), relative, repeated)
 
     def p_values(self, score, k):
         """Among rows of any class, and of the class or of rare ones."""

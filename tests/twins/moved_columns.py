@@ -48,14 +48,17 @@ class Column:
 
 
 class MovedColumns:
-    """Learns rows of a fixed number of columns; ``moves`` lists rows, from 1, and the columns that had moved there."""
+    """Learns rows of a fixed number of columns; ``moves`` lists rows, from 1, and the columns that had moved there.
+
+    ``repeated`` counts the rows that were looked at and are equal to one of the first ones.
+    """
 
     def __init__(self):
         self.rows, self.next, self.group_end, self.width, self.moves = 0, 0, 1, 0, []
         self._begin()
 
     def _begin(self):
-        self.first, self.columns, self.looks, self.row, self.waited = [], [], 0, 0, 0
+        self.first, self.columns, self.looks, self.row, self.waited, self.repeated = [], [], 0, 0, 0, 0
 
     def learn(self, row):
         """Learn a row."""
@@ -78,6 +81,7 @@ class MovedColumns:
         for column, x in zip(self.columns, row, strict=True):
             column.values.append(x)
         self.looks += 1
+        self.repeated += row in self.first
         if self.looks % BLOCK == 0:
             self._settle()
 

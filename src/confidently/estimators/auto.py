@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..covariances.table import kind_of
-from ..stack.choice import MANY, new_stack
+from ..learner.recipe import NARROW
+from ..stack.choice import new_stack
 from ..stack.label_stack import LabelStack
 from ..stack.members import WEIGHTS
 from ..stack.number_choice import new_number_stack
@@ -170,7 +171,7 @@ class AutoClassifier(MixtureEstimator[Stack], BaseOnlineClassifier[Stack]):
     def _passes(self, shape: tuple[int, int] | None = None) -> int:
         if self.passes != AUTO:
             return super()._passes(shape)
-        return 2 if shape is not None and shape[0] < FEW_ROWS and shape[1] <= MANY else 1
+        return 2 if shape is not None and shape[0] < FEW_ROWS and shape[1] <= NARROW else 1
 
     def _new_stack(self, multilabel: bool, **options: Any) -> Stack:
         return new_stack(multilabel=multilabel, **options)

@@ -18,13 +18,13 @@ from ..covariances.table import kind_of, of_classes, of_labels
 from ..data.advice import are_sorted
 from ..learner.learner import Learner
 from ..learner.posterior import Marginal
+from ..learner.recipe import ROWS_TO_CALIBRATE
 from ..rules import make_rule
 from ..rules.rule import Rule
 from ..views.table import AUTO
 from ..views.view import View
 from .base_classifier import BaseOnlineClassifier
 from .gaussian import GaussianEstimator
-from .held import MIN_ROWS
 from .parameters import check_average, check_shuffle, chooses_view, saved_training, view_of
 from .rows import Labels
 
@@ -267,7 +267,7 @@ class OnlineClassifier(GaussianEstimator, BaseOnlineClassifier[Learner]):
 
     def _averages_rows(self, n: int) -> bool:
         chosen = self.average == AUTO and self.calibration is not None
-        return chosen and n >= MIN_ROWS and make_rule(self.rule).wanders
+        return chosen and n >= ROWS_TO_CALIBRATE and make_rule(self.rule).wanders
 
     def _saved_parameters(self) -> dict[str, Any]:
         return {"multiclass": self.multiclass, "calibration": self.calibration, **saved_training(self)}

@@ -278,12 +278,12 @@ class ConformalClassifier(ConformalEstimator[AnyClasses]):
         predicted = np.pad(labels.predicted, ((0, 0), (0, K - labels.predicted.shape[1])))
         start, weight = labels.options.get("label_start"), labels.weights()
         learned = conformal.learned_late(conformal.grown(before, K), predicted, labels.numbers, start, weight)
-        learner.state, learner.settled = learner.state | {CONFORMAL: learned}, True
+        learner.state = learner.state | {CONFORMAL: conformal.settled(learned)}
         if groups is not None:
             values = labels.options.get("values")
             if values is None:  # of the batches of a stream
                 values = [value for batch in matrix for value in batch.kept[str(groups.column)]]
-            learner.groups = groups.learned_late(values, predicted, labels.numbers, weight, start)
+            learner.groups = groups.learned_late(values, predicted, labels.numbers, weight, start).settled()
 
     @property
     def _is_multilabel(self) -> bool:

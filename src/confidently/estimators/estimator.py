@@ -84,6 +84,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 except UnsortedColumns:
                     matrix = as_matrix(X, self.dtype)
                     self.learner_.prepare(matrix, targets=labels.options.get("targets"))
+                self.learner_.follow_no_misses()
             if (values := self._values(X)) is not None:
                 labels.options["values"] = values
             if first and isinstance(self.learner_, Learner):

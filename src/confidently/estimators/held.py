@@ -15,10 +15,10 @@ from .._core import Matrix
 from ..arrays import row_entries
 from ..learner.averaged import calibrate_by
 from ..learner.learner import Learner
+from ..learner.recipe import ROWS_TO_CALIBRATE
 from .rows import Labels
 
 PARTS = 10  # of the rows, of which one is held out
-MIN_ROWS = 500  # of which a tenth is enough to calibrate
 SWEEPS = 3  # over held rows, to find slopes
 
 
@@ -39,7 +39,7 @@ def held_rows(n: int, passes: int, order: np.ndarray | None, averages: bool = Fa
     averages : bool
         Whether the mean of the weights predicts, of which no pass calibrates, not even the only one.
     """
-    if (passes == 1 and not averages) or n < MIN_ROWS:
+    if (passes == 1 and not averages) or n < ROWS_TO_CALIBRATE:
         return None
     return np.flatnonzero(_hashes(n) % PARTS == 0) if order is None else order[n - n // PARTS :]
 

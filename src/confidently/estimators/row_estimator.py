@@ -62,6 +62,8 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
         begun.learning.learner.shuffled = shuffle
         begun.learning.learner.last_row = math.inf if partial else passes * n
+        if not partial:
+            begun.learning.learner.follow_no_misses()
         self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
         if not partial:
             self.learner_.settle(shuffled=shuffle)

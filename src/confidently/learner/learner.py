@@ -233,7 +233,6 @@ class Learner(Predictor):
             self.groups = groups.learned(values, recorded.scores, labels, order, self.n_classes, label_start)
         if calibrate:
             self.moved = moved_after(self.moved, X, order, weight, self.n_features)
-        self.settled = False
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:
         """Check examples; return the context within which to :meth:`train` on them, which undoes that on an error.
@@ -380,8 +379,6 @@ class Learner(Predictor):
     def header(self) -> dict[str, Any]:
         """Return everything that is not an array, as plain data; with :attr:`state` it defines the learner."""
         more: dict[str, Any] = {} if self.view is None else {"view": self.view.header()}
-        if self.settled:
-            more["settled"] = True
         return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features, **more}
 
     @classmethod
@@ -393,6 +390,4 @@ class Learner(Predictor):
 
             view = view_of(header["view"])
         settings = Settings.from_header(header["settings"])
-        learner = cls(settings, header["n_classes"], header["n_features"], view=view, state=state)
-        learner.settled = header.get("settled", False)
-        return learner
+        return cls(settings, header["n_classes"], header["n_features"], view=view, state=state)

@@ -13,13 +13,12 @@ from ..covariances.covariance import Covariance, draws, intercept_last
 from ..covariances.settings import Settings
 from ..covariances.state import COUNTERS, Size, State
 from ..covariances.table import make_covariance
-from ..tasks.groups import Groups
-from ..tasks.moved_columns import MovedColumns
 from ..tasks.task import Task
 from ..views.view import View
+from .promising import Promising
 
 
-class Posterior:
+class Posterior(Promising):
     """The Gaussian over a learner's weights, with the intercept in the users' order: last.
 
     Parameters
@@ -31,16 +30,8 @@ class Posterior:
     view : View, optional
         What makes of a row of features the row that has these weights.
 
-    Attributes
-    ----------
-    groups : Groups or None
-        What was learned of rows by their values of a column, if sets or intervals cover by these.
-    moved : MovedColumns or None
-        What is known of the columns of rows; None before the first row, and where there are many columns.
     """
 
-    groups: Groups | None = None
-    moved: MovedColumns | None = None
     corrects = True  # whether a correction of the calibration follows its offset
     shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
     last_row = math.inf  # the number of rows after which training ends, if whoever trains knows it
@@ -50,7 +41,6 @@ class Posterior:
     ) -> None:
         self.settings, self.n_classes, self.n_features, self.state = settings, n_classes, n_features, state
         self.view = view
-        self.settled = False  # whether sets and intervals follow no misses
 
     @property
     def task(self) -> Task:

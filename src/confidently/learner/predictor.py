@@ -86,11 +86,6 @@ class Predictor(Posterior):
         return calibration.label_threshold(self.state["calibration"])
 
     @property
-    def conformal(self) -> Any:
-        """What is known about the scores of true classes, or about errors."""
-        return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
-
-    @property
     def doubt(self) -> str | None:
         """Why sets and withheld answers promise nothing, as text; ``None``: they do."""
         rule = self.settings.rule
@@ -100,10 +95,6 @@ class Predictor(Posterior):
             f"single rows move the weights of the rule {rule.name}, so what is known of earlier weights says little "
             "about the last ones; use average=True, or another rule, such as arow"
         )
-
-    def settle(self, shuffled: bool = False) -> None:
-        """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
-        self.settled = shuffled or not self.conformal.alarms
 
     def renew(self, ratio: float) -> None:
         """Let what calibrates count less, since rows come that are scored by a better model: ``ratio`` per row so far.

@@ -24,6 +24,8 @@ from .streams import StreamLearner
 
 MAX_FULL = 1000  # columns up to which "auto" stores the covariances of all weights
 ROWS_TO_CHOOSE = 1000  # first rows of a stream, whose columns decide about "auto"
+ROWS_TO_CALIBRATE = 500  # of which several passes can leave out a tenth
+NARROW = 128  # columns of tables of which stacks learn few rows twice
 
 
 def one_output() -> ClassTable:

@@ -6,7 +6,7 @@ The result does not depend on how the stream is divided into batches: a feature 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,11 @@ class StreamLearner:
                 self._learn(part, part.labels if same else number_of[part.labels], class_start, calibrate)
                 self._keep_names(part)
             yield batch
+
+    def learn_again(self, batch: Batch, names: Sequence[Any]) -> None:
+        """Train once more on rows of a stream that was learned, without calibrating; ``names`` are those of labels."""
+        number_of = np.array([self.classes.number(name) for name in names], np.int32)
+        self._learn(batch, number_of[batch.labels] if len(names) else batch.labels, [], False)
 
     def parts(self, batch: Batch) -> Iterator[Batch]:
         """Yield the parts of a batch that :meth:`learn` trains on at once, each after training on the previous one.

@@ -183,7 +183,7 @@ class Header(Version):
     later: list[SavedLater] | None = None
     early: SavedEarly | None = None
     coverage_by: SavedGroups | None = None
-    settled: bool = False
+    settled: bool = False  # in earlier files, which have levels that are to be forgotten
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 

@@ -10,6 +10,7 @@ from ..covariances.state import PLACES, REAL, State, check_within, put_places, w
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..stack.averaging import Mean
+from ..stack.choosing import Choosing
 from ..stack.class_means import ClassMeans
 from ..stack.early import EARLY
 from ..stack.following import Later
@@ -34,7 +35,7 @@ from .file import REGRESSION, checked_arrays
 GENERATIVE: dict[str, type[Generative]] = {member.kind: member for member in (NaiveBayes, ClassMeans)}
 
 
-def packed(learner: Learner | Members) -> State:
+def packed(learner: Learner | Choosing) -> State:
     """Return the state as its covariance and its view pack it, and that of a stack's members with their numbers."""
     if isinstance(learner, Learner):
         return _packed(learner) | _packed_groups(learner) | _packed_moved(learner)
@@ -55,6 +56,8 @@ def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStac
         learner.groups = _groups_of(header.coverage_by, of_groups, learner)
     if of_columns:
         learner.moved = MovedColumns.of(of_columns)
+    if header.settled:
+        learner.settle(shuffled=True)
     return learner
 
 
@@ -109,7 +112,6 @@ def _stack_of(header: file.Header, arrays: State, regression: bool) -> Stack | N
         stack.mean = Mean(header.mean["rows"], header.mean["looked"], header.mean["total"], weights, slopes)
     if header.later is not None:
         stack.later = [Later(**one) for one in header.later]
-    stack.settled = header.settled
     if header.early is not None:
         from ..stack.choice import new_stack  # imported here since most models choose no members any more
         from ..stack.number_choice import new_number_stack

@@ -34,7 +34,7 @@ class LabelStack(Stack):
     is predicted where its probability is above half of the progressive F1 of all labels together, as a single learner
     predicts it.
 
-    The parameters and attributes are those of :class:`confidently.stack.members.Members`; the classes are the labels.
+    The parameters and attributes are those of :class:`confidently.stack.choosing.Choosing`; the classes are the labels.
     """
 
     moves = None  # labels have mixtures of their own, most of which see few rows with the label

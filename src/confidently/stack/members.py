@@ -1,9 +1,8 @@
-"""The members of a stack: chosen by the first rows, grown, and trained on the same rows."""
+"""The members of a stack: grown, trained on the same rows, and asked together."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
@@ -14,24 +13,21 @@ from .. import _core
 from ..covariances.examples import Examples, Progressive
 from ..covariances.state import COUNTS, Shapes, State, check_within, within
 from ..data.memory.matrix import check_rows, is_checked
-from ..learner.example_checks import check_examples
 from ..learner.learner import Learner
-from ..learner.predictor import check_width
-from ..learner.recipe import ROWS_TO_CHOOSE
+from ..learner.promising import Promising
 from ..tasks import conformal, novelty
 from ..tasks.conformal import CONFORMAL
 from ..tasks.groups import Groups
-from ..tasks.moved_columns import MovedColumns, moved_after
+from ..tasks.moved_columns import moved_after
 from ..tasks.novelty import VARIANCES
 from ..tasks.task import Task
 from ..views.columns import Columns
 from ..views.view import COUNTED, View
 from .averaging import Mean, with_slope
 from .class_means import RARITIES, ClassMeans
-from .early import Early
 from .following import Following
 from .moves import Moves
-from .plan import Choose, Member, Plan
+from .plan import Member, Plan
 from .racing import next_race
 
 if TYPE_CHECKING:
@@ -46,15 +42,13 @@ LOG = "log"  # the kind of those that learn the logarithms of the targets
 REST = "rest"  # the kind of those that learn what the members before leave of the targets
 
 
-class Members(Following):
+class Members(Following, Promising):
     """Base of the stacks: several learners on the same rows. A stack has the interface of a learner.
 
     Parameters
     ----------
     plans : sequence of Plan, optional
-        The members; by default ``choose`` says which.
-    choose : callable, optional
-        Returns the plans, from the first rows, the columns and the number of classes, and perhaps the targets.
+        The members.
     n_classes, n_features : int
         Both may grow later.
     columns : Columns, optional
@@ -65,7 +59,6 @@ class Members(Following):
     Attributes
     ----------
     members : list of Learner or Generative
-        Empty until the first rows have chosen them.
     names : list of str
     multiclass : list of str or None
         What each member becomes when a third class appears.
@@ -75,44 +68,33 @@ class Members(Following):
         The number of the last members that learn what the mixture of those before leaves of the targets.
     state : dict of arrays
         The mixture's own.
-    early : Early or None
-        The first rows, as long as they may choose other members.
     columns : Columns
         What is known about the features, as long as this is needed to choose members.
     dropped : dict of str to int or None
         Members that races have dropped, and after how many rows; ``None`` if all that were given stay.
-    groups : Groups or None
-        What was learned of rows by their values of a column, if sets or intervals cover by these.
-    moved : MovedColumns or None
-        What is known of the columns of rows; None before the first row, and where there are many columns.
     moves : Moves or None
         When the mixture moved to shorter memories; ``None`` for stacks of several mixtures.
     """
 
     view = None
-    groups: Groups | None = None
-    moved: MovedColumns | None = None
     moves: Moves | None = Moves()
     finds_best = False  # whether the best class is found without the scores of all: never, since scores are mixed
-    may_drop = True  # whether members that the first rows choose may be dropped later
     doubt = None  # why sets and withheld answers promise nothing: they do, since members are mixed
     corrects = False  # whether a correction follows the offset of probabilities: never, since scores are mixed
     undoes = True  # whether an error or an interruption undoes what was learned from the rows before: always
 
     def __init__(
-        self, plans: Sequence[Plan] = (), choose: Choose | None = None,
-        n_classes: int = 2, n_features: int = 0, columns: Columns | None = None, dtype: str = "float64",
+        self, plans: Sequence[Plan] = (), n_classes: int = 2, n_features: int = 0,
+        columns: Columns | None = None, dtype: str = "float64",
     ) -> None:  # fmt: skip
-        self.n_classes, self.n_features, self.dtype, self._choose = n_classes, n_features, dtype, choose
+        self.n_classes, self.n_features, self.dtype = n_classes, n_features, dtype
         self.columns = Columns.alike(n_features) if columns is None else columns
         self.members: list[Member] = []
         self.names: list[str] = []
         self.multiclass: list[str | None] = []
         self.logs = self.rests = 0
         self.state: State = {}
-        self.settled = False
-        self.dropped: dict[str, int] | None = {} if self.may_drop and choose is not None else None
-        self.early = None if plans or choose is None else Early()
+        self.dropped: dict[str, int] | None = None
         if plans:
             self._take(plans)
 
@@ -186,11 +168,6 @@ class Members(Following):
     # --- what a stream asks ---------------------------------------------------------------------------------------
 
     @property
-    def rows_to_prepare(self) -> int:
-        """The number of first rows that :meth:`prepare` wants to see together; 0 if none."""
-        return 0 if self.early is None else ROWS_TO_CHOOSE - self.early.n
-
-    @property
     def task(self) -> Task:
         """The task of the members."""
         raise NotImplementedError
@@ -221,92 +198,17 @@ class Members(Following):
         found: np.ndarray = np.max(sizes, axis=0, initial=0.0) if sizes else np.zeros(self.n_features)
         return found
 
+    @property
+    def rows_to_prepare(self) -> int:
+        """The number of first rows that :meth:`prepare` wants to see together; 0 if none."""
+        return 0
+
     def prepare(
         self, X: _core.Matrix, n_classes: int = 0, targets: np.ndarray | None = None,
         new_classes: Sequence[int] = (), for_good: bool = False,
     ) -> None:  # fmt: skip
-        """Choose the members by rows that are trained on next, if they are among the first ones.
-
-        :meth:`learn` does so by itself. To know more of the first rows saves training on them again.
-
-        Parameters
-        ----------
-        X : matrix
-        n_classes : int
-            The number of classes before these rows, if it may be larger than that of the stack.
-        targets : array of shape (n, numbers), optional
-        new_classes : sequence of int
-            Rows that bring another class, ascending.
-        for_good : bool
-            Whether all rows given choose, and later ones no more. So it is, too, where rows come in random order.
-        """
-        if self.early is None:
-            self._rest()
-            return
-        check_rows(X, self.dtype)
-        if for_good or self.shuffled:
-            if not self.members:
-                classes, self.early = n_classes + len(new_classes), None
-                self._take(*self._chosen(X, max(classes, self.n_classes), targets))
-            self._rest()
-            return
-        after = self.early.after(self._unlabelled(X, targets), self.n_classes)
-        if after.due > self.early.chosen:
-            classes = n_classes + bisect_left(new_classes, after.due - self.early.n)
-            stack = self._begun(after, max(classes, self.n_classes))
-            stack.early = self.early._replace(chosen=after.due)
-            vars(self).update(vars(stack))
-
-    def _unlabelled(self, X: _core.Matrix, targets: np.ndarray | None) -> Examples:
-        n = X.shape[0]
-        if self.task.multilabel:
-            return Examples(X, np.zeros(0, np.int32), np.zeros(n + 1, np.int64))
-        return Examples(X, np.zeros(n, np.int32), targets=targets)
-
-    def _chosen(
-        self, X: _core.Matrix, n_classes: int, targets: np.ndarray | None
-    ) -> tuple[Sequence[Plan], np.ndarray | None]:
-        """Return the members that the first rows choose, and the first targets."""
-        assert self._choose is not None
-        first = None if targets is None else targets[:ROWS_TO_CHOOSE]
-        plans = self._choose(X, self.columns, n_classes, **({} if first is None else {"targets": first}))
-        return self._lasting(plans) if self.shuffled else plans, first
-
-    def _begun(self, after: Early, n_classes: int) -> Self:
-        """Return a stack of the members that the first rows choose, which has trained on those of them so far.
-
-        It is this one if they choose the same members. ``after``: rows that are to be trained on next included.
-        """
-        assert self.early is not None and after.rows is not None
-        first, known = after.rows.part(0, after.due), self.early.rows
-        new = self._untrained(self.n_classes if known is None or not known.n else int(known.classes[0]))
-        plans, targets = self._chosen(first.matrix(self.n_features, self.dtype), n_classes, first.targets)
-        new._take(plans, targets)
-        if not new.logs and new._seen_by_members() == self._seen_by_members():
-            return self
-        for rows in () if known is None else known.by_classes():
-            new.grow(n_classes=int(rows.classes[0]))
-            new._learn(rows.examples(self.n_features, self.dtype), values=rows.groups)
-        new.grow(n_classes=self.n_classes)
-        return new
-
-    def _seen_by_members(self) -> list[tuple[str, Any]]:
-        """Return names and views of the members, of which some depend on the number of columns."""
-        return [(name, getattr(member, "view", None)) for name, member in zip(self.names, self.members, strict=True)]
-
-    def _untrained(self, n_classes: int) -> Self:
-        """Return the stack without members, for the same features and fewer classes."""
-        new = object.__new__(type(self))
-        vars(new).update(vars(self), members=[], names=[], multiclass=[], logs=0, rests=0, state={}, settled=False)
-        new.n_classes, new.moves = n_classes, None if self.moves is None else Moves()
-        new.dropped = {} if self.may_drop else None
-        new.groups, new.moved = None if self.groups is None else self.groups._replace(states={}, rest=None), None
-        return new
-
-    def choose_for_good(self) -> None:
-        """Keep no rows any more: the members stay those that are chosen."""
-        if self.members:
-            self.early = None
+        """Get ready for rows that are trained on next; the arguments are those of a stack that chooses its members."""
+        self._rest()
 
     def grow(
         self, n_features: int = 0, n_classes: int = 0, multiclass: str | None = None, columns: Columns | None = None
@@ -320,8 +222,6 @@ class Members(Following):
             self.drop_huge(n_classes)
         for member, own in zip(self.members, self.multiclass, strict=True):
             member.grow(n_features, n_classes, own, known)
-        if self.early is not None:
-            self.columns = self.columns.joined(known) if more else self.columns
         self.n_features, self.n_classes = self.n_features + more, max(n_classes, self.n_classes)
 
     # --- learning -------------------------------------------------------------------------------------------------
@@ -358,18 +258,11 @@ class Members(Following):
         examples = Examples(X, labels, label_start, weight, class_weight, order, class_start, targets)
         if not is_checked(examples.X, self.dtype):
             check_rows(examples.X, self.dtype)
-        stack, after = self, None
-        if self.early is not None and calibrate and not self.shuffled:
-            check_examples(examples, self.task, self.n_classes)
-            check_width(X, self.n_features)
-            after = self.early.after(examples, self.n_classes, None if self.groups is None else values)
-            if after.due > self.early.chosen:
-                stack = self._begun(after, self.n_classes)
-                after = after._replace(chosen=after.due)
-        stack._learn(examples, calibrate, log_loss, progress, values)
-        stack.early = None if after is None or after.is_full else after
-        if stack is not self:
-            vars(self).update(vars(stack))
+        self._learn_next(examples, calibrate, values, log_loss=log_loss, progress=progress)
+
+    def _learn_next(self, examples: Examples, calibrate: bool, values: Sequence[str] | None, **others: Any) -> None:
+        """Train on the next rows of a stream."""
+        self._learn(examples, calibrate, values=values, **others)
 
     def _learn(
         self, examples: Examples, calibrate: bool = True, log_loss: np.ndarray | None = None,
@@ -433,21 +326,15 @@ class Members(Following):
         self.groups = self.groups if groups is None else learned(groups, counted, len(examples))
         if calibrate:
             self.moved = moved_after(self.moved, examples.X, examples.order, examples.weight, self.n_features)
-        self.settled = False
-
-    @property
-    def conformal(self) -> Any:
-        """What is known about the scores of true classes, or about errors."""
-        return self.task.conformal(self.state[CONFORMAL], self.settled, self.groups)
 
     def settle(self, shuffled: bool = False) -> None:
-        """Let sets and intervals follow no misses until more is learned, unless there was a drift alarm."""
+        """Forget misses as single learners do, and have the mean of the mixture over rows in random order."""
         if self.mean.weights:
             for member, slope in zip(self.members, self.mean.slopes, strict=True):
                 member.state = with_slope(member.state, slope)
             self._take_mean(np.array(self.mean.weights))
         self.mean = Mean()
-        self.settled = shuffled or not self.conformal.alarms
+        super().settle(shuffled)
 
     def _take_mean(self, weights: np.ndarray) -> None:
         """Let the longest window, the only one of rows in random order, have the mean weights."""
@@ -655,23 +542,14 @@ class Members(Following):
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
-        if self.settled:
-            more["settled"] = True
         if self.mean.rows:
             more["mean"] = self.mean._asdict()
-        if self.early is not None and self.early.n:
-            more["early"] = self.early.header()
         if self.later is not None:
             more["later"] = [one._asdict() for one in self.later]
         return {"settings": self._settings(), **sizes, "members": members, **dropped, **more}
 
     def _settings(self) -> dict[str, Any]:
         return {"dtype": self.dtype}
-
-    def continue_early(self, saved: Mapping[str, Any], arrays: State, untrained: Members) -> None:
-        """Continue with the first rows of a model file, which choose members as those of an untrained stack do."""
-        self.early, self.columns = Early.of(saved, arrays, self.n_features, self.n_classes)
-        self._choose = untrained._choose
 
     @classmethod
     def of(

@@ -31,8 +31,9 @@ from ..tasks.targets import (
 from ..tasks.task import Task
 from ..views.view import View
 from . import logs as of_logs
+from .choosing import Choosing
 from .following import SHARE, WINDOW_ROWS, WINDOWS, with_copy, woken_share
-from .members import COUNTERS, ROWS, WEIGHTS, Members
+from .members import COUNTERS, ROWS, WEIGHTS
 from .plan import Plan
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ WEIGHT_OF_REST = 0.5  # before training, as in core/stack/number_mixture.hpp
 MAX_PRODUCT = 1e130  # of errors, which are at most of the size of targets and members' weights
 
 
-class NumberStack(Members):
+class NumberStack(Choosing):
     """Several regressions on the same rows; their predictions are mixed by weights learned online.
 
     With m_g the prediction of member g before the target y is used, the mixture predicts sum_g w_g m_g. The weights add
@@ -74,7 +75,7 @@ class NumberStack(Members):
 
     If there are several numbers per row, each has a mixture of its own over the same members, which learn all of them.
 
-    The parameters and attributes are those of :class:`confidently.stack.members.Members`.
+    The parameters and attributes are those of :class:`confidently.stack.choosing.Choosing`.
     """
 
     may_drop = False  # members that need many rows are missed later: errors of up to 6 % more

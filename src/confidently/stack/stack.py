@@ -18,9 +18,10 @@ from ..tasks.conformal import CONFORMAL
 from ..tasks.table import BINARY, JOINT
 from ..tasks.task import Task
 from ..views.columns import Columns
+from .choosing import Choosing
 from .class_means import ClassMeans
 from .following import SHARE, WINDOW_ROWS, WINDOWS, with_copy, woken_share
-from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS, Members
+from .members import COUNTERS, MAX_WEIGHT, ROWS, WEIGHTS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -46,7 +47,7 @@ class Trust(NamedTuple):
     by_class: np.ndarray
 
 
-class Stack(Members):
+class Stack(Choosing):
     """Several learners on the same rows; their calibrated scores are mixed by weights learned online.
 
     With l_gk the calibrated score of class k by member g, before the label is used (two classes: the logarithm of the
@@ -66,7 +67,7 @@ class Stack(Members):
     probability by member g alone and the trust t_k of :attr:`confidently.stack.class_means.ClassMeans.trust`, l_gk is
     t_k log p_gk + (1 - t_k) log p_mk.
 
-    The other parameters and attributes are those of :class:`confidently.stack.members.Members`.
+    The other parameters and attributes are those of :class:`confidently.stack.choosing.Choosing`.
     """
 
     _trust: Trust | None = None  # before each of the rows that are being learned

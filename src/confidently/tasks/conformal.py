@@ -80,10 +80,24 @@ def grown(own: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def settled(own: np.ndarray) -> np.ndarray:
-    """Return the scores of rows in random order, of which misses have changed the levels by chance."""
+    """Return the scores with levels that no miss has changed: those of rows in random order change by chance."""
     found = own.copy()
     for levels in _levels(found):
         levels[:] = untrained_levels()
+    return found
+
+
+def resting(own: np.ndarray) -> np.ndarray:
+    """Return the scores with levels that follow no misses until there is an alarm, or they are :func:`settled`."""
+    found = own.copy()
+    found[LEVELS - 1] = -1.0
+    return found
+
+
+def woken(own: np.ndarray) -> np.ndarray:
+    """Return the scores with levels that follow misses."""
+    found = own.copy()
+    found[LEVELS - 1] = max(own[LEVELS - 1], 0.0)
     return found
 
 
@@ -129,7 +143,7 @@ def renewed_counts(counts: np.ndarray, part: float) -> np.ndarray:
 def learned_late(
     own: np.ndarray, predicted: np.ndarray, labels: np.ndarray, start: np.ndarray | None, weight: np.ndarray | None
 ) -> np.ndarray:
-    """Return the scores after rows whose labels came long after their predictions; levels stay as they are.
+    """Return the scores after rows whose labels came long after their predictions; levels stay as they were.
 
     Parameters
     ----------
@@ -241,10 +255,12 @@ class ConformalSets:
     Parameters
     ----------
     state : array
+    repeated : bool
+        Whether rows repeat, so that scores that are nearly equal may be those of equal rows.
     """
 
-    def __init__(self, state: np.ndarray) -> None:
-        self._state = state
+    def __init__(self, state: np.ndarray, repeated: bool = False) -> None:
+        self._state, self._repeated = state, repeated
 
     @property
     def classes(self) -> int:
@@ -346,7 +362,7 @@ class ConformalSets:
         found = np.zeros(probabilities.shape)
         enough = enough_rows(coverage, ENOUGH, MARGIN)
         probabilities = np.ascontiguousarray(probabilities, np.float64)
-        _core.conformal_p_values(self._state, probabilities, by_class, enough, found)
+        _core.conformal_p_values(self._state, probabilities, by_class, enough, self._repeated, found)
         return found
 
     def conformity(self, probabilities: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from ..wording import listed
-from . import conformal, errors, intervals
+from . import conformal, errors
 from .conformal import ConformalSets
 from .groups import Groups, rows_by
 from .intervals import ConformalIntervals
@@ -89,20 +89,16 @@ class GroupedSets(ConformalSets):
     ----------
     state : array
     groups : Groups
-    settled : bool
-        Whether sets follow no misses.
+    repeated : bool
+        Whether rows repeat.
     """
 
-    def __init__(self, state: np.ndarray, groups: Groups, settled: bool) -> None:
-        super().__init__(conformal.settled(state) if settled else state)
-
-        def own(state: np.ndarray) -> ConformalSets:
-            found = conformal.grown(state, self.classes)
-            return ConformalSets(conformal.settled(found) if settled else found)
-
+    def __init__(self, state: np.ndarray, groups: Groups, repeated: bool = False) -> None:
+        super().__init__(state, repeated)
         self._compared_with = Compared(
-            groups, lambda state: ConformalSets(state).rows, own,
-            lambda states: ConformalSets(conformal.together(states, self.classes)),
+            groups, lambda state: ConformalSets(state).rows,
+            lambda state: ConformalSets(conformal.grown(state, self.classes), repeated),
+            lambda states: ConformalSets(conformal.together(states, self.classes), repeated),
         )  # fmt: skip
 
     def warning(self, coverage: float, by_class: bool = True, values: Sequence[str] | None = None) -> str | None:
@@ -132,13 +128,11 @@ class GroupedIntervals(ConformalIntervals):
     ----------
     state : array
     groups : Groups
-    settled : bool
-        Whether intervals follow no misses.
     """
 
-    def __init__(self, state: np.ndarray, groups: Groups, settled: bool) -> None:
-        super().__init__(intervals.settled(state) if settled else state)
-        self._groups, self._settled = groups, settled
+    def __init__(self, state: np.ndarray, groups: Groups) -> None:
+        super().__init__(state)
+        self._groups = groups
 
     def shortage(self, targets: Targets, coverage: float, values: Sequence[str] | None = None) -> str | None:
         """Return why limits of rows with these values are infinite, as text; None if they are not."""
@@ -164,7 +158,6 @@ class GroupedIntervals(ConformalIntervals):
     def _compared(self, wrong: np.ndarray) -> Compared[np.ndarray]:
         """Return what groups know of the numbers whose predictions were not all exact."""
         return Compared(
-            self._groups, lambda state: float(errors.rows(state)[wrong].min()),
-            errors.settled if self._settled else lambda state: state,
+            self._groups, lambda state: float(errors.rows(state)[wrong].min()), lambda state: state,
             lambda states: errors.together(states, len(wrong)),
         )  # fmt: skip

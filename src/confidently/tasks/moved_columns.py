@@ -18,8 +18,9 @@ from ..arrays import is_finite
 MOVED = "moved."  # the arrays of a model file begin with it
 MAX_COLUMNS = 256  # of tables that are watched: beyond are words, pixels and the like
 NEAR = 250  # rows that were looked at, within which of an alarm columns are said to have moved with it
-SIZE, PER_COLUMN, FIRST_ROWS, AT_COUNTS, AT_ROW = _core.moved_columns_sizes()
-WIDTH, TIMES, FILLED = 3, 4, 5  # in the state
+SIZE, PER_COLUMN, FIRST_ROWS, AT_COUNTS, AT_ROW, REPEATED = _core.moved_columns_sizes()
+WIDTH, TIMES, FILLED, COMPARED = 3, 4, 5, 6  # in the state
+OFTEN = 0.1  # of the rows that were looked at, from which on rows are said to repeat
 MAX_ROWS = 2.0**52
 
 
@@ -29,7 +30,7 @@ class MovedColumns(NamedTuple):
     Attributes
     ----------
     state : array of shape (SIZE,)
-        Counters.
+        Counters, and hashes of the first rows.
     by_column : array of shape (PER_COLUMN, 1 + columns)
         Edges, counts and bets by column. The first column is none of the table's, and always zero.
     first : array of shape (n, 1 + columns)
@@ -68,6 +69,11 @@ class MovedColumns(NamedTuple):
         return int(self.state[TIMES])
 
     @property
+    def repeats(self) -> bool:
+        """Whether rows are often equal to one of the first ones, as those of few kinds are."""
+        return bool(self.state[REPEATED] > OFTEN * self.state[COMPARED])
+
+    @property
     def near(self) -> float:
         """The number of rows from an alarm within which columns are said to have moved with it."""
         return NEAR * _core.moved_columns_rows_per_look(self.state[WIDTH])
@@ -81,6 +87,8 @@ class MovedColumns(NamedTuple):
     def of(cls, arrays: Mapping[str, np.ndarray]) -> Self:
         """Return what :meth:`arrays` has, checked; ``KeyError`` or ``ValueError`` unless it is that."""
         found = cls(*(arrays[MOVED + name] for name in cls._fields))
+        if found.state.shape == (REPEATED,):  # of a file that does not know whether rows repeat
+            found = found._replace(state=np.append(found.state, np.zeros(SIZE - REPEATED)))
         found._check()
         return found
 

@@ -58,10 +58,11 @@ class Numbers(Task):
     def conformal_values(self, scores: np.ndarray) -> Values:
         return intervals.values(scores)
 
-    def conformal(self, scores: np.ndarray, settled: bool, groups: Groups | None = None) -> ConformalIntervals:
-        if groups is not None:
-            return GroupedIntervals(scores, groups, settled)
-        return ConformalIntervals(intervals.settled(scores) if settled else scores)
+    def conformal(self, scores: np.ndarray, groups: Groups | None = None, repeated: bool = False) -> ConformalIntervals:
+        return ConformalIntervals(scores) if groups is None else GroupedIntervals(scores, groups)
+
+    def settled(self, scores: np.ndarray) -> np.ndarray:
+        return intervals.settled(scores)
 
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
         return own

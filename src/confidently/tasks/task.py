@@ -241,12 +241,14 @@ class Task:
         return conformal.values(scores)
 
     def conformal(
-        self, scores: np.ndarray, settled: bool, groups: Groups | None = None
+        self, scores: np.ndarray, groups: Groups | None = None, repeated: bool = False
     ) -> ConformalSets | ConformalIntervals:
-        """Return what a state knows of sets of classes or of intervals; ``settled``: which follow no misses."""
-        if groups is not None:
-            return GroupedSets(scores, groups, settled)
-        return ConformalSets(conformal.settled(scores) if settled else scores)
+        """Return what a state knows of sets of classes or of intervals; ``repeated``: whether rows repeat."""
+        return ConformalSets(scores, repeated) if groups is None else GroupedSets(scores, groups, repeated)
+
+    def settled(self, scores: np.ndarray) -> np.ndarray:
+        """Return what sets of classes or intervals are made of, with levels that no miss has changed."""
+        return conformal.settled(scores)
 
     def placed_conformal(self, own: np.ndarray, outputs: np.ndarray, n_outputs: int) -> np.ndarray:
         """Return what sets are made of, of a learner whose outputs are these among more, or which gets more."""

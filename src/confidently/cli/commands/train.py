@@ -32,7 +32,12 @@ WITH_INIT_MODEL = (
 _OPTIONS = [
     on_error_option,
     *shuffle_options("files of up to 100,000 rows"),
-    click.option("--passes", type=POSITIVE_INTEGER, default=1, help="Train on the data this many times."),
+    click.option(
+        "--passes",
+        type=POSITIVE_INTEGER,
+        default=1,
+        help="Train on the data this many times. By default, several learners train twice on fewer than 500 rows.",
+    ),
     click.option(
         "--cache",
         metavar="FILE",
@@ -152,6 +157,8 @@ def train(ctx: click.Context, /, data: tuple[str, ...], **options: Any) -> None:
         else:
             checkpoints = open_checkpoints(ctx, data, options, report)
             training = LearnerTraining(data, options, checkpoints, report)
+            validated = options["validation"] or options["holdout"]
+            training.again = options["auto"] and not (options["regression"] or validated or is_given(ctx, "passes"))
             run_to_end(training)
     result = training.result() | cluster | saved(training.final_model(), options["output_path"])
     if checkpoints is not None:

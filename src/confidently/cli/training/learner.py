@@ -14,10 +14,10 @@ from ...covariances.names import AUTO
 from ...data.classes import ClassTable
 from ...data.expected_columns import ExpectedColumns
 from ...data.formats.other_formats import in_format_of
-from ...data.selection import columns_of_first, cut_at
+from ...data.selection import columns_of_first, cut_at, select_rows
 from ...data.sources.paths import expand_paths
 from ...learner.centering import center
-from ...learner.recipe import ROWS_TO_CHOOSE, one_output
+from ...learner.recipe import NARROW, ROWS_TO_CALIBRATE, ROWS_TO_CHOOSE, one_output
 from ...models.model import calibration_of
 from ...models.moved_columns import moved_columns
 from ...tasks.groups import Groups
@@ -56,12 +56,14 @@ class LearnerTraining(TrainingLoop):
         Whether rows have numbers to predict instead of classes or labels.
     undecided : bool
         Whether the columns of the first rows will decide about the covariance.
+    again : bool
+        Whether a stack learns few rows twice, as ``AutoClassifier.fit`` does.
     """
 
     best: Model | None
     learner: StreamLearner
     expected: ExpectedColumns | None = None
-    undecided = False
+    undecided = again = False
 
     def __init__(
         self, paths: Sequence[str], options: dict[str, Any], checkpoints: Checkpoints | None, report: Quiet
@@ -296,7 +298,12 @@ class LearnerTraining(TrainingLoop):
 
     def run(self) -> None:
         super().run()
-        if self.learner.learner.shuffled:
+        sample, learner = self.data.sample, self.learner.learner
+        if self.again and sample is not None and sample.n < ROWS_TO_CALIBRATE and learner.n_features <= NARROW:
+            order = np.random.default_rng(self.options["seed"]).permutation(sample.n)
+            self.learner.learn_again(select_rows(sample.rows, order), sample.names)
+            self.position.passes += 1
+        if learner.shuffled:
             self._finish(self.final_model())
 
     def _finish(self, model: Model) -> None:

@@ -21,6 +21,7 @@ from ...learner.streams import StreamLearner
 from ...learner.tables import ROWS_TO_INFER
 from ...models import file
 from ...models.model import Model
+from ...stack.choosing import Choosing
 from ...stack.members import Members, parts_of
 from .answering import AnsweringModel
 from .asking import FIRST_SAMPLED, Asking
@@ -84,11 +85,11 @@ class ServedModel(AnsweringModel):
     @property
     def is_settled(self) -> bool:
         learner = self.stream.learner
-        return self.early is None and not (isinstance(learner, Members) and learner.early is not None)
+        return self.early is None and not (isinstance(learner, Choosing) and learner.early is not None)
 
     def settle(self) -> None:
         self.early = None
-        if isinstance(self.stream.learner, Members):
+        if isinstance(self.stream.learner, Choosing):
             self.stream.learner.choose_for_good()
 
     @property
