@@ -11,8 +11,9 @@ from sklearn.datasets import make_classification
 from confidently import RULES, OnlineClassifier, _core, load
 from confidently.data import DataWarning
 from confidently.data.memory.matrix import as_matrix
-from confidently.estimators.held import MIN_ROWS, held_rows
+from confidently.estimators.held import held_rows
 from confidently.learner.averaged import calibrate_by
+from confidently.learner.recipe import ROWS_TO_CALIBRATE
 from confidently.tasks import novelty
 from confidently.tasks.calibration import INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.novelty import VARIANCES
@@ -53,7 +54,7 @@ def test_which_rules_wander():
 def test_weights_are_averaged_where_a_fit_of_enough_rows_can_calibrate_them(rule, how):
     X, y = rows_of()
     model = OnlineClassifier(rule, **({"average": how == "average=True"} if "average" in how else {}))
-    n = MIN_ROWS - 1 if how == "few rows" else N
+    n = ROWS_TO_CALIBRATE - 1 if how == "few rows" else N
     model = model.partial_fit(X, y, classes=range(4)) if how == "partial_fit" else model.fit(X[:n], y[:n])
     averaged = how == "average=True" or (how == "fit" and rule != "arow")
     assert model.learner_.settings.average == averaged

@@ -9,7 +9,8 @@ from sklearn.datasets import make_classification
 
 from confidently import AutoClassifier, AutoRegressor, OnlineClassifier, OnlineRegressor
 from confidently.data.memory.matrix import as_matrix
-from confidently.estimators.held import MIN_ROWS, held_rows, learn_held
+from confidently.estimators.held import held_rows, learn_held
+from confidently.learner.recipe import ROWS_TO_CALIBRATE
 from confidently.tasks import calibration, conformal
 from confidently.tasks.calibration import INITIAL_LABEL, INITIAL_SIGMOID, INITIAL_TEMPERATURE
 from confidently.tasks.conformal import CONFORMAL
@@ -24,7 +25,7 @@ def rows_of(n=N, n_classes=4, seed=0):
     )
 
 
-@pytest.mark.parametrize("n", [MIN_ROWS, 1234, 20_000])
+@pytest.mark.parametrize("n", [ROWS_TO_CALIBRATE, 1234, 20_000])
 def test_a_tenth_is_held_out_of_several_passes(n):
     order = np.random.default_rng(0).permutation(n)
     np.testing.assert_array_equal(held_rows(n, 2, order), order[n - n // 10 :])
@@ -34,7 +35,7 @@ def test_a_tenth_is_held_out_of_several_passes(n):
     assert shares == pytest.approx(0.1, abs=4 * (0.09 / (n / 5)) ** 0.5)
     np.testing.assert_array_equal(by_number, held_rows(2 * n, 3, None)[: len(by_number)])  # whatever comes after
     assert held_rows(n, 1, order) is None
-    assert held_rows(MIN_ROWS - 1, 9, None) is None
+    assert held_rows(ROWS_TO_CALIBRATE - 1, 9, None) is None
 
 
 @pytest.mark.parametrize("rule", ["arow", "cw_stdev", "pa1"])

@@ -36,7 +36,7 @@ _OPTIONS = [
         "--passes",
         type=POSITIVE_INTEGER,
         default=1,
-        help="Train on the data this many times. By default, several learners train twice on fewer than 500 rows.",
+        help="Train on the data this many times; under 500 rows, twice by default.",
     ),
     click.option(
         "--cache",
