@@ -1,5 +1,7 @@
 """Means of mixtures over rows in random order, and races, after which scores are those of another mixture."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -15,22 +17,37 @@ def rows(n, seed=0):
     return X, (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * generator.normal(size=n) > 0).astype(int)
 
 
-@pytest.mark.parametrize("parts", [1, 2])
-def test_later_states_count_more(parts):
-    generator, looks = np.random.default_rng(0), np.array([16, 32, 48, 64, 80, 96, 112, 128, 144, 162, 182])
-    weights, slopes = generator.normal(size=(11, 2)), np.exp(generator.normal(size=(11, 2)))
+def means_of(looks, end, weights, slopes, parts):
+    """The means of a mixture that is something else between two looks."""
     mean = Mean()
     for rows, w, a in zip(np.diff(looks, prepend=0).tolist(), weights, slopes, strict=True):
-        for k, n in enumerate([rows] if parts == 1 else [5, rows - 5]):
-            assert n <= mean.rows_to_come
-            other = 9.0 * (k < parts - 1)  # what the mixture is between looks does not count
-            mean = mean.after(n, (w + other).tolist(), [[slope + other, 0.5] for slope in a])
-    assert mean.rows == mean.looked == 182
-    count = np.diff(looks, prepend=0) * looks**2
+        for k, n in enumerate([rows] if parts == 1 else [rows // 2, rows - rows // 2]):
+            assert mean.rows + n <= mean.next_look(end)
+            other = 9.0 * (k < parts - 1)
+            mean = mean.after(n, end, (w + other).tolist(), [[slope + other, 0.5] for slope in a])
+        assert mean.rows == mean.looked
+    return mean
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize(
+    ("looks", "end"),
+    [(range(7852, 10051, 314), 10_050), (range(79, 101, 3), 100), (range(1, 4), 3), (range(64, 64 * 12, 64), math.inf)],
+)
+def test_means_are_those_of_the_last_quarter(looks, end, parts):
+    """Of eight looks, the last at the end; or of all, of which early ones count little, where no end is known."""
+    looks, generator = np.array(looks), np.random.default_rng(0)
+    weights, slopes = generator.normal(size=(len(looks), 2)), np.exp(generator.normal(size=(len(looks), 2)))
+    mean = means_of(looks, end, weights, slopes, parts)
+    count = (looks / looks[-1]) ** 4.0
     np.testing.assert_allclose(mean.weights, np.average(weights, axis=0, weights=count))
     np.testing.assert_allclose(mean.slopes, np.average(np.log(slopes), axis=0, weights=count))
+    assert mean.next_look(end) == (math.inf if end == looks[-1] else looks[-1] + 64)
     with pytest.raises(ValueError, match="means of 2 weights"):
         mean.check(3)
+    again = mean.begun_again()
+    again.check(3)
+    assert again.next_look(end) == mean.next_look(end)
 
 
 def test_a_fit_ends_with_means_and_a_stream_does_not():

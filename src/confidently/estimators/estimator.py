@@ -77,7 +77,8 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 self._follow_parameters()
             following, passes = self.learner_, 1 if partial else self._passes(matrix.shape)
             shuffle = self._shuffles(labels, partial)
-            self.learner_.shuffled, self.learner_.last_row = shuffle, math.inf if partial else passes * matrix.shape[0]
+            self.learner_.shuffled, self.learner_.passes = shuffle, passes
+            self.learner_.pass_rows = math.inf if partial else matrix.shape[0]
             if not partial:
                 try:
                     self.learner_.prepare(matrix, targets=labels.options.get("targets"))
@@ -95,7 +96,7 @@ class OnlineEstimator(RowEstimator[AnyLearner]):
                 if shuffle and self._centers(labels):
                     rows = rows_to_center(matrix.shape[0])
                     self._center(as_matrix(X[rows], self.dtype), rows, labels)
-            self.learner_.undoes, self.learner_.shuffled, self.learner_.last_row = True, False, math.inf
+            self.learner_.undoes, self.learner_.shuffled, self.learner_.pass_rows = True, False, math.inf
             if partial and not followed:
                 self._follows(following, parameters)
             return self

@@ -61,7 +61,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
         shape = n, max((batch.n_columns for batch in begun.batches), default=0)
         passes, shuffle = 1 if partial else self._passes(shape), self._shuffles(labels, partial)
         begun.learning.learner.shuffled = shuffle
-        begun.learning.learner.last_row = math.inf if partial else passes * n
+        begun.learning.learner.pass_rows, begun.learning.learner.passes = math.inf if partial else n, passes
         if not partial:
             begun.learning.learner.follow_no_misses()
         self._run(begun.learning, begun.batches, labels, passes, shuffle, partial)
@@ -72,7 +72,7 @@ class RowEstimator(StreamEstimator[AnyLearner]):
                 rows, names = rows_to_center(n), [plain(name) for name in labels.classes]
                 second = names.index(begun.learning.classes.names[1])  # classes are numbered as they come
                 self._center(chosen_rows(begun.batches, rows).matrix, rows, labels, second)
-        self.learner_.shuffled, self.learner_.last_row = False, math.inf
+        self.learner_.shuffled, self.learner_.pass_rows = False, math.inf
         return self._keep(begun.learning, begun.reading)
 
     def _shuffles(self, labels: Labels, partial: bool) -> bool:

@@ -34,7 +34,7 @@ class Posterior(Promising):
 
     corrects = True  # whether a correction of the calibration follows its offset
     shuffled = False  # whether the rows to come are in random order, which whoever trains on them says
-    last_row = math.inf  # the number of rows after which training ends, if whoever trains knows it
+    pass_rows, passes = math.inf, 1  # rows of a pass, and passes after which training ends, if whoever trains knows it
 
     def __init__(
         self, settings: Settings, n_classes: int, n_features: int, state: State, view: View | None = None

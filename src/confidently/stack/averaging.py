@@ -12,13 +12,15 @@ from typing import NamedTuple
 
 from ..covariances.state import State
 
-LEAST, MOST = 16, 2048  # rows between two looks at a mixture, which are an eighth of those so far
+LOOKS, SHARE = 8, 4  # looks at a mixture, all in the last quarter of the rows
+LEAST, MOST = 64, 2048  # rows between two looks where that quarter is not known
+POWER = 4  # of the number of rows, by which a look counts
 
 
 class Mean(NamedTuple):
-    """Means of what a mixture was after some rows, in which a look counts by the cube of their number.
+    """Means of what a mixture was after some rows, in which early looks count less.
 
-    It is the same however rows are divided into calls.
+    Rows are those that calibrate. The means are the same however rows are divided into calls.
 
     Attributes
     ----------
@@ -38,30 +40,36 @@ class Mean(NamedTuple):
     weights: tuple[float, ...] = ()
     slopes: tuple[float, ...] = ()
 
-    @property
-    def rows_to_come(self) -> int:
-        """The rows after which the mixture is looked at next."""
-        return self.looked + min(max(self.looked // 8, LEAST), MOST) - self.rows
+    def next_look(self, end: float) -> float:
+        """Return the number of rows after which the mixture is looked at next; ``end`` is their last, if known."""
+        if math.isinf(end):
+            return self.looked + min(max(self.looked // (LOOKS * SHARE), LEAST), MOST)
+        apart = max(end // (LOOKS * SHARE), 1)
+        looks = min((end - self.rows - 1) // apart, LOOKS - 1)
+        return end - looks * apart if self.rows < end else math.inf
 
-    def after(self, rows: int, weights: Sequence[float], calibrations: Sequence[Sequence[float]]) -> Mean:
-        """Return the mean after so many more rows, at most :attr:`rows_to_come`.
+    def after(self, rows: int, end: float, weights: Sequence[float], calibrations: Sequence[Sequence[float]]) -> Mean:
+        """Return the mean after so many more rows, until :meth:`next_look` at most.
 
         ``calibrations`` are those of the members, which begin with their slopes.
         """
-        if rows < self.rows_to_come:
-            return self._replace(rows=self.rows + rows)
         now = self.rows + rows
-        part = float(now - self.looked) * now**2
-        total, found = self.total + part, [math.log(of_member[0]) for of_member in calibrations]
+        if now < self.next_look(end):
+            return self._replace(rows=now)
+        total, found = self.total * (self.looked / now) ** POWER + 1.0, [math.log(own[0]) for own in calibrations]
         means = (
-            tuple(a + part / total * (b - a) for a, b in zip(mean or own, own, strict=True))
+            tuple(a + (b - a) / total for a, b in zip(mean or own, own, strict=True))
             for mean, own in ((self.weights, weights), (self.slopes, found))
         )
         return Mean(now, now, total, *means)
 
+    def begun_again(self) -> Mean:
+        """Return the mean of another mixture on the same rows, before the next look."""
+        return Mean(self.rows, self.rows)
+
     def check(self, members: int) -> None:
         """Raise ``ValueError`` unless these may be the means of so many members."""
-        if {len(self.weights), len(self.slopes)} != {members if self.looked else 0}:
+        if len(self.weights) != len(self.slopes) or len(self.weights) not in (0, members):
             raise ValueError(f"means of {len(self.weights)} weights and {len(self.slopes)} slopes of {members} members")
 
 

@@ -302,12 +302,13 @@ class Members(Following, Promising):
                     seen = self.n_seen
                     last = min(first + stride, len(examples), first + next_race(seen) - seen)
                     if averages:
-                        last = min(last, first + self.mean.rows_to_come)
+                        last = int(min(last, first + self.mean.next_look(self.pass_rows) - self.mean.rows))
                     part = examples.part(first, last)
                     self._train(part, begun, calibrate, progressive.block(first, last), threads)
                     if averages:
                         slopes = [member.state["calibration"].tolist() for member in self.members]
-                        self.mean = self.mean.after(last - first, self.state[WEIGHTS].tolist(), slopes)
+                        weights = self.state[WEIGHTS].tolist()
+                        self.mean = self.mean.after(last - first, self.pass_rows, weights, slopes)
                     if calibrate:
                         stay = self.race(seen)
                         if groups is not None and self.task.one_class and len(stay) < len(begun):
@@ -345,6 +346,7 @@ class Members(Following, Promising):
 
         The members' calibrations stay, since their mixture is calibrated by its weights.
         """
+        self.mean = self.mean.begun_again()
         if self.task.regression:
             return
         part = self._renew_scores(ratio)

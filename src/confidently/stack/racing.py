@@ -32,9 +32,9 @@ class Racing:
         The mixture's own.
     dropped : dict of str to int or None
         Members that :meth:`race` has dropped, and after how many rows; ``None`` if all that were given stay.
-    last_row : float
-        The number of rows after which training ends, where whoever trains knows it. There is no race in the last
-        quarter: what is known of scores would be that of another mixture.
+    pass_rows, passes : number
+        The rows of a pass and the passes after which training ends, where whoever trains knows it. There is no race in
+        the last quarter: what is known of scores would be that of another mixture.
     mean : Mean
         What the mixture of a stack of classes was over rows in random order, until training on them has ended.
     """
@@ -44,7 +44,7 @@ class Racing:
     multiclass: list[str | None]
     state: State
     dropped: dict[str, int] | None
-    last_row = math.inf
+    pass_rows, passes = math.inf, 1
     mean = Mean()
 
     n_classes: int
@@ -91,7 +91,7 @@ class Racing:
             Rows seen when it was last called.
         """
         names = self.names
-        if self.dropped is None or not next_race(before) <= self.n_seen <= LAST_RACE * self.last_row:
+        if self.dropped is None or not next_race(before) <= self.n_seen <= LAST_RACE * self.pass_rows * self.passes:
             return list(range(len(names)))
         self.drop_huge(self.n_classes)
         if self.mistakes >= MISTAKES_TO_RACE:
@@ -121,7 +121,7 @@ class Racing:
         """Go on without member ``k``, whose part the others take over."""
         if self.dropped is not None:
             self.dropped = self.dropped | {self.names[k]: self.n_seen}
-        self.state, self.mean = self._without(k), Mean()
+        self.state, self.mean = self._without(k), self.mean.begun_again()
         for name in ("members", "names", "multiclass"):
             items = getattr(self, name)
             setattr(self, name, items[:k] + items[k + 1 :])

@@ -142,7 +142,8 @@ class LearnerTraining(TrainingLoop):
             self._leave_no_way_back()
             self.learner.learner.shuffled = self.data.is_shuffled and not self.options["init_model"]
             if self.data.sample is not None:
-                self.learner.learner.last_row = self.data.sample.n * self.options["passes"]
+                self.learner.learner.pass_rows = self.data.sample.n
+                self.learner.learner.passes = self.options["passes"]
             if self.data.is_shuffled and self.options["shuffle"] is None and not position.passes and not rows:
                 seed = self.options["seed"]
                 self.report.note("order", ORDER.format(seed), seed=seed)
