@@ -9,7 +9,7 @@ PARALLEL := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test short pages spark test-all test-lowest raises bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test short pages spark test-all test-lowest raises mutants bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
 
 demo: $(VENV)/built
 	$(BIN)/confidently demo
@@ -52,6 +52,12 @@ raises: $(VENV)/installed
 	$(BIN)/python tests/raises.py install $(RAISES)/lib/python3*/site-packages
 	$(ONE_THREAD) $(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -m "not browser" $(NO_PACKAGE:%=--ignore=%)
 	$(BIN)/python tests/raises.py report $(RAISES)/lib/python3*/site-packages
+
+# Faults put into modules, one at a time: MODULES="src/confidently/tasks/conformal.py", N=60, and WHOLE=--whole to run all
+# short tests where those of the module's room catch nothing.
+N := 60
+mutants: $(VENV)/installed
+	$(ONE_THREAD) $(BIN)/python -m tests.mutants -n $(N) $(WHOLE) $(MODULES)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
