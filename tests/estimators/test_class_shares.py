@@ -61,7 +61,7 @@ def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names
     model = estimator.fit(X[:4000], y[:4000])
     true = np.array([np.mean(y[late] == one) for one in model.classes_])
     found = model.class_shares(X[late])
-    assert found == pytest.approx(true, abs=0.03)
+    assert found == pytest.approx(true, abs=0.04)
     before, after = model.predict_proba(X[late]), model.predict_proba(X[late], shares=found)
     assert log_loss(y[late], after, labels=model.classes_) < 0.9 * log_loss(y[late], before, labels=model.classes_)
     errors = [np.mean(model.classes_[p.argmax(axis=1)] != y[late]) for p in (before, after)]
@@ -71,7 +71,7 @@ def test_shares_are_found_and_lower_error_and_log_loss(estimator, classes, names
 def test_rows_as_those_of_training_have_its_shares():
     X, y, _ = shifted(4)
     model = AutoClassifier().fit(X[:4000], y[:4000])
-    assert model.class_shares(X[4000:]) == pytest.approx(np.bincount(y[4000:]) / 4000, abs=0.03)
+    assert model.class_shares(X[4000:]) == pytest.approx(np.bincount(y[4000:]) / 4000, abs=0.04)
 
 
 def test_sets_by_class_cover_other_shares_as_before():
