@@ -223,6 +223,11 @@ def test_answers_are_as_often_wrong_as_was_allowed():
     assert above <= 1 and np.mean(answered) > 0.4
 
 
+def test_scores_of_no_row_stay_when_a_better_model_comes():
+    assert conformal.part_to_keep(untrained(2), 0.1) == 1.0
+    np.testing.assert_array_equal(conformal.renewed(untrained(2), 1.0), untrained(2))
+
+
 def test_merged_scores_count_all_rows():
     scores, labels = stream(900)
     base = learned(scores[:300], labels[:300])

@@ -81,6 +81,16 @@ def test_rows_of_several_groups_together_count_as_in_each():
     np.testing.assert_allclose(found.shares, np.bincount(labels[~np.isnan(scores)]) / (~np.isnan(scores)).sum())
 
 
+def test_late_rows_of_any_weight_but_none_are_learned():
+    p, labels = np.random.default_rng(0).dirichlet(np.ones(3), 60), (np.arange(60) % 3).astype(np.int32)
+    values, weight = ["a", "b"] * 30, np.tile([1.0, 0.5, 0.0], 20)
+    found = Groups("town").learned_late(values, p, labels, weight)
+    for first, value in enumerate("ab"):
+        own = [row for row in range(first, 60, 2) if weight[row]]
+        expected = conformal.learned_late(untrained(3), p[own], labels[own], None, None)
+        np.testing.assert_array_equal(found.states[value], expected)
+
+
 def test_values_beyond_the_bound_are_learned_together():
     n = 3 * MAX_GROUPS
     values = [f"v{k}" for k in range(n)] + ["v0"]
