@@ -60,6 +60,11 @@ def test_a_fit_ends_with_means_and_a_stream_does_not():
     np.testing.assert_array_equal(fitted.learner_.state["mixture.windows"][-1], weights[0])
 
 
+def test_races_are_after_three_and_ten_thousand_rows_and_so_on():
+    after = [racing.next_race(rows) for rows in (0, 2999, 3000, 9999, 10_000, 30_000, 99_999, 100_000)]
+    assert after == [3000, 3000, 10_000, 10_000, 30_000, 100_000, 100_000, 300_000]
+
+
 def test_there_is_no_race_at_the_end_of_a_fit(monkeypatch):
     monkeypatch.setattr(racing, "FIRST_RACE", 300)
     X, y = rows(1200)

@@ -102,6 +102,7 @@ def test_values_beyond_the_bound_are_learned_together():
     _core.conformal_learn(rest, 2, scores[MAX_GROUPS:n], labels[MAX_GROUPS:n])
     np.testing.assert_array_equal(found.rest, rest)
     parts = Groups("id")
+    assert parts.others == 0
     for rows in (slice(300), slice(300, 500), slice(500, None)):
         parts = parts.learned(values[rows], scores[rows], labels[rows], None, 2)
     np.testing.assert_array_equal(parts.rest, rest)
