@@ -113,7 +113,10 @@ class CellColumn {
             fail(text, "cell",
                  "is a number in another form than those of the column; use --decimal, --thousands or --units, or take "
                  "the column as a category (--category)");
-        if (!may_be_not_finite(text) || !is_not_finite(text)) return category(text, rows);
+        if (!may_be_not_finite(text) || !is_not_finite(text)) {
+            if (use == Use::number) rows.odd(name, text);
+            return category(text, rows);
+        }
         if ((text.back() | 0x20) != 'n')
             fail(text, "cell",
                  "is not finite; leave it out, impute it, or take the column as a category (--category) or text "
@@ -123,6 +126,7 @@ class CellColumn {
     void date(std::string_view text, RowWriter& rows) {
         if (is_missing(text) || date_.add(text, rows)) return;
         if (date_.has_format()) throw RowError{text.data(), date_.not_a_date(text)};
+        rows.odd(name, text);
         category(text, rows);
     }
 

@@ -259,6 +259,13 @@ class RowWriter {
         weight(read_decimal(text.data(), w) == text.data() + text.size() ? w : -1.0, token);
     }
 
+    // A cell of a column of numbers or dates that becomes a category.
+    void odd(const std::string& column, std::string_view text) {
+        if (rows.odd.size() < kMaxOdd && std::none_of(rows.odd.begin(), rows.odd.end(),
+                                                      [&](const OddCell& cell) { return cell.column == column; }))
+            rows.odd.push_back({column, std::string(text), rows.n_rows()});
+    }
+
     void keep(std::size_t which, std::string_view text) { rows.kept[which].add("", text); }
 
     // Checks the number of labels against the options.
@@ -302,6 +309,7 @@ class RowWriter {
             rows.new_labels.pop_back();
             labels_.forget_last();
         }
+        while (!rows.odd.empty() && rows.odd.back().row == row) rows.odd.pop_back();
         std::size_t n = rows.new_features.row.size();
         while (n > 0 && rows.new_features.row[n - 1] == row) --n;
         forget(features_.size() - static_cast<std::int64_t>(rows.new_features.row.size() - n));
@@ -331,6 +339,7 @@ class RowWriter {
     static constexpr double kMaxExampleWeight = 1e9;
     static constexpr double kMinExampleWeight = 1e-100;  // unless it is 0: a noise divided by it stays finite
     static constexpr std::int64_t kMaxSkippedShown = 5;
+    static constexpr std::size_t kMaxOdd = 16;  // columns of a batch
 
     // Looks up the columns of the first n features that wait.
     void look_up(std::int64_t n) {
