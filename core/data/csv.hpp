@@ -306,7 +306,8 @@ class CsvReader {
         writer.begin_row(line_ + 1);
         began_ = true;
         if (cells_.size() != columns_.size())
-            throw RowError{nullptr, "the row has " + std::to_string(cells_.size()) + " cells, expected " +
+            throw RowError{nullptr, "the row has " + std::to_string(cells_.size()) +
+                                        (cells_.size() == 1 ? " cell, expected " : " cells, expected ") +
                                         std::to_string(columns_.size()) +
                                         (cells_[0].text.starts_with('#')
                                              ? "; # begins a comment only above the header: use --on-error skip"

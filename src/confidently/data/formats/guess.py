@@ -52,7 +52,7 @@ def format_of_content(path: str | os.PathLike[str]) -> str | None:
     if _most(SVMLIGHT, lines):
         return DEFAULT
     marks = [mark for mark in MARKS if usual_cells(cut(lines, mark)) > 1]
-    is_vw = any(" |" in line or "| " in line for line in lines) and (not marks or all(map(VW_BAR.match, lines)))
+    is_vw = all(map(VW_BAR.match, lines)) if marks else any(" |" in line or "| " in line for line in lines)
     if _most(VW, lines) and is_vw and not (marks and marks[0] != "|"):
         return "vw"
     if marks == ["\t"]:
