@@ -58,7 +58,7 @@ struct Skipped {
 // A cell that is a category in a column of numbers or dates.
 struct OddCell {
     std::string column, text;
-    std::int64_t row;
+    std::int64_t row, *batch;  // batch: of the last such cell of the column
 };
 
 struct ParsedRows {
