@@ -24,11 +24,14 @@ inline PythonStrings python_strings(Strings strings) {
 
 inline Dict python_rows(ParsedRows rows) {
     Dict out;
-    nb::list labels, skipped, kept;
+    nb::list labels, skipped, kept, odd;
     for (const NewLabel& l : rows.new_labels)
         labels.append(
             nb::make_tuple(nb::bytes(l.label.text.data(), l.label.text.size()), l.label.number, l.row, l.line));
     for (const Skipped& s : rows.skipped) skipped.append(s.what);
+    for (const OddCell& cell : rows.odd)
+        odd.append(nb::make_tuple(nb::bytes(cell.column.data(), cell.column.size()),
+                                  nb::bytes(cell.text.data(), cell.text.size())));
     for (Strings& column : rows.kept) kept.append(python_strings(std::move(column)));
     out["values"] = array_of(std::move(rows.values), rows.size);
     out["columns"] = array_of(std::move(rows.columns), rows.size);
@@ -48,6 +51,7 @@ inline Dict python_rows(ParsedRows rows) {
     out["multilabel_line"] = rows.multilabel_line;
     out["n_skipped"] = rows.n_skipped;
     out["skipped"] = skipped;
+    out["odd"] = odd;
     return out;
 }
 

@@ -192,7 +192,7 @@ void bind_tables(nb::module_& m) {
         .def_ro("moments", &CellCounts::moments)
         .def_ro("digits", &CellCounts::digits)
         .def_ro("zeros", &CellCounts::zeros)
-        .def_ro("exponents", &CellCounts::exponents)
+        .def_ro("codes", &CellCounts::codes)
         .def_ro("low", &CellCounts::low)
         .def_ro("high", &CellCounts::high)
         .def_ro("measured", &CellCounts::measured)

@@ -113,7 +113,10 @@ class CellColumn {
             fail(text, "cell",
                  "is a number in another form than those of the column; use --decimal, --thousands or --units, or take "
                  "the column as a category (--category)");
-        if (!may_be_not_finite(text) || !is_not_finite(text)) return category(text, rows);
+        if (!may_be_not_finite(text) || !is_not_finite(text)) {
+            if (use == Use::number) rows.odd(name, text, odd_);
+            return category(text, rows);
+        }
         if ((text.back() | 0x20) != 'n')
             fail(text, "cell",
                  "is not finite; leave it out, impute it, or take the column as a category (--category) or text "
@@ -123,6 +126,7 @@ class CellColumn {
     void date(std::string_view text, RowWriter& rows) {
         if (is_missing(text) || date_.add(text, rows)) return;
         if (date_.has_format()) throw RowError{text.data(), date_.not_a_date(text)};
+        rows.odd(name, text, odd_);
         category(text, rows);
     }
 
@@ -152,7 +156,8 @@ class CellColumn {
     SteadyFeature number_;
     Namespace category_, text_;
     DateFeatures date_;
-    std::string unit_;  // of the cells before
+    std::string unit_;      // of the cells before
+    std::int64_t odd_ = 0;  // the batch of the last cell of another kind
 };
 
 }  // namespace confidently

@@ -39,12 +39,12 @@ struct CellCounts {
     static constexpr std::size_t kSeveral = 3, kSamples = 100;
 
     std::int64_t numbers = 0, missing = 0, dates = 0, formatted = 0, others = 0;
-    std::int64_t moments = 0;                           // cells that can be read as a date, whatever they are
-    std::int64_t digits = 0, zeros = 0, exponents = 0;  // numbers of digits only, with leading zeros, as 48E0160
-    double low = 0.0, high = 0.0;                  // the smallest and the largest number that is not among the marks
-    std::int64_t measured = 0;                     // how many these are
-    std::map<double, std::int64_t> marks;          // numbers that may stand for missing values
-    std::set<std::string, std::less<>> different;  // values of dates, formatted numbers and others, up to kSeveral
+    std::int64_t moments = 0;                       // cells that can be read as a date, whatever they are
+    std::int64_t digits = 0, zeros = 0, codes = 0;  // numbers of digits only, with leading zeros, as 48E0160
+    double low = 0.0, high = 0.0;                   // the smallest and the largest number that is not among the marks
+    std::int64_t measured = 0;                      // how many these are
+    std::map<double, std::int64_t> marks;           // numbers that may stand for missing values
+    std::set<std::string, std::less<>> different;   // values of dates, formatted numbers and others, up to kSeveral
     std::string first, first_missing, first_formatted;
     std::vector<std::string> texts;    // all cells, if they are wanted
     std::vector<std::string> samples;  // the first cells that are neither numbers, dates nor missing, up to kSamples
@@ -68,7 +68,7 @@ struct CellCounts {
         if (const auto x = column.read(text)) {
             digits += is_digits(text);
             zeros += text.size() > 1 && text[0] == '0' && is_digits(text);
-            exponents += has_bare_exponent(text);
+            codes += looks_like_code(text);
             return number(*x);
         }
         if (different.size() < kSeveral && !different.contains(text)) different.emplace(text);
@@ -306,8 +306,12 @@ class CsvReader {
         writer.begin_row(line_ + 1);
         began_ = true;
         if (cells_.size() != columns_.size())
-            throw RowError{nullptr, "the row has " + std::to_string(cells_.size()) + " cells, expected " +
-                                        std::to_string(columns_.size())};
+            throw RowError{
+                nullptr,
+                "the row has " + std::to_string(cells_.size()) +
+                    (cells_.size() == 1 ? " cell, expected " : " cells, expected ") + std::to_string(columns_.size()) +
+                    (cells_[0].text.starts_with('#') ? "; # begins a comment only above the header: use --on-error skip"
+                                                     : "")};
         for (std::size_t k = 0; k < columns_.size(); ++k) {
             at_ = &columns_[k];
             columns_[k].written(text_of(cells_[k]), ngrams_, writer);

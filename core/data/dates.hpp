@@ -159,13 +159,14 @@ class MomentReader {
 
     static bool is_letter(char c) { return 'a' <= (c | 0x20) && (c | 0x20) <= 'z'; }
 
-    // YYYY-MM-DD, YYYY/MM/DD or YYYYMMDD; goes back if there is none.
+    // YYYY-MM-DD, YYYY/MM/DD, also without leading zeros, or YYYYMMDD; goes back if there is none.
     bool date() {
         int year = 0, month = 0, day = 0;
         const bool there = digits(4, 9999, year) && [&] {
             const char mark = at_end() || is_digit(text_[at_]) ? '\0' : text_[at_];
             const bool extended = skip('-') || skip('/');
-            return digits(2, 12, month) && (!extended || skip(mark)) && digits(2, 31, day);
+            if (!extended) return digits(2, 12, month) && digits(2, 31, day);
+            return short_digits(12, month) && skip(mark) && short_digits(31, day);
         }();
         if (there && set_date(year, month, day)) return true;
         at_ = 0;
@@ -248,7 +249,7 @@ inline std::optional<Moment> read_moment(std::string_view text, std::string_view
 // Whether text is surely a date: not a number, nor a time, which may be a score or a duration.
 inline bool is_date(std::string_view text, std::string_view format = "") {
     if (!format.empty() && MomentReader(text).read(format)) return true;
-    if (text.size() < 10 || (text[4] != '-' && text[4] != '/')) return false;
+    if (text.size() < 8 || (text[4] != '-' && text[4] != '/')) return false;
     const auto moment = MomentReader(text).read();
     return moment && moment->has_date;
 }

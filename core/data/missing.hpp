@@ -33,11 +33,14 @@ inline bool is_digits(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
-// Whether a cell that is a number as it is written has an exponent without a sign and a point, as codes such as
-// 48E0160.
-inline bool has_bare_exponent(std::string_view text) {
+// Whether a cell that is a number as it is written looks like a code: with an exponent without a sign and a point, such
+// as 48E0160; a plus and many digits, as telephone numbers have them; or more digits than times in nanoseconds.
+inline bool looks_like_code(std::string_view text) {
+    constexpr std::size_t telephone = 7, nanoseconds = 19;  // digits
+    if (text.front() == '+') return text.size() > telephone && is_digits(text.substr(1));
     const std::size_t mark = text.find_first_of("eE");
-    return mark != text.npos && is_digits(text.substr(0, mark)) && is_digits(text.substr(mark + 1));
+    if (mark == text.npos) return text.size() > nanoseconds && is_digits(text);
+    return is_digits(text.substr(0, mark)) && is_digits(text.substr(mark + 1));
 }
 
 // Whether a number may stand for a missing value: 99, 9999.9 and the like, or -200 and other multiples of -100.

@@ -55,6 +55,12 @@ struct Skipped {
     std::string what;
 };
 
+// A cell that is a category in a column of numbers or dates.
+struct OddCell {
+    std::string column, text;
+    std::int64_t row, *batch;  // batch: of the last such cell of the column
+};
+
 struct ParsedRows {
     std::shared_ptr<MemoryPool> pool;  // of values and columns
     Buffer<double> values;
@@ -72,6 +78,7 @@ struct ParsedRows {
     std::int64_t multilabel_row = -1, multilabel_line = -1;  // the first row without exactly one label
     std::int64_t n_skipped = 0;
     std::vector<Skipped> skipped;  // the first of them
+    std::vector<OddCell> odd;      // the first one of some columns
 
     std::int64_t n_rows() const { return static_cast<std::int64_t>(start.size()) - 1; }
 

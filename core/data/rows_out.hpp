@@ -117,6 +117,7 @@ class RowWriter {
 
     void begin_batch(std::int64_t first_line) {
         rows = ParsedRows();
+        ++batch_;
         rows.pool = pool_;
         rows.first_line = first_line;
         rows.first_new = options.own_columns ? features_.first_provisional() : std::numeric_limits<std::int64_t>::max();
@@ -259,6 +260,12 @@ class RowWriter {
         weight(read_decimal(text.data(), w) == text.data() + text.size() ? w : -1.0, token);
     }
 
+    // A cell of a column of numbers or dates that becomes a category, and the batch of the last one.
+    void odd(const std::string& column, std::string_view text, std::int64_t& batch) {
+        if (std::exchange(batch, batch_) != batch_ && rows.odd.size() < kMaxOdd)
+            rows.odd.push_back({column, std::string(text), rows.n_rows(), &batch});
+    }
+
     void keep(std::size_t which, std::string_view text) { rows.kept[which].add("", text); }
 
     // Checks the number of labels against the options.
@@ -302,6 +309,7 @@ class RowWriter {
             rows.new_labels.pop_back();
             labels_.forget_last();
         }
+        for (; !rows.odd.empty() && rows.odd.back().row == row; rows.odd.pop_back()) *rows.odd.back().batch = 0;
         std::size_t n = rows.new_features.row.size();
         while (n > 0 && rows.new_features.row[n - 1] == row) --n;
         forget(features_.size() - static_cast<std::int64_t>(rows.new_features.row.size() - n));
@@ -331,6 +339,7 @@ class RowWriter {
     static constexpr double kMaxExampleWeight = 1e9;
     static constexpr double kMinExampleWeight = 1e-100;  // unless it is 0: a noise divided by it stays finite
     static constexpr std::int64_t kMaxSkippedShown = 5;
+    static constexpr std::size_t kMaxOdd = 16;  // columns of a batch
 
     // Looks up the columns of the first n features that wait.
     void look_up(std::int64_t n) {
@@ -411,7 +420,7 @@ class RowWriter {
     LabelTable labels_;
     std::int64_t frozen_ = -1;
     std::uint64_t forgotten_ = 0;
-    std::int64_t line_ = 0, row_start_ = 0, before_ = -1;
+    std::int64_t batch_ = 0, line_ = 0, row_start_ = 0, before_ = -1;
     double weight_ = 1.0;
     bool ascending_ = true;
     bool too_many_ = false;  // the row has new features for which there is no room

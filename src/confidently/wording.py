@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-MAX_LISTED = 5
+MAX_LISTED, MAX_COLUMNS = 5, 3
 SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+")  # what a shell takes as it is
 
 
@@ -36,6 +36,16 @@ def listed(names: Iterable[object], most: int = MAX_LISTED) -> str:
     names = list(names)
     shown = ", ".join(map(repr, names[:most]))
     return shown + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
+def listed_columns(shown: Sequence[str], most: int = MAX_COLUMNS) -> str:
+    """Return the first columns as they are shown, with their noun.
+
+    >>> listed_columns(["'a' (x)"]), listed_columns(["'a'", "'b'", "'c'", "'d'"])
+    ("column 'a' (x)", "columns 'a', 'b', 'c' and 1 more")
+    """
+    more = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return f"column{'s' * (len(shown) > 1)} {', '.join(shown[:most])}{more}"
 
 
 def typed(*names: str) -> str:

@@ -120,7 +120,7 @@ def test_cells_that_are_separated_otherwise_get_a_hint(tmp_path, name, mark, typ
     (tmp_path / name).write_text(f"x{mark}label\nu{mark}v\n")
     expected = "\t" if name == "a.tsv" else ","
     hint = f"(cells seem to be separated by {mark!r}, expected {expected!r}; use --delimiter {typed})"
-    with pytest.raises(DataError, match=re.escape(hint)):
+    with pytest.warns(DataWarning, match=re.escape(hint)), pytest.raises(DataError, match=re.escape(hint)):
         list(open_stream(tmp_path / name, delimiter=expected))
 
 

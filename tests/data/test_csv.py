@@ -175,10 +175,12 @@ def test_codes_are_told_of_a_pipe_too_and_no_row_is_lost(tmp_path):
 
 def test_types_of_other_columns_are_not_guessed_from_the_first_rows(tmp_path):
     file = written(tmp_path, "label,x\n" + "1,5\n" * 3000 + "0,red\n0,5\n")
-    rows = read(file, chunk_bytes=100)
+    with pytest.warns(DataWarning, match=r"column 'x' \(red\): categories among numbers or dates; use --category x"):
+        rows = read(file, chunk_bytes=100)
     assert rows[0] == ([1], {"x": 5.0}) and rows[-2:] == [([0], {"x=red": 1.0}), ([0], {"x": 5.0})]
 
 
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_cells_of_tsv_are_what_stands_between_the_tabs(tmp_path):
     file = written(tmp_path, 'label\tt\tn\r\nx\t"a, b\t1\r\ny\ta""\t"\n', "rows.tsv")
     assert read(file, keep=["t"]) == [(["x"], {'t="a, b': 1.0, "n": 1.0}), (["y"], {'t=a""': 1.0, 'n="': 1.0})]
@@ -249,6 +251,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, row, problem):
         assert str(error.value).startswith(f"{file}, ") and str(error.value).isprintable()
 
 
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 @pytest.mark.parametrize(("row", "problem"), [wrong for wrong in WRONG if "\n" not in wrong[0]])
 def test_wrong_rows_can_be_passed_over_and_take_no_other_with_them(tmp_path, row, problem):
     file = written(tmp_path, HEADER + row + '\n0,"a\nb",2\n1,inf,1\n2,3,1')
@@ -316,6 +319,7 @@ def test_a_row_without_end_does_not_fill_the_memory(tmp_path):
         list(open_stream(file))
 
 
+@pytest.mark.filterwarnings("ignore::confidently.data.DataWarning")
 def test_features_of_a_skipped_row_are_not_there(tmp_path):
     file = written(tmp_path, "label,a,b\n1,1,inf\n1,x,1\n1,2,x\n")
     stream = open_stream(file, on_error="skip", vocabulary=True, normalize="none")

@@ -74,10 +74,10 @@ def test_a_time_without_a_date_has_an_hour_only(tmp_path, text, hour):
 
 
 @pytest.mark.parametrize("text", [
-    "2023-02-29", "2024-13-01", "2024-01-32", "2024-1-5", "01/05/2024", "2024-01-05T", "2024-01-05T25:00", "24-01-05",
+    "2023-02-29", "2024-13-01", "2024-01-32", "2024-1-", "01/05/2024", "2024-01-05T", "2024-01-05T25:00", "24-01-05",
     "2024-01-05T10:60", "2024-01-05T10:30:", "2024-01-05T10:30:15.", "2024-01-05T10:30+", "2024-01-05T10:30+2:00",
     "2024-01-05T10:30+02:", "2024-01-05x10:30", "2024-01", "1030", "10:3", "2024-01-05 ten", "2024-0105", "202401-05",
-    "2024/01-05", "2024-01/05", "2024/1/5", "2024.01.05", "2024/0105",
+    "2024/01-05", "2024-01/05", "2024/1/", "2024.01.05", "2024/0105",
 ])  # fmt: skip
 def test_what_is_no_date_is_a_category(tmp_path, text):
     if text == "1030":  # seconds since 1970, unless behind a date
@@ -97,7 +97,8 @@ def test_which_columns_of_csv_hold_dates(tmp_path, cells, dates):
         reading = open_stream(file).reading
     assert (reading.dates, reading.header) == (("when",) if dates else (), ("when",))
     said = "column 'when': dates and times, read as the features when.time, when.hour and when.weekday; use --category"
-    assert [str(one.message)[: len(said)] for one in found] == [said] * dates
+    others = [text for one in found if not (text := str(one.message)).startswith(said)]
+    assert len(found) - len(others) == dates and all("dates and other cells" in text for text in others)
     assert reading.codes == ()
     for options in ({"category": "when"}, {"codes": ()}, {"drop": "when"}):
         assert open_stream(file, **options).reading.dates == ()

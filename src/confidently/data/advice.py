@@ -13,6 +13,7 @@ from ..wording import first_of, typed
 from .batch import Batch
 from .formats.delimiters import first_rows, usual_cells
 from .formats.files import Path
+from .formats.inference import warn_of_mixed
 from .formats.number_forms import date_formats, number_form
 from .reading import ReaderOptions
 from .sources.source import display_name, is_stored
@@ -75,6 +76,13 @@ def warn_of_categories(batch: Batch, reading: ReaderOptions) -> None:
                 f"column {column!r} has {values:,} different values {shown}; if they only name the rows, use --drop "
                 f"{own} to leave the column out"
             )
+
+
+def warn_of_odd_cells(batch: Batch, reading: ReaderOptions, told: set[str]) -> None:
+    """Warn of columns of numbers and dates with cells of another kind, which are categories; ``told`` are known."""
+    found = {column: cell for column, cell in batch.odd if column not in told and column not in reading.mixed}
+    told.update(found)
+    warn_of_mixed(found)
 
 
 def is_long(cell: str) -> bool:

@@ -71,6 +71,8 @@ class Batch:
         Number of invalid rows that were skipped.
     skipped_examples : list of str
         Location and error of the first of them.
+    odd : list of (str, str)
+        Columns of numbers and dates that have cells of another kind, and the first such cell of each.
     """
 
     values: np.ndarray
@@ -89,6 +91,7 @@ class Batch:
     bytes_read: int = 0
     skipped: int = 0
     skipped_examples: list[str] = field(default_factory=list)
+    odd: list[tuple[str, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.start) - 1
@@ -145,6 +148,7 @@ def batch_of(name: str, unit: str, parsed: dict[str, Any], keep: Sequence[str], 
         bytes_read=bytes_read,
         skipped=parsed["n_skipped"],
         skipped_examples=[f"{name}, {error}" for error in parsed["skipped"]],
+        odd=[(column.decode(errors="replace"), text.decode(errors="replace")) for column, text in parsed["odd"]],
     )
 
 

@@ -19,6 +19,7 @@ from .advice import (
     warn_if_table,
     warn_if_unknown,
     warn_of_categories,
+    warn_of_odd_cells,
     warn_of_odd_labels,
 )
 from .batch import Batch, DataError
@@ -80,6 +81,7 @@ class Stream:
         self.closed = False  # whether only certain labels are allowed
         self.is_told = False  # whether the caller said that rows have one label
         self.skipped, self.skipped_examples = 0, list[str]()
+        self._odd = set[str]()  # columns with cells of another kind
         self._shuffled: Iterator[Batch] | None = None
 
     @property
@@ -167,6 +169,8 @@ class Stream:
         if self.known is not None:
             warn_if_unknown(batch, self.known)
             self.known = None
+        if batch.odd and not self.frozen:
+            warn_of_odd_cells(batch, self.reading, self._odd)
         if not (self.frozen or self.closed):
             warn_of_odd_labels(batch, self.reading, self.reading.whole_labels and not (self.multilabel or self.is_told))
         is_first, self.begun = not self.begun, True

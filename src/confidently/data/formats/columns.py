@@ -48,7 +48,7 @@ def column_uses(
         hint = "; if the first line is a row and not a header, name the columns with --columns" * headless
         raise DataError(f"{name} has {counts[twice[0]]} columns called {twice[0]!r}; rename or drop them{hint}")
     if request.expected is not None:
-        if hint := _if_separated_otherwise(reading, columns):
+        if hint := if_separated_otherwise(reading, columns):
             raise DataError(f"{name} has one column, {columns[0]!r}{hint}")
         request.expected.check_header(name, [use.name for use in found if is_feature(use)], request.keep)
     return found
@@ -137,16 +137,17 @@ def _if_headless(reading: ReaderOptions, columns: Sequence[str]) -> str:
         return ""
     if columns and columns[0].lstrip().startswith("{"):
         return f" (this line is JSON: use --format jsonl; for a model that reads {reading.format}, convert the file)"
-    if hint := _if_separated_otherwise(reading, columns):
+    if hint := if_separated_otherwise(reading, columns):
         return hint
     short_cut = ", or read a label, a tab and text with --format text" if delimiter == "\t" else ""
     return f" (if this is a row and not a header, name the columns with --columns{short_cut})"
 
 
-def _if_separated_otherwise(reading: ReaderOptions, columns: Sequence[str]) -> str:
+def if_separated_otherwise(reading: ReaderOptions, columns: Sequence[str]) -> str:
     """Return a hint for files with one column, whose name has a mark that may stand between cells."""
     delimiter = reading.delimiter or reading.file_format.delimiter
-    other = next((mark for mark in SEPARATORS if mark in columns[0]), None) if len(columns) == 1 else None
+    marks = [mark for mark in SEPARATORS if mark != delimiter]
+    other = next((mark for mark in marks if mark in columns[0]), None) if len(columns) == 1 else None
     if delimiter is None or other is None or reading.columns:
         return ""
     typed = "tab" if other == "\t" else repr(other)

@@ -21,7 +21,8 @@ QUOTED = "csv"  # the format whose cells may be quoted
 MARKS = ",;\t|"  # in the order of preference
 ROWS_TO_READ = 50
 MAX_BYTES = 1 << 16
-MIN_FRACTION = 0.9  # of the rows must have as many cells as the header
+MIN_FRACTION, MIN_MOST = 0.9, 0.5  # of the rows must have as many cells as the header; if nothing fits so many
+MIN_QUOTED = 2  # cells of a column of TSV
 COMMENT = b"#"
 NUMBER_CELL = re.compile(rb"(^|[,;\t|])\s*[-+]?[0-9.]+\s*(?=[,;\t|\r]|$)")
 DELIMITER_HINT = re.compile("sep=([,;\t|])\r?")  # a line above the header, for Excel
@@ -33,32 +34,56 @@ def with_delimiter(path: Path, reading: ReaderOptions) -> ReaderOptions:
         return reading
     if reading.file_format.quoted:
         return replace(reading, delimiter=delimiter_of(path, reading))
-    header = [] if reading.columns else first_lines(path, reading.encoding)[0].strip().split("\t")
-    if len(header) > 1 and all(len(name) > 1 and name[0] == name[-1] == '"' for name in header):
-        warn(f"{display_name(path)} is read as {QUOTED} with tabs, because the names of its columns are quoted")
-        return replace(reading, format=QUOTED, delimiter="\t")
-    return reading
+    rows = cut(first_lines(path, reading.encoding), "\t", quoted=False)
+    header = [] if reading.columns else rows[0] if rows else []
+    if len(header) > 1 and all(map(_is_quoted, header)):
+        what = "the names of its columns"
+    elif any(map(_are_quoted, zip(*rows[not reading.columns :], strict=False))):
+        what = "the cells of some columns"
+    else:
+        return reading
+    warn(f"{display_name(path)} is read as {QUOTED} with tabs, because {what} are quoted")
+    return replace(reading, format=QUOTED, delimiter="\t")
+
+
+def _is_quoted(cell: str) -> bool:
+    text = cell.strip()
+    return len(text) > 1 and text[0] == text[-1] == '"'
+
+
+def _are_quoted(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell.strip()]
+    return len(filled) >= MIN_QUOTED and all(map(_is_quoted, filled))
 
 
 def delimiter_of(path: Path, reading: ReaderOptions) -> str:
     """Return the mark between cells.
 
-    It is one that gives the header several cells, one of them the label if possible, and most rows as many. Of several
-    it is the comma, or otherwise the one with the most cells; if there is none, it is the comma.
+    It is one that gives the header several cells, one of them the label if possible, and nine in ten rows as many, of
+    which those that begin with ``#`` may be none, or otherwise most rows. Of several it is the comma, or otherwise the
+    one with the most cells; if there is none, it is the comma.
     """
     lines = first_lines(path, reading.encoding)
     if hint := DELIMITER_HINT.fullmatch(lines[0]):
         return hint[1]
+    comment = COMMENT.decode()
+    header = next((k for k, line in enumerate(lines) if line.strip()), 0)
+    plain = [*lines[: header + 1], *(line for line in lines[header + 1 :] if not line.startswith(comment))]
+    ways = ((lines, MIN_FRACTION), (plain, MIN_FRACTION), (plain, MIN_MOST))
+    return next((mark for some, least in ways if (mark := _fitting(some, reading, least))), MARKS[0])
+
+
+def _fitting(lines: list[str], reading: ReaderOptions, least: float) -> str | None:
     label, found, with_label = reading.label or DEFAULT_LABEL, dict[str, int](), dict[str, int]()
     for mark in MARKS:
-        if rows := _rows(lines, mark, reading.columns):
+        if rows := _rows(lines, mark, reading.columns, least):
             found[mark] = len(rows[0])
             if reading.columns or label in map(str.strip, rows[0]):
                 with_label[mark] = len(rows[0])
         if "," in with_label:  # as in most files
             return ","
     among = with_label or found
-    return "," if "," in among else max(among, key=lambda mark: among[mark], default=",")
+    return "," if "," in among else max(among, key=lambda mark: among[mark], default=None)
 
 
 def first_rows(path: Path, reading: ReaderOptions, mark: str) -> list[list[str]]:
@@ -94,10 +119,15 @@ def _without_comments(text: bytes, last: bool) -> bytes | None:
         return None
     header, row = lines[n - 1], lines[n] if n < len(lines) else b""
     name = header.lstrip(b"# ")
-    cells = [mark for mark in map(str.encode, MARKS) if 0 < header.count(mark) == row.count(mark)]
+    counts = {mark: [_n_cells(line, mark) for line in (header, row)] for mark in MARKS}
+    cells = [mark.encode() for mark, (names, values) in counts.items() if 1 < names == values]
     is_header = bool(cells) and NUMBER_CELL.search(row) and not NUMBER_CELL.search(name) and name[:1] not in cells
     kept = [name if is_header else header if cells and name[:1] in cells else b""]
     return b"\n".join([b""] * (n - 1) + kept + lines[n:])
+
+
+def _n_cells(line: bytes, mark: str) -> int:
+    return max(map(len, cut([line.decode(errors="replace")], mark)), default=0)
 
 
 def usual_cells(rows: Sequence[Sequence[str]]) -> int:
@@ -112,19 +142,18 @@ def first_lines(path: Path, encoding: str) -> list[str]:
     with closing(peek_chunks(path, encoding)) as chunks:
         for data, _ in without_comments(chunks):
             begun += data
-            if len(begun) >= MAX_BYTES:
+            if len(begun) > MAX_BYTES:
+                begun = begun[: begun.rfind(b"\n", 0, MAX_BYTES) + 1] or begun[:MAX_BYTES]
                 break
-    begun = begun[:MAX_BYTES]
-    whole = begun[: begun.rfind(b"\n") + 1] or begun
-    return whole.decode("utf-8-sig", errors="replace").split("\n")
+    return begun.decode("utf-8-sig", errors="replace").split("\n")
 
 
-def _rows(lines: list[str], mark: str, columns: tuple[str, ...]) -> list[list[str]]:
+def _rows(lines: list[str], mark: str, columns: tuple[str, ...], least: float) -> list[list[str]]:
     """Return the first rows under a mark; none if it does not separate cells."""
     rows = cut(lines, mark)
     n = len(columns or (rows[0] if rows else ()))
     fits = sum(len(row) == n for row in rows)
-    return rows if n > 1 and fits >= MIN_FRACTION * len(rows) else []
+    return rows if n > 1 and fits >= least * len(rows) else []
 
 
 def cut(lines: Sequence[str], mark: str, quoted: bool = True) -> list[list[str]]:
@@ -134,7 +163,7 @@ def cut(lines: Sequence[str], mark: str, quoted: bool = True) -> list[list[str]]
         for row in csv.reader(
             text, delimiter=mark, skipinitialspace=mark != "\t", quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
         ):
-            if any(map(str.strip, row)):
+            if len(row) > 1 or any(map(str.strip, row)):
                 rows.append(row)
             if len(rows) > ROWS_TO_READ:
                 break

@@ -18,13 +18,13 @@ from .columns import chosen_uses, column_uses, is_feature, use_of
 from .csv_text import new_reader, rows_below_header
 from .files import Path
 from .first_names import first_lines, values_of
-from .number_forms import NumberForm, are_times_of_day, date_formats, number_form
+from .number_forms import NumberForm, are_times_of_day, date_formats, may_be_times_of_day, number_form
 
 ROWS_TO_INFER = 1000
 MAX_VALUES = 1_000_000  # of JSON lines that are looked at
-MIN_CODES = 3  # different values that are not numbers
+MIN_CODES = 3  # different values that are not numbers, or times of day
 MIN_NUMBERS = 5  # that may be codes
-MIN_EXPONENTS = 0.5  # of the numbers, as only codes have them
+MIN_LIKE_CODES = 0.5  # of the numbers
 
 
 class Column(NamedTuple):
@@ -61,6 +61,14 @@ class Column(NamedTuple):
         return self.others == self.cells.moments and are_times_of_day(self.samples)
 
     @property
+    def may_hold_dates(self) -> bool:
+        """Whether at least half of the cells are dates, or several of which most are may be times of day."""
+        if self.cells.dates:
+            return 2 * self.cells.dates >= self.cells.numbers + self.others
+        are_most = self.others == self.cells.others > self.cells.numbers and self.cells.different >= MIN_CODES
+        return are_most and may_be_times_of_day(self.samples)
+
+    @property
     def holds_codes(self) -> bool:
         if self.typed:
             return False
@@ -69,7 +77,13 @@ class Column(NamedTuple):
         if self.cells.numbers < MIN_NUMBERS:
             return False
         has_zeros = self.cells.zeros > 0 and self.cells.digits == self.cells.numbers
-        return has_zeros or self.cells.exponents > MIN_EXPONENTS * self.cells.numbers
+        return has_zeros or self.cells.codes > MIN_LIKE_CODES * self.cells.numbers
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether several numbers are in it, and few categories in as many cells."""
+        several = self.cells.low < self.cells.high
+        return several and bool(self.cells.samples) and not (self.holds_codes or self.holds_numbers)
 
     @property
     def holds_numbers(self) -> bool:

@@ -19,6 +19,7 @@ MAGIC = {b"PAR1": TYPED, b"ARROW1": "feather", b"FEA1": "feather"}
 FASTTEXT = re.compile(r"__label__\S")
 SVMLIGHT = re.compile(r"[^\s|]*(\s+(qid|sid|cost|\d+):\s*\S+)+\s*(#.*)?")
 VW = re.compile(r"[^|]*\|\S*(\s.*)?")
+VW_BAR = re.compile(r"([^|]*\s)?('[^\s|]*)?\|")  # the first one, behind a space or a tag
 
 
 def format_of_files(paths: Sequence[str | os.PathLike[str]]) -> str:
@@ -51,7 +52,8 @@ def format_of_content(path: str | os.PathLike[str]) -> str | None:
     if _most(SVMLIGHT, lines):
         return DEFAULT
     marks = [mark for mark in MARKS if usual_cells(cut(lines, mark)) > 1]
-    if _most(VW, lines) and not (marks and marks[0] != "|") and any(" |" in line or "| " in line for line in lines):
+    is_vw = all(map(VW_BAR.match, lines)) if marks else any(" |" in line or "| " in line for line in lines)
+    if _most(VW, lines) and is_vw and not (marks and marks[0] != "|"):
         return "vw"
     if marks == ["\t"]:
         return TEXTS if usual_cells(cut(lines, "\t", quoted=False)) == MAX_TEXT_CELLS else "tsv"

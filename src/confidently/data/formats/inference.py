@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from ... import _core
-from ...wording import typed
+from ...printable import printable
+from ...wording import listed_columns, typed
 from ..batch import DataError
 from ..reading import ReaderOptions, date_features
 from ..sources.in_memory import InMemory
@@ -23,8 +24,8 @@ from .first_names import check_chosen_names
 from .header import check_header, with_label, without_nameless
 from .number_forms import COMMA_IS_POINT
 
-MAX_SHOWN = 3  # columns, in a message
 MIN_MARKS, MIN_MARK, MIN_NUMBERS = 3, 200.0, 20  # cells with a mark of missing values, its size, and other numbers
+MAX_MARK = 20  # characters of a cell that may be one
 MIN_GAP, MIN_GAP_ELSEWHERE = 5.0, 0.1  # between a mark and the other numbers, in ranges of these; in other columns
 
 
@@ -109,7 +110,17 @@ def _with_kinds(path: Path, reading: ReaderOptions, rows: FirstRows) -> ReaderOp
     formatted = [column for column in others if column.holds_formatted_numbers]
     _say(said, form, numbers, codes)
     _say_of_forms(formatted, rows.label, reading)
-    _say_of_date_formats([column for column in others if column not in formatted])
+    doubtful = [column for column in others if column.may_hold_dates]
+    _say_of_date_formats([column for column in others if column not in (*formatted, *doubtful)])
+    _say_of_doubtful_dates(doubtful)
+    if is_text:
+        warn_of_mixed(
+            {
+                column.name: column.samples[0]
+                for column in others
+                if column.is_mixed and column not in (*formatted, *doubtful)
+            }
+        )
     named = dict.fromkeys([*reading.dates, *declared, *(column.name for column in dates), *of_dicts])
     kinds: dict[str, Any] = {"dates": tuple(named), "date_format": form or reading.date_format}
     if is_text:
@@ -148,7 +159,7 @@ def _marks(columns: list[Column]) -> Iterator[str]:
 
 
 def _shown(columns: list[Column]) -> str:
-    return _listed([repr(column.name) for column in columns])
+    return listed_columns([repr(column.name) for column in columns])
 
 
 def _gap(column: Column, mark: float) -> float:
@@ -194,22 +205,21 @@ def _say(dates: list[Column], form: str, numbers: list[Column], codes: list[Colu
     if digits := [column for column in codes if column.cells.numbers > column.others]:
         shown = [f"{column.name!r} ({column.cells.first.decode()})" for column in digits]
         warn(
-            f"{_listed(shown)}: codes, read as categories; use --numbers {typed(digits[0].name)} to read the values as "
-            "numbers"
+            f"{listed_columns(shown)}: codes, read as categories; use --numbers {typed(digits[0].name)} to read the "
+            "values as numbers"
         )
     if dates:
         (time, hour, weekday), name = date_features(dates[0].name), dates[0].name
+        shown, more = [repr(column.name) for column in dates], " and so on" * (len(dates) > 1)
         warn(
-            f"{_listed([repr(column.name) for column in dates])}: dates and times{form and f' ({form})'}, read as the "
-            f"features {time}, {hour} "
-            f"and {weekday}{' and so on' * (len(dates) > 1)}; use --category {typed(name)} to read every value as a "
-            "category"
+            f"{listed_columns(shown)}: dates and times{form and f' ({form})'}, read as the features {time}, {hour} and "
+            f"{weekday}{more}; use --category {typed(name)} to read every value as a category"
         )
     if missing := [column for column in numbers if column.cells.missing]:
         shown = [f"{column.name!r} ({column.cells.first_missing.decode()})" for column in missing]
         warn(
-            f"{_listed(shown)}: among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are missing values, as "
-            f"empty cells are; use --category {typed(missing[0].name)} to read every value as a category"
+            f"{listed_columns(shown)}: among numbers, ?, NA, N/A, NULL, \\N, None and NaN in any case are missing "
+            f"values, as empty cells are; use --category {typed(missing[0].name)} to read every value as a category"
         )
 
 
@@ -219,8 +229,8 @@ def _say_of_forms(formatted: list[Column], label: list[Column], reading: ReaderO
     if unknown:
         shown = [f"{column.name!r} ({column.cells.first_formatted.decode()})" for column in unknown]
         warn(
-            f"{_listed(shown)}: numbers with separators and hexadecimal ones are read as categories; write them with "
-            "digits and a decimal point only"
+            f"{listed_columns(shown)}: numbers with separators and hexadecimal ones are read as categories; write them "
+            "with digits and a decimal point only"
         )
     of_label = [column for column in label if column.holds_formatted_numbers and _is_no_set(column)]
     forms = [(column, column.form) for column in [*formatted, *of_label] if column.form is not None]
@@ -236,7 +246,7 @@ def _say_of_forms(formatted: list[Column], label: list[Column], reading: ReaderO
         hint = ", or --decimal , if the comma is the decimal mark" if options == "--thousands ," and either else ""
         leave = next((column.name for column in columns if column not in of_label), None)
         warn(
-            f"{_listed(shown)}: numbers in a form that is not recognized, read as categories; use "
+            f"{listed_columns(shown)}: numbers in a form that is not recognized, read as categories; use "
             f"{options.replace('UNITS', names)} to read them as numbers{hint}"
             + ("" if leave is None else f"; use --category {typed(leave)} to leave them")
         )
@@ -248,6 +258,26 @@ def _is_no_set(column: Column) -> bool:
     return 2 * sum(re.search(r"[0-9][.,' ][0-9]{2,}", text) is not None for text in cells) >= len(cells)
 
 
+def warn_of_mixed(found: Mapping[str, str]) -> None:
+    """Warn of columns of numbers or dates that have categories, such as these cells."""
+    if not found:
+        return
+    column, cell = next(iter(found.items()))
+    is_word = len(cell) <= MAX_MARK and cell.isprintable()
+    missing = f", or --missing {typed(cell)} for a missing value" if is_word else ""
+    shown = listed_columns([f"{name!r} ({printable(text[:MAX_MARK])})" for name, text in found.items()])
+    warn(f"{shown}: categories among numbers or dates; use --category {typed(column)} for all cells{missing}")
+
+
+def _say_of_doubtful_dates(columns: list[Column]) -> None:
+    """Warn of columns of categories, most of which are dates, or all of which may be times of day."""
+    if columns:
+        first = columns[0]
+        shown = [f"{column.name!r} ({column.cells.first.decode(errors='replace')})" for column in columns]
+        what = "dates and other cells" if first.cells.dates else "times of day or durations"
+        warn(f"{listed_columns(shown)}: {what}, read as categories; use --dates {typed(first.name)} to read dates")
+
+
 def _say_of_date_formats(columns: list[Column]) -> None:
     """Warn of columns of dates that are read as categories, with the options that read them as dates."""
     found = dict[str, list[Column]]()
@@ -257,11 +287,6 @@ def _say_of_date_formats(columns: list[Column]) -> None:
     for options, of_form in found.items():
         shown = [f"{column.name!r} ({column.cells.first.decode(errors='replace')})" for column in of_form]
         warn(
-            f"{_listed(shown)}: dates in a form that is not recognized, read as categories; use {options} to read them "
-            f"as dates; use --category {typed(of_form[0].name)} to leave them"
+            f"{listed_columns(shown)}: dates in a form that is not recognized, read as categories; use {options} to "
+            f"read them as dates; use --category {typed(of_form[0].name)} to leave them"
         )
-
-
-def _listed(shown: list[str]) -> str:
-    more = f" and {len(shown) - MAX_SHOWN} more" if len(shown) > MAX_SHOWN else ""
-    return f"column{'s' * (len(shown) > 1)} {', '.join(shown[:MAX_SHOWN])}{more}"

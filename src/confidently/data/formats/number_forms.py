@@ -21,6 +21,7 @@ DATE_FORMATS = (
     "%d/%m/%Y", "%m/%d/%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%Y", "%d.%m.%y", "%d-%m-%Y", "%m-%d-%Y", "%d-%m-%y",
     "%m-%d-%y", "%d-%b-%Y", "%d-%b-%y", "%d %b %Y", "%d. %m. %Y", "%d. %b %Y", "%b %d, %Y", "%Y.%m.%d",
 )  # fmt: skip
+RARE_FORMATS = ("%y.%m.%d", "%y.%d.%m")  # if no other is that of the cells
 TIMES = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 # Of ctime and of Twitter, of RFC 2822, and of Apache's logs.
 MOMENTS = (
@@ -109,16 +110,23 @@ def date_formats(samples: Sequence[str]) -> list[str]:
     >>> date_formats(["31/12/2025", "1/2/2025"]), date_formats(["3/4/2025 10:30"])
     (['%d/%m/%Y'], ['%d/%m/%Y %H:%M', '%m/%d/%Y %H:%M'])
     """
-    return list(_formats(samples)) if samples and any(map(str.isdigit, samples[0])) else []
+    if not samples or not any(map(str.isdigit, samples[0])):
+        return []
+    return list(_formats(samples, (*DATE_FORMATS, *MOMENTS))) or list(_formats(samples, RARE_FORMATS))
 
 
 def are_times_of_day(samples: Sequence[str]) -> bool:
-    """Return whether all cells are times of day, as hh:mm; none in the afternoon may be durations or scores."""
-    return all(map(TIME_OF_DAY.fullmatch, samples)) and max(samples, default="") >= AFTERNOON
+    """Return whether all cells are times of day, as hh:mm; without one in the afternoon they may be durations."""
+    return may_be_times_of_day(samples) and max(samples) >= AFTERNOON
 
 
-def _formats(samples: Sequence[str]) -> Iterator[str]:
-    for form in (*(day + time for day in DATE_FORMATS for time in TIMES), *MOMENTS):
+def may_be_times_of_day(samples: Sequence[str]) -> bool:
+    """Return whether there are cells, and all are as times of day are, hh:mm."""
+    return bool(samples) and all(map(TIME_OF_DAY.fullmatch, samples))
+
+
+def _formats(samples: Sequence[str], days: Sequence[str]) -> Iterator[str]:
+    for form in (day + time for day in days for time in (TIMES if day not in MOMENTS else ("",))):
         if not any(_core.is_date(text, form) for text in samples[:2]):
             continue  # most columns have no dates, and formats are many
         if sum(_core.is_date(text, form) for text in samples) >= MIN_FRACTION * len(samples):
