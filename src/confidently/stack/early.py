@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -140,20 +140,17 @@ class Early(NamedTuple):
     parts : tuple of Rows
     chosen : int
         By how many of the first rows the members were chosen, of which some may be still to come.
+    n, values : int
+        The number of rows, and that of values that are kept.
     """
 
     parts: tuple[Rows, ...] = ()
     chosen: int = 0
+    n: int = 0
+    values: int = 0
 
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return sum(part.n for part in self.parts)
-
-    @property
-    def values(self) -> int:
-        """The number of values that are kept."""
-        return sum(len(part.values) for part in self.parts)
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # no array of it is written to
 
     @property
     def is_full(self) -> bool:
@@ -170,7 +167,8 @@ class Early(NamedTuple):
         """Return the first rows with those of examples that still belong to them."""
         n = min(len(examples), ROWS_TO_CHOOSE - self.n)
         rows = Rows.of(examples, n, n_classes, groups).until_full(MAX_VALUES - self.values)
-        return self._replace(parts=(*self.parts, rows)) if n else self
+        more = {"parts": (*self.parts, rows), "n": self.n + rows.n, "values": self.values + len(rows.values)}
+        return self._replace(**more) if n else self
 
     @property
     def rows(self) -> Rows | None:
@@ -208,7 +206,7 @@ class Early(NamedTuple):
         check_within(KINDS, kind, Range(0, ZERO, closed_low=True, closed_high=True))
         if NAMES in arrays:
             names = [*Strings(arrays[TEXT], _starts(NAMES, arrays[NAMES], len(arrays[TEXT]), n_features))]
-        return cls((rows,), saved["chosen"]), Columns(kind, names)
+        return cls((rows,), saved["chosen"], rows.n, len(rows.values)), Columns(kind, names)
 
 
 def _check(rows: Rows, n_features: int, n_classes: int) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
-from .columns import PLAIN, Columns
-from .cosines import key_of
+from .columns import PLAIN, Columns, key_of
 from .graph import Graph
 from .pairs import column_of
+from .room import appended, joined
 from .view import (
     COUNT,
     COUNTED,
@@ -27,7 +27,6 @@ from .view import (
     SeenRows,
     Shapes,
     View,
-    appended,
     gained,
     spread,
 )  # fmt: skip
@@ -138,7 +137,7 @@ class Categories(View):
                 left[c] -= 1
             place[j], size = size, size + 1
         return {
-            PLACE: np.concatenate([state[PLACE], place]), CATEGORY: np.concatenate([state[CATEGORY], category]),
+            PLACE: joined(state[PLACE], place), CATEGORY: joined(state[CATEGORY], category),
             FIRST: np.array(first, NUMBER), KEYS: np.array(list(number), COUNT), SIZE: np.array([size], COUNT),
             ROWS: state[ROWS], WEIGHT: appended(state[WEIGHT], len(new)), SUMS: appended(state[SUMS], len(new)),
             REPEATS: appended(state[REPEATS], len(first) - len(state[FIRST])),
