@@ -2,9 +2,9 @@
 
 One row does not show what the columns are, nor do ten show which quantiles they have. So a stack keeps its first rows.
 When 1, 10, 100 and 1,000 of them are known, they choose the members; where these differ from those before, the new ones
-train on all rows kept. So it is after the first row that is longer than a narrow table, whose members cost more than in
-proportion to the columns. So members and state depend on the rows, and not on how they were divided into calls, and after
-1,000 rows they are those of a single call with all of them.
+train on all rows kept. They choose as well when the first row comes that is longer than a narrow table is wide, since
+members of narrow tables would cost more than in proportion to its columns. So members and state depend on the rows, and
+not on how they were divided into calls, and after 1,000 rows they are those of a single call with all of them.
 """
 
 from __future__ import annotations

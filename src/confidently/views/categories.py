@@ -118,8 +118,7 @@ class Categories(View):
         if not len(new):
             return self.arrays(state)
         number = {key: c for c, key in enumerate(state[KEYS].tolist())}
-        first, size = state[FIRST].tolist(), int(state[SIZE][0])
-        left = (self.n - self._indicators(state)).tolist()
+        first, size, left = state[FIRST].tolist(), int(state[SIZE][0]), list[int]()
         place, category = np.full(len(new), -1, NUMBER), np.full(len(new), -1, NUMBER)
         names = new.given_names(len(state[PLACE])) if new.names is not None else [""] * len(new)
         for j, (kind, name) in enumerate(zip(new.kind.tolist(), names, strict=True)):
@@ -130,9 +129,12 @@ class Categories(View):
                 c = category[j] = number.setdefault(key_of(column), len(number))
                 if c == len(first):
                     first.append(size)
-                    left.append(self.n)
                     size += self.outputs
-                if not left[c] or not (self.shown is None or column in self.shown):
+                if not (self.shown is None or column in self.shown):
+                    continue
+                left = left or (self.n - self._indicators(state)).tolist()
+                left += [self.n] * (len(first) - len(left))
+                if not left[c]:
                     continue
                 left[c] -= 1
             place[j], size = size, size + 1
