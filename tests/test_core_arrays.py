@@ -473,12 +473,12 @@ def view_arrays(name: str) -> Arrays:
     columns = Columns.named(["a", "b=x", "b=y"]) if name == "categories" else Columns.alike(3, ZERO)
     arrays = view.grown(view.new_arrays(2), columns, 2)
     arrays, _ = view.learn(arrays, Labelled(matrix(CSR), None, 0, i32(1, 0), None, None, None, 2), _core.UndoLog())
-    return {f"state.{key}": array for key, array in arrays.items() if key != "cosines.key"}  # which Python alone reads
+    return {f"state.{key}": array for key, array in arrays.items()}
 
 
 # features that the rows lack
-COUNTS = ("idf.frequency", "nb.frequency", "pairs.group", "cosines.direction", "first.place")
-UNSEEN = tuple(f"{name}: longer" for name in COUNTS)
+COUNTS = ("idf.frequency", "nb.frequency", "pairs.group", "cosines.direction", "cosines.key", "first.place")
+UNSEEN = (*(f"{name}: longer" for name in COUNTS), "cosines.direction: shorter", "cosines.direction: empty")
 TERMS = ("first", "second", "size", "slots")
 
 

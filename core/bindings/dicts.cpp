@@ -120,12 +120,13 @@ class DictLearner {
         reader_.forget(features);
     }
 
-    // keys of all features, and where names are kept: text, start
-    nb::typed<nb::tuple, Vector<std::uint32_t>, PythonStrings> features() {
+    // keys of the features from one on, and where names are kept: text, start
+    nb::typed<nb::tuple, Vector<std::uint32_t>, PythonStrings> features(std::int64_t first) {
+        require(first >= 0, "there is no such feature");
         FeatureTable& table = reader_.features();
         std::vector<std::uint32_t> keys;
         Strings names;
-        for (std::int64_t k = 0; k < table.size(); ++k) {
+        for (std::int64_t k = first; k < table.size(); ++k) {
             keys.push_back(table.key(k));
             if (table.exact()) names.add("", table.name(k));
         }
@@ -217,7 +218,7 @@ void bind_dicts(nb::module_& m) {
     method(learner, "row", &DictLearner::row, x, "learned"_a, "largest"_a);
     method(learner, "columns", &DictLearner::columns, "names"_a, "learned"_a);
     method(learner, "forget", &DictLearner::forget, "features"_a);
-    method(learner, "features", &DictLearner::features);
+    method(learner, "features", &DictLearner::features, "first"_a = 0);
     method(learner, "restore", &DictLearner::restore, "keys"_a.noconvert(), "text"_a.noconvert(),
            "start"_a.noconvert());
     learner.def_prop_ro("size", &DictLearner::size, "number of features seen");

@@ -22,6 +22,7 @@ struct Categories {
     static constexpr double kLeastPrior = 0.5;  // of rows like all others that are added to those with a value
 
     std::int64_t outputs;          // statistics of a category
+    std::int64_t all, size;        // categories; columns
     const std::int32_t* place;     // by feature: its column; negative: it has none
     const std::int32_t* category;  // by feature: that of which it is a value; negative: of none
     const std::int32_t* first;     // by category: the column of its first statistic
@@ -36,7 +37,10 @@ struct Categories {
     static Categories open(const State& state, Undo<double>* undo) {
         const std::int64_t n = n_features(state), all = static_cast<std::int64_t>(state.size("categories.first"));
         const auto outputs = static_cast<std::int64_t>(state.size("categories.sums", 1));
+        const std::int64_t size = state.template array<std::int64_t>("categories.size", 1)[0];
         const Categories view{outputs,
+                              all,
+                              size,
                               state.template array<std::int32_t>("categories.place", n),
                               state.template array<std::int32_t>("categories.category", n),
                               state.template array<std::int32_t>("categories.first", all),
@@ -48,11 +52,7 @@ struct Categories {
                               std::vector<double>(static_cast<std::size_t>(all * outputs)),
                               {},
                               std::vector<double>(static_cast<std::size_t>(outputs))};
-        const std::int64_t size = state.template array<std::int64_t>("categories.size", 1)[0];
         state.template array<std::int64_t>("categories.key", all);  // one by category
-        for (std::int64_t j = 0; j < n; ++j)
-            if (view.place[j] >= size || view.category[j] >= all)
-                throw std::invalid_argument("categories.place and categories.category do not match the others");
         for (std::int64_t c = 0; c < all; ++c)
             if (view.first[c] < 0 || view.first[c] > size - outputs)
                 throw std::invalid_argument("categories.first does not match categories.size");
@@ -68,6 +68,8 @@ struct Categories {
         present.clear();
         for (std::int32_t i = 0; i < row.size; ++i) {
             const std::int32_t j = row.column[i], c = category[j];
+            if (place[j] >= size || c >= all)  // checked here, since a row costs what its own features do
+                throw std::invalid_argument("categories.place and categories.category do not match the others");
             if (place[j] >= 0 && (c < 0 || row.value[i] != 0.0)) out.put(place[j], row.value[i]);
             if (c < 0 || row.value[i] == 0.0) continue;
             present.push_back(c);

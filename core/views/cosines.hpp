@@ -46,6 +46,7 @@ struct Cosines {
     static constexpr const char* name = "cosines";
 
     std::int64_t n;
+    std::int64_t used;                // the first features, which have directions; others are left out
     const double *direction, *phase;  // by feature and cosine; by cosine
     mutable std::vector<double> angle;
     bool unit_norm = true;
@@ -53,15 +54,18 @@ struct Cosines {
     template <class State>
     static Cosines open(const State& state, Undo<double>*) {
         const auto n = static_cast<std::int64_t>(state.size("cosines.phase"));
+        state.template array<std::int64_t>("cosines.key", n_features(state));  // one by feature
+        const auto used = static_cast<std::int64_t>(state.size("cosines.direction"));
         return {n,
-                state.template array<double>("cosines.direction", n_features(state), n),
+                used,
+                state.template array<double>("cosines.direction", used, n),
                 state.template array<double>("cosines.phase", n),
                 {}};
     }
 
     template <class State>
     static std::int64_t n_features(const State& state) {
-        return static_cast<std::int64_t>(state.size("cosines.direction"));
+        return static_cast<std::int64_t>(state.size("cosines.key"));
     }
 
     void see(const Row& row, MadeRows& out) const {
@@ -80,6 +84,7 @@ struct Cosines {
         const double length = unit_norm ? norm(row.value, static_cast<std::size_t>(row.size)) : 1.0;
         const double size = std::sqrt(2.0 / static_cast<double>(n));
         for (std::int32_t i = 0; i < row.size && length > 0.0; ++i) {
+            if (row.column[i] >= used) break;  // columns ascend
             const double x = row.value[i] / length;
             const double* w = direction + row.column[i] * n;
             for (std::int64_t c = 0; c < n; ++c) angle[c] += x * w[c];

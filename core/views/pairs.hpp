@@ -30,11 +30,8 @@ struct Pairs {
     static Pairs open(const State& state, Undo<double>*) {
         const auto n_groups = static_cast<std::int64_t>(state.size("pairs.crossed"));
         const std::int64_t n = n_features(state);
-        const Pairs view{PairTable::open(state), state.template array<std::int32_t>("pairs.group", n),
-                         state.template array<std::int8_t>("pairs.crossed", n_groups, n_groups), n_groups};
-        for (std::int64_t j = 0; j < n; ++j)
-            if (view.group[j] >= n_groups) throw std::invalid_argument("pairs.group does not match pairs.crossed");
-        return view;
+        return {PairTable::open(state), state.template array<std::int32_t>("pairs.group", n),
+                state.template array<std::int8_t>("pairs.crossed", n_groups, n_groups), n_groups};
     }
 
     template <class State>
@@ -109,7 +106,9 @@ struct Pairs {
 
     // The group of the i-th entry of a row; negative: it is in no product.
     std::int32_t group_of(const Row& row, std::int32_t i) const {
-        return row.value[i] == 0.0 ? -1 : group[row.column[i]];
+        const std::int32_t found = row.value[i] == 0.0 ? -1 : group[row.column[i]];
+        if (found >= n_groups) throw std::invalid_argument("pairs.group does not match pairs.crossed");
+        return found;
     }
 };
 

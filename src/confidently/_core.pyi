@@ -1079,7 +1079,7 @@ class DictLearner:
     def columns(self, names: Sequence[str], learned: bool) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]: ...
     def forget(self, features: int) -> None: ...
     def features(
-        self,
+        self, first: int = 0
     ) -> tuple[
         Annotated[NDArray[numpy.uint32], dict(shape=(None,))],
         tuple[

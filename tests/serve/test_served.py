@@ -14,6 +14,7 @@ from confidently.learner.tables import MIN_PRESENT, ROWS_TO_INFER
 from confidently.models.model import Model
 from confidently.rules import RULES
 from confidently.serve.model.learning import Example, raise_of_machine
+from confidently.serve.model.rows import RowReader
 from confidently.serve.model.served import ServedModel
 from confidently.serve.model.settings import ModelSettings, Reading
 from confidently.serve.problems import Problem
@@ -427,3 +428,18 @@ def test_one_class_only_is_always_the_answer():
     [answer] = model.answers([b'{"a":1}'])
     assert answer.label == "ham"
     assert answer.probability.keys() == {"ham"}
+
+
+def test_each_of_the_first_rows_is_looked_at_once(monkeypatch):
+    """What they decide is counted row by row, so that one long row does not make all others slow."""
+    read = []
+
+    def counted(self, lines, weights=None, batch=RowReader.batch):
+        read.append(len(lines))
+        return batch(self, lines, weights)
+
+    monkeypatch.setattr(RowReader, "batch", counted)
+    model = ServedModel(ModelSettings())
+    for example in examples(made(100, "numbers", seed=3)):
+        model.learn([example])
+    assert sum(read) <= 3 * 100  # to decide, to learn, and to learn again when they decide otherwise

@@ -43,6 +43,16 @@ def words(n, seed=0):
     return X, (X[:, :30].sum(axis=1) > 0).astype(int)
 
 
+def with_long_rows(n, seed=0):
+    """Rows of a narrow table as dicts; one of the first is far longer, and so is a later one."""
+    generator = np.random.default_rng(seed)
+    X, y = numbers(n, seed)
+    rows = [{f"c{j}": value for j, value in enumerate(x)} for x in X.tolist()]
+    for k in generator.choice(min(n, 200), 2, replace=False).tolist():
+        rows[k] |= {f"long{j}": 1.0 for j in range(k, k + 300)}
+    return rows, y
+
+
 def cuts(generator, n):
     """Where calls end: often near where members are chosen."""
     near = [k for choice in CHOICES for k in (choice - 1, choice, choice + 1) if 0 < k < n]
@@ -79,6 +89,8 @@ CASES = {
         {"classes": [0, 1], "weight": np.random.default_rng(seed).choice([0.0, 0.5, 2.0], n)},
     ),
     "groups": lambda n, seed: (AutoClassifier(coverage_by=5), *numbers(n, seed), {"classes": [0, 1]}),
+    "long rows": lambda n, seed: (AutoClassifier(), *with_long_rows(n, seed), {"classes": [0, 1]}),
+    "long rows of targets": lambda n, seed: (AutoRegressor(), *with_long_rows(n, seed), {}),
     "columns by name": lambda n, seed: (AutoClassifier(), *frame(n, seed), {"classes": ["a", "b", "c"]}),
     "targets": lambda n, seed: (AutoRegressor(), numbers(n, seed)[0], numbers(n, seed)[0] @ np.arange(6.0), {}),
     "skewed targets": lambda n, seed: (

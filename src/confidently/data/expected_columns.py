@@ -63,6 +63,8 @@ class ExpectedColumns:
     def check_rows(self, batch: Batch) -> None:
         """Compare the keys of the first rows of JSON lines, which need not have all keys of training.
 
+        Fewer rows than :data:`MIN_ROWS` tell a model that continues training nothing: it gets them one by one, perhaps.
+
         Raises
         ------
         DataError
@@ -70,6 +72,8 @@ class ExpectedColumns:
         """
         known = len(self.features)
         if not len(batch.columns) or not (batch.n_columns > known or self.strict):
+            return
+        if len(batch) < MIN_ROWS and not (self.predicting or self.strict):
             return
         present = _core.column_counts(batch.columns, batch.n_columns)
         unknown = present[known:].tolist()

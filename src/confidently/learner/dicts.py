@@ -179,7 +179,7 @@ class DictRows:
         known = self.learner.n_features
         columns = None
         if self.learner.wants_columns and self.core.size > known:
-            names = list(self.features().since(known).names) if self.bits == EXACT else None
+            names = list(self.features(known).names) if self.bits == EXACT else None
             more = self.core.size - known
             columns = Columns.alike(more, PLAIN) if names is None else Columns.named(names)
         self.learner.grow(n_features=self.core.size, columns=columns)
@@ -382,11 +382,11 @@ class DictRows:
 
     # --- the posterior -----------------------------------------------------------------------------------------------
 
-    def features(self) -> Features:
-        """Return names and keys of all features."""
+    def features(self, first: int = 0) -> Features:
+        """Return names and keys of the features from one on."""
         if self.bits != EXACT:
             raise ValueError("the names of features are not kept with hash_bits; use hash_bits=None")
-        keys, (text, start) = self.core.features()
+        keys, (text, start) = self.core.features(first)
         return Features(keys, np.arange(len(keys), dtype=np.int32), Strings(text, start))
 
     def weights(self, quantity: str) -> dict[Any, Any]:

@@ -143,7 +143,7 @@ class StreamLearner:
             self._make_room(batch)
             known = sum(name is not None for name in self.classes.names)
             new = [label.row for label in batch.new_labels if self.classes.get(label.name) is None]
-            targets = None if batch.targets is None else batch.targets[:, None]
+            targets = None if batch.targets is None else batch.targets.reshape(len(batch), -1)
             self.learner.prepare(batch.matrix, known, targets, new, for_good)
             yield batch
 

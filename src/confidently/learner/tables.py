@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from .. import _core
+import numpy as np
+
 from ..data.batch import Batch
 from ..data.formats.files import Path
 from ..data.reading import ReaderOptions
@@ -15,6 +16,7 @@ from ..data.sources.source import is_stored, peeked
 from ..data.stream import Stream, cached_reading, open_stream
 from ..data.warning import DataWarning
 from ..views.columns import MARKS
+from ..views.room import appended, joined
 from ..views.view import MAX_FILLED, View
 
 ROWS_TO_INFER = 1000
@@ -95,10 +97,33 @@ def has_numeric_columns(paths: Sequence[Path], reading: ReaderOptions) -> bool:
 
 def has_numbers(batch: Batch) -> bool:
     """Return whether rows, read as they are with their zeros, are those of a table with numeric columns."""
-    if batch.new_features is None:
-        return False
-    names = batch.new_features.names
-    marked = set(names.having(MARKS).tolist())
-    counts = _core.column_counts(batch.columns, len(names)).tolist()
-    entries = [n for column, n in enumerate(counts) if n and column not in marked]  # of each numeric column
-    return bool(sum(entries) >= MIN_PRESENT * max(len(entries), 1) * len(batch))
+    found = NumbersThere()
+    found.add(batch)
+    return found.are_most
+
+
+class NumbersThere:
+    """How many numbers the rows of a stream have, read as they are with their zeros."""
+
+    def __init__(self) -> None:
+        self._numeric, self._met = np.zeros(0, bool), np.zeros(0, bool)  # by column
+        self._named, self._rows, self._entries, self._columns = False, 0, 0, 0
+
+    def add(self, batch: Batch) -> None:
+        """Count more rows."""
+        if batch.new_features is not None:
+            self._named = True
+            numeric = np.ones(len(batch.new_features.names), bool)
+            numeric[batch.new_features.names.having(MARKS)] = False
+            self._numeric, self._met = joined(self._numeric, numeric), appended(self._met, len(numeric))
+        columns = batch.columns[batch.columns < len(self._numeric)]  # others have no names
+        columns = columns[self._numeric[columns]]
+        self._rows, self._entries = self._rows + len(batch), self._entries + len(columns)
+        new = np.unique(columns[~self._met[columns]])
+        self._columns += len(new)
+        self._met[new] = True
+
+    @property
+    def are_most(self) -> bool:
+        """Whether the rows are those of a table with numeric columns: they have at least half of them."""
+        return bool(self._named and self._entries >= MIN_PRESENT * max(self._columns, 1) * self._rows)

@@ -39,6 +39,7 @@ MAX_SPARSE_PAIRS = 40  # the same where rows are not tables, whose products are 
 MAX_FULL = 128  # columns up to which their correlations are learned
 MANY = 128  # columns: more, if sparse, have members for text, and if dense, cosines
 PAIR_TERMS = 2**18
+MAX_FOLLOWED = 1024  # columns that a narrow table may grow to, of which later ones have no part in its cosines
 INDICATORS = (16, 4, 0)  # values of categories that have indicators: as many as leave a table narrow
 CATEGORIES_THERE = 0.5  # fraction of the categories that rows have
 MAX_STATISTICS = 8  # of a category, by class
@@ -217,7 +218,7 @@ def choose(X: _core.Matrix, columns: Columns, n_classes: int = 2, dtype: str = "
     if wide:
         found.append(made(AROW(r=0.1), "unit,cosines"))
         if seen.filled >= FILLED:
-            found.append(_widest(width, few, dtype))
+            found.append(_widest(width, few, dtype, most=None))
     if (narrow := seen.by_kind(1 if n_classes <= 2 else min(n_classes, MAX_STATISTICS))) is not None:
         found += _of_narrow_tables(narrow.width, dtype, few, narrow.view)
     return found
@@ -240,23 +241,27 @@ def choose_for_labels(X: _core.Matrix, columns: Columns, n_labels: int = 0, dtyp
     if words:
         return [*found, made(AROW(r=0.3), "nb"), made(Logistic(), "nb", 3.0)]
     if numbers:
+        most = MAX_FOLLOWED if numbers <= MANY else None
         found += [made(AROW(r=0.1), f"{base},cosines") for base in bases]
-        found.append(made(Logistic(), _kernel(MEDIUM, width), name="medium cosines"))
+        found.append(made(Logistic(), _kernel(MEDIUM, width, most=most), name="medium cosines"))
     if n_labels <= MANY_CLASSES and width <= MAX_PAIRS:
         pairs = [make_view(bases[-1]), Pairs(max_terms=PAIR_TERMS)]
         found.append(made(Logistic(), pairs, 30.0, name=f"{bases[-1]},pairs"))
     return found
 
 
-def _kernel(size: float, width: float, of: type[Standard | Ranks] = Standard, n: int = COSINES) -> list[View]:
-    """Return the views of a member on cosines of all columns, for rows of so many values."""
-    return [of(unit_norm=False), Cosines(n=n, scale=size / max(width, 1.0), unit_norm=False)]
+def _kernel(
+    size: float, width: float, of: type[Standard | Ranks] = Standard, n: int = COSINES, most: int | None = MAX_FOLLOWED
+) -> list[View]:
+    """Return the views of a member on cosines of all columns, ``most`` at most, for rows of so many values."""
+    return [of(unit_norm=False), Cosines(n, size / max(width, 1.0), unit_norm=False, max_columns=most)]
 
 
-def _widest(width: float, few: bool, dtype: str, before: View | None = None) -> Plan:
+def _widest(width: float, few: bool, dtype: str, before: View | None = None, most: int | None = MAX_FOLLOWED) -> Plan:
     """Return a member on cosines of ranks, which no outlier moves, or of standardized columns if rows are few."""
     of, name = (Standard, "wide cosines") if few else (Ranks, "wide cosines of ranks")
-    return _gaussian(AROW(), _kernel(WIDE, width, of), name=name, correlated=True, dtype=dtype, before=before)
+    kernel = _kernel(WIDE, width, of, most=most)
+    return _gaussian(AROW(), kernel, name=name, correlated=True, dtype=dtype, before=before)
 
 
 def _of_narrow_tables(width: float, dtype: str, few: bool, before: View | None = None) -> list[Plan]:

@@ -16,7 +16,7 @@ from ..learner.example_checks import check_examples
 from ..learner.predictor import check_width
 from ..learner.recipe import ROWS_TO_CHOOSE
 from ..views.columns import Columns
-from .early import Early
+from .early import LONG, Early
 from .members import Members
 from .moves import Moves
 from .plan import Choose, Plan
@@ -79,7 +79,7 @@ class Choosing(Members):
             super().prepare(X)
             return
         check_rows(X, self.dtype)
-        if for_good or self.shuffled:
+        if (for_good or self.shuffled) and (self.members or not self.early.n):
             if not self.members:
                 classes, self.early = n_classes + len(new_classes), None
                 self._take(*self._chosen(X, max(classes, self.n_classes), targets))
@@ -150,6 +150,8 @@ class Choosing(Members):
         more = max(n_features - self.n_features, 0)
         if more and self.early is not None:
             self.columns = self.columns.joined(Columns.alike(more) if columns is None else columns)
+            if more > LONG and self.early.n:  # the row that brings so many chooses again, without members of their size
+                vars(self).update(vars(self._untrained(self.n_classes)), early=self.early._replace(chosen=0))
         super().grow(n_features, n_classes, multiclass, columns)
 
     def _learn_next(self, examples: Examples, calibrate: bool, values: Sequence[str] | None, **others: Any) -> None:

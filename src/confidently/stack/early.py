@@ -2,15 +2,16 @@
 
 One row does not show what the columns are, nor do ten show which quantiles they have. So a stack keeps its first rows.
 When 1, 10, 100 and 1,000 of them are known, they choose the members; where these differ from those before, the new ones
-train on all rows kept. So members and state depend on the rows, and not on how they were divided into calls, and after
-1,000 rows they are those of a single call with all of them.
+train on all rows kept. They choose as well when the first row comes that is longer than a narrow table is wide, since
+members of narrow tables would cost more than in proportion to its columns. So members and state depend on the rows, and
+not on how they were divided into calls, and after 1,000 rows they are those of a single call with all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ..views.columns import ZERO, Columns
 from ..views.view import COUNTED, KIND, NUMBER
 
 CHOICES = (1, 10, 100, ROWS_TO_CHOOSE)  # numbers of rows after which the members are chosen, the last time for good
+LONG = 128  # values of a row that is longer: narrow tables have fewer columns
 MAX_VALUES = 2**22  # that are kept: the row that reaches this number is the last of the first rows
 EARLY = "early."  # what the names of the arrays in a model file begin with
 OF_ROWS = VALUES, COLUMNS, START, LABELS, LABEL_START, WEIGHT, TARGETS, CLASSES = tuple(
@@ -140,20 +142,20 @@ class Early(NamedTuple):
     parts : tuple of Rows
     chosen : int
         By how many of the first rows the members were chosen, of which some may be still to come.
+    n, values : int
+        The number of rows, and that of values that are kept.
+    long : int
+        The number of rows with the first that is long; 0 if none is.
     """
 
     parts: tuple[Rows, ...] = ()
     chosen: int = 0
+    n: int = 0
+    values: int = 0
+    long: int = 0
 
-    @property
-    def n(self) -> int:
-        """The number of rows."""
-        return sum(part.n for part in self.parts)
-
-    @property
-    def values(self) -> int:
-        """The number of values that are kept."""
-        return sum(len(part.values) for part in self.parts)
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # no array of it is written to
 
     @property
     def is_full(self) -> bool:
@@ -164,13 +166,18 @@ class Early(NamedTuple):
     def due(self) -> int:
         """By how many rows the members are to be chosen."""
         n = self.n
-        return n if self.is_full else max((choice for choice in CHOICES if choice <= n), default=0)
+        return n if self.is_full else max((choice for choice in (*CHOICES, self.long) if choice <= n), default=0)
 
     def after(self, examples: Examples, n_classes: int, groups: Sequence[str] | None = None) -> Early:
         """Return the first rows with those of examples that still belong to them."""
         n = min(len(examples), ROWS_TO_CHOOSE - self.n)
         rows = Rows.of(examples, n, n_classes, groups).until_full(MAX_VALUES - self.values)
-        return self._replace(parts=(*self.parts, rows)) if n else self
+        return self._with(rows) if n else self
+
+    def _with(self, rows: Rows) -> Early:
+        long = np.flatnonzero(np.diff(rows.start) > LONG)
+        first_long = self.long or (self.n + int(long[0]) + 1 if len(long) else 0)
+        return Early((*self.parts, rows), self.chosen, self.n + rows.n, self.values + len(rows.values), first_long)
 
     @property
     def rows(self) -> Rows | None:
@@ -208,7 +215,7 @@ class Early(NamedTuple):
         check_within(KINDS, kind, Range(0, ZERO, closed_low=True, closed_high=True))
         if NAMES in arrays:
             names = [*Strings(arrays[TEXT], _starts(NAMES, arrays[NAMES], len(arrays[TEXT]), n_features))]
-        return cls((rows,), saved["chosen"]), Columns(kind, names)
+        return cls(chosen=saved["chosen"])._with(rows), Columns(kind, names)
 
 
 def _check(rows: Rows, n_features: int, n_classes: int) -> None:

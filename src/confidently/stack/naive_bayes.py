@@ -11,7 +11,8 @@ from ..covariances.examples import Examples, Progressive
 from ..covariances.state import PLACES, REAL, Shapes, State, check_within, put_places, without_base
 from ..learner.backup import Statistics
 from ..views.columns import Columns
-from ..views.view import COUNTED, appended
+from ..views.room import appended
+from ..views.view import COUNTED
 from .generative import CALIBRATION, Generative, Restoring
 
 FREQUENCY, ENTRIES, ROWS, KNOWN = "frequency", "entries", "rows", "known"

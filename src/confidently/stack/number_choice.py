@@ -22,7 +22,7 @@ from ..views.standard import Standard
 from ..views.table import make_view
 from ..views.unit import Unit
 from ..views.view import View
-from .choice import MANY, MAX_BINNED, MAX_PAIRS, MAX_STATISTICS, PAIR_TERMS, look, new_stack
+from .choice import MANY, MAX_BINNED, MAX_FOLLOWED, MAX_PAIRS, MAX_STATISTICS, PAIR_TERMS, look, new_stack
 from .logs import are_worth_learning
 from .number_stack import NumberStack
 from .plan import Plan, plan
@@ -70,7 +70,9 @@ def choose_numbers(
         logs.append(of_narrow("bins", *of_bins, log=True))
         for name, prior in KERNELS:
             # the exponent of the kernel between two rows of independent columns is about 1
-            cosines = Cosines(n=FEW_COSINES if few else COSINES, scale=1.0 / max(narrow.columns, 1), unit_norm=False)
+            cosines = Cosines(
+                FEW_COSINES if few else COSINES, 1.0 / max(narrow.columns, 1), unit_norm=False, max_columns=MAX_FOLLOWED
+            )
             before = make_view([{"standard": standard, "ranks": Ranks(unit_norm=False)}[name], cosines])
             found.append(of_narrow(f"cosines of {name}", before, "full", prior))
             if name == "standard":

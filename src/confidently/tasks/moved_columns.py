@@ -41,6 +41,9 @@ class MovedColumns(NamedTuple):
     by_column: np.ndarray
     first: np.ndarray
 
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # no array of it is written to
+
     @classmethod
     def begun(cls) -> Self:
         """Return what is known before the first row."""

@@ -10,10 +10,10 @@ import numpy as np
 from .. import _core
 from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
-from .columns import PLAIN, Columns
-from .cosines import key_of
+from .columns import PLAIN, Columns, key_of
 from .graph import Graph
 from .pairs import column_of
+from .room import appended, joined
 from .view import (
     COUNT,
     COUNTED,
@@ -27,7 +27,6 @@ from .view import (
     SeenRows,
     Shapes,
     View,
-    appended,
     gained,
     spread,
 )  # fmt: skip
@@ -119,8 +118,7 @@ class Categories(View):
         if not len(new):
             return self.arrays(state)
         number = {key: c for c, key in enumerate(state[KEYS].tolist())}
-        first, size = state[FIRST].tolist(), int(state[SIZE][0])
-        left = (self.n - self._indicators(state)).tolist()
+        first, size, left = state[FIRST].tolist(), int(state[SIZE][0]), list[int]()
         place, category = np.full(len(new), -1, NUMBER), np.full(len(new), -1, NUMBER)
         names = new.given_names(len(state[PLACE])) if new.names is not None else [""] * len(new)
         for j, (kind, name) in enumerate(zip(new.kind.tolist(), names, strict=True)):
@@ -131,14 +129,17 @@ class Categories(View):
                 c = category[j] = number.setdefault(key_of(column), len(number))
                 if c == len(first):
                     first.append(size)
-                    left.append(self.n)
                     size += self.outputs
-                if not left[c] or not (self.shown is None or column in self.shown):
+                if not (self.shown is None or column in self.shown):
+                    continue
+                left = left or (self.n - self._indicators(state)).tolist()
+                left += [self.n] * (len(first) - len(left))
+                if not left[c]:
                     continue
                 left[c] -= 1
             place[j], size = size, size + 1
         return {
-            PLACE: np.concatenate([state[PLACE], place]), CATEGORY: np.concatenate([state[CATEGORY], category]),
+            PLACE: joined(state[PLACE], place), CATEGORY: joined(state[CATEGORY], category),
             FIRST: np.array(first, NUMBER), KEYS: np.array(list(number), COUNT), SIZE: np.array([size], COUNT),
             ROWS: state[ROWS], WEIGHT: appended(state[WEIGHT], len(new)), SUMS: appended(state[SUMS], len(new)),
             REPEATS: appended(state[REPEATS], len(first) - len(state[FIRST])),

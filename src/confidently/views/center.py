@@ -9,6 +9,7 @@ import numpy as np
 from ..rules.ranges import Range
 from .columns import MISSING, Columns
 from .graph import Graph
+from .room import appended, joined
 from .view import (
     COUNTED,
     KIND,
@@ -19,7 +20,6 @@ from .view import (
     Placed,
     Shapes,
     View,
-    appended,
     column_kinds,
     gained,
     spread,
@@ -59,7 +59,7 @@ class Center(View):
         grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN)}
         # a column that is 0 where it is absent has been 0 so far
         grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == MISSING, 0.0, state[ROWS][0])
-        return {KINDS: np.concatenate([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
+        return {KINDS: joined(state[KINDS], new.kind), ROWS: state[ROWS], **grown}
 
     def n_known(self, state: Arrays) -> int:
         return len(state[KINDS])

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Self
 
 import numpy as np
+
+from .room import joined
 
 # Kinds of columns (core/views/standard.hpp): plain ones, such as words and categories, are not numbers to standardize;
 # the others are, and their absence from a row means that the value is not known, or that it is 0.
@@ -28,6 +33,9 @@ class Columns:
 
     kind: np.ndarray
     names: Iterable[object] | None = None
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # no array of it is written to
 
     @classmethod
     def alike(cls, n: int, kind: int = PLAIN, names: Iterable[object] | None = None) -> Columns:
@@ -54,15 +62,43 @@ class Columns:
         """Return these columns and more after them."""
         names = None
         if self.names is not None or more.names is not None:
-            names = [*self.given_names(0), *more.given_names(len(self))]
-        return Columns(np.concatenate([self.kind, more.kind]), names)
+            names = InParts((*self._parts(0), *more._parts(len(self))))
+        return Columns(joined(self.kind, more.kind), names)
+
+    def _parts(self, first: int) -> tuple[Iterable[object], ...]:
+        """Return names of the columns, of which the first has this number, in parts."""
+        if isinstance(self.names, InParts):
+            return self.names.parts
+        return (range(first, first + len(self)) if self.names is None else self.names,)
 
     def given_names(self, first: int) -> Iterable[str]:
         """Yield the names of the columns, of which the first has this number."""
         return map(str, range(first, first + len(self)) if self.names is None else self.names)
 
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Numbers for the names of the columns, whatever the columns before."""
+        return np.array([key_of(name) for name in self.given_names(0)], np.int64)
+
     def __len__(self) -> int:
         return len(self.kind)
+
+
+@dataclass(frozen=True)
+class InParts:
+    """Names of columns that came one part after the other."""
+
+    parts: tuple[Iterable[object], ...]
+
+    def __iter__(self) -> Iterator[object]:
+        return chain.from_iterable(self.parts)
+
+
+def key_of(name: str) -> int:
+    """Return a number for the name of a column, > 0 and below 2^63."""
+    from hashlib import blake2b  # takes time when a command starts
+
+    return (int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1) or 1
 
 
 def filled(n: int, kind: int) -> np.ndarray:

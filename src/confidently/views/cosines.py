@@ -11,7 +11,8 @@ from ..rules.parametric import parameter
 from ..rules.ranges import POSITIVE, Range, check_integer
 from .columns import ZERO, Columns
 from .graph import Graph, unit_rows
-from .view import COUNT, Arrays, Placed, Shapes, View, appended
+from .room import appended, joined
+from .view import COUNT, Arrays, Placed, Shapes, View
 
 DIRECTION, PHASE, KEY = "cosines.direction", "cosines.phase", "cosines.key"
 WHOLE = Range(0, 2**63, closed_low=True)
@@ -35,6 +36,8 @@ class Cosines(View):
     seed : int, default=0
     unit_norm : bool, default=True
         Whether rows are scaled to unit L2 norm before.
+    max_columns : int, optional
+        Later columns than the first so many are left out, whatever a stream brings. By default all are used.
 
     Examples
     --------
@@ -57,11 +60,16 @@ class Cosines(View):
     scale: float = parameter(POSITIVE, "variance of the directions", default=4.0)
     seed: int = parameter(WHOLE, "seed of the directions", default=0)
     unit_norm: bool = parameter(None, "whether rows have unit L2 norm", default=True)
+    max_columns: int | None = parameter(
+        Range(1, 2**31, closed_low=True), "number of columns that are used; by default all", default=None
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_integer("Cosines", "n", self.n, 1)
         check_integer("Cosines", "seed", self.seed, 0)
+        if self.max_columns is not None:
+            check_integer("Cosines", "max_columns", self.max_columns, 1)
 
     def new_arrays(self, n_classes: int) -> Arrays:
         return self._drawn(np.zeros(0, COUNT))
@@ -69,19 +77,26 @@ class Cosines(View):
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
         if not len(new):
             return self.arrays(state)
-        own = np.full(len(new), BY_NUMBER)
+        known = len(state[DIRECTION])
+        own, used = np.full(len(new), BY_NUMBER), self._n_used(len(state[KEY]) + len(new)) - known
         if new.names is not None and (new.kind != ZERO).any():
-            own = np.where(new.kind == ZERO, BY_NUMBER, [key_of(name) for name in new.given_names(0)])
-        keys = np.concatenate([state[KEY], own])
-        if (keys == BY_NUMBER).any():
+            own = np.where(new.kind == ZERO, BY_NUMBER, new.keys)
+        keys = joined(state[KEY], own)
+        if used and (keys[: known + used] == BY_NUMBER).any():
             return self._drawn(keys)
-        self._require_memory(len(keys))
-        directions = appended(state[DIRECTION], len(own))
-        directions[len(state[DIRECTION]) :] = [self._direction(key) for key in own.tolist()]
+        self._require_memory(known + used)
+        directions = appended(state[DIRECTION], used)
+        for j, key in enumerate(own[:used].tolist(), known):
+            directions[j] = self._direction(key)
         return {PHASE: state[PHASE], KEY: keys, DIRECTION: directions}
+
+    def _n_used(self, n_features: int) -> int:
+        """Return the number of columns that are used, of so many."""
+        return n_features if self.max_columns is None else min(n_features, self.max_columns)
 
     def _drawn(self, keys: np.ndarray) -> Arrays:
         """Return phases and directions, of which each depends on the seed and its key or number only."""
+        all_keys, keys = keys, keys[: self._n_used(len(keys))]
         self._require_memory(len(keys))
         generator = np.random.default_rng(self.seed)
         phase = generator.uniform(0.0, 2.0 * np.pi, self.n)
@@ -90,7 +105,7 @@ class Cosines(View):
         directions[:by_number] = np.sqrt(self.scale) * generator.standard_normal((by_number, self.n))
         for j in np.flatnonzero(keys != BY_NUMBER):
             directions[j] = self._direction(int(keys[j]))
-        return {PHASE: phase, KEY: keys, DIRECTION: directions}
+        return {PHASE: phase, KEY: all_keys, DIRECTION: directions}
 
     def _direction(self, key: int) -> np.ndarray:
         """Return the direction of a column with a name: a normal number for each cosine."""
@@ -101,13 +116,15 @@ class Cosines(View):
         require_memory(8 * self.n * n_features, "the directions of the cosines", "use fewer of them, or another view")
 
     def n_known(self, state: Arrays) -> int:
-        return len(state[DIRECTION])
+        return len(state[KEY])
 
     def column_name(self, state: Arrays, column: int, name_of: Callable[[int], str]) -> str:
         return f"cosine {column}"
 
     def by_feature(self, state: Arrays, sizes: np.ndarray) -> np.ndarray:
-        return np.full(self.n_known(state), sizes.max(initial=0.0))  # every cosine is made of all features
+        found = np.zeros(self.n_known(state))
+        found[: len(state[DIRECTION])] = sizes.max(initial=0.0)  # every cosine is made of all features
+        return found
 
     def n_columns(self, state: Arrays, n_features: int) -> int:
         return self.n
@@ -142,13 +159,7 @@ class Cosines(View):
 
     def exported(self, graph: Graph, x: str, state: Arrays) -> str:
         x = unit_rows(graph, x) if self.unit_norm else x
-        product = graph.add("MatMul", x, graph.constant(state[DIRECTION]))
+        unused = np.zeros((len(state[KEY]) - len(state[DIRECTION]), self.n))
+        product = graph.add("MatMul", x, graph.constant(np.concatenate([state[DIRECTION], unused])))
         cosine = graph.add("Cos", graph.add("Add", product, graph.constant(state[PHASE])))
         return graph.add("Mul", cosine, graph.constant(np.sqrt(2.0 / self.n)))
-
-
-def key_of(name: str) -> int:
-    """Return a number for the name of a column, > 0 and below 2^63."""
-    from hashlib import blake2b  # takes time when a command starts
-
-    return (int.from_bytes(blake2b(name.encode("utf-8", "surrogateescape"), digest_size=8).digest(), "big") >> 1) or 1

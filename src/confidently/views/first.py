@@ -10,6 +10,7 @@ from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import Columns
 from .graph import Graph
+from .room import joined
 from .view import COUNT, NUMBER, Arrays, Placed, Shapes, View
 
 PLACE, SIZE, KEPT = "first.place", "first.size", "first.kept"
@@ -51,7 +52,7 @@ class First(View):
         more = min(len(new), max(self.n - size, 0))
         place = np.full(len(new), -1, dtype=NUMBER)
         place[:more] = np.arange(size, size + more)
-        return {PLACE: np.concatenate([state[PLACE], place]), SIZE: state[SIZE] + more}
+        return {PLACE: joined(state[PLACE], place), SIZE: state[SIZE] + more}
 
     def n_known(self, state: Arrays) -> int:
         return len(state[PLACE])

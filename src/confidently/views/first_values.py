@@ -11,6 +11,7 @@ from .. import _core
 from ..rules.ranges import Range
 from ..wording import counted
 from .columns import PLAIN, ZERO, Columns, count_of
+from .room import appended, joined
 from .view import (
     KIND,
     MAX_MEAN,
@@ -22,7 +23,6 @@ from .view import (
     SeenRows,
     Shapes,
     View,
-    appended,
     check_filled,
     column_kinds,
     gained,
@@ -95,12 +95,12 @@ class FirstValues(View):
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
         own = self.learned(state)
-        kind = np.concatenate([own.kind, new.kind])
+        kind = joined(own.kind, new.kind)
         check_filled(f"the view {self.name}", self.filled(kind))
         added = new.kind[new.kind != PLAIN]
         # a column that is 0 where it is absent has been 0 so far
         zeros = int(own.rows[0])
-        count = np.concatenate([own.counts, np.where(added == ZERO, own.rows[0], 0.0)])
+        count = joined(own.counts, np.where(added == ZERO, own.rows[0], 0.0))
         sample = appended(own.sample, zeros * count_of(added, ZERO) if zeros < FIRST else 0)
         return self._named(Learned(kind, own.rows, count, appended(own.knots, len(added)), sample))
 

@@ -9,7 +9,8 @@ import numpy as np
 from ..rules.ranges import Range
 from .columns import Columns
 from .graph import Graph, unit_rows
-from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
+from .room import appended
+from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, gained, spread
 
 ROWS, FREQUENCY = "idf.rows", "idf.frequency"
 

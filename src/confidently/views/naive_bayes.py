@@ -9,7 +9,8 @@ import numpy as np
 from ..rules.ranges import Range
 from .columns import Columns
 from .graph import Graph, unit_rows
-from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, appended, gained, spread
+from .room import appended
+from .view import COUNTED, REAL, Arrays, Placed, Shapes, View, gained, spread
 
 ROWS, FREQUENCY = "nb.rows", "nb.frequency"
 FLOOR, OF_FEATURE, OF_ROWS = 0.2, 0.3, 0.6  # as in core/views/naive_bayes.hpp

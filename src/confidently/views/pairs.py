@@ -12,7 +12,8 @@ from ..rules.parametric import parameter
 from ..rules.ranges import Range, check_integer
 from .columns import Columns
 from .graph import Graph, unit_rows
-from .view import COUNT, KIND, NUMBER, Arrays, Labelled, Placed, SeenRows, Shapes, View, appended
+from .room import appended, joined
+from .view import COUNT, KIND, NUMBER, Arrays, Labelled, Placed, SeenRows, Shapes, View
 
 FIRST, SECOND, SIZE, SLOTS, GROUP, CROSSED = (
     f"pairs.{name}" for name in ("first", "second", "size", "slots", "group", "crossed")
@@ -110,7 +111,7 @@ class Pairs(View):
         return _indexed({FIRST: empty, SECOND: empty, SIZE: np.zeros(1, COUNT), GROUP: empty, CROSSED: self._crossed()})
 
     def grown(self, state: Arrays, new: Columns, n_classes: int) -> Arrays:
-        groups = np.concatenate([state[GROUP], self._group_of(new, len(state[GROUP]))])
+        groups = joined(state[GROUP], self._group_of(new, len(state[GROUP])))
         return self.arrays(state) | {GROUP: groups}
 
     def n_known(self, state: Arrays) -> int:
@@ -237,7 +238,7 @@ class Pairs(View):
         arrays, n = self.arrays(state), rows.n
         done = self._meet(arrays, rows, 0, add=False)
         if done < n:
-            arrays = {name: array.copy() for name, array in arrays.items()}
+            arrays |= {name: arrays[name].copy() for name in (FIRST, SECOND, SIZE, SLOTS)}
         while done < n:
             reached = self._meet(arrays, rows, done, add=True)
             if reached == done:  # no room for the terms of the next row

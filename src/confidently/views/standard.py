@@ -11,6 +11,7 @@ from ..rules.parametric import parameter
 from ..rules.ranges import Range
 from .columns import MISSING, PLAIN, ZERO, Columns, count_of
 from .graph import Graph, unit_rows
+from .room import appended, joined
 from .view import (
     COUNTED,
     KIND,
@@ -20,7 +21,6 @@ from .view import (
     Placed,
     Shapes,
     View,
-    appended,
     check_filled,
     column_kinds,
     gained,
@@ -78,7 +78,7 @@ class Standard(View):
         grown = {name: appended(state[name], len(new)) for name in (COUNT, MEAN, SQUARES)}
         if added:  # a column that is 0 where it is absent has been 0 so far
             grown[COUNT][len(state[COUNT]) :] = np.where(new.kind == ZERO, state[ROWS][0], 0.0)
-        return {KINDS: np.concatenate([state[KINDS], new.kind]), ROWS: state[ROWS], **grown}
+        return {KINDS: joined(state[KINDS], new.kind), ROWS: state[ROWS], **grown}
 
     def n_known(self, state: Arrays) -> int:
         return len(state[KINDS])

@@ -47,7 +47,7 @@ def make_view(view: str | View | Sequence[str | View] | None, **parameters: Any)
     Examples
     --------
     >>> make_view("cosines", n=500)
-    Cosines(n=500, scale=4.0, seed=0, unit_norm=True)
+    Cosines(n=500, scale=4.0, seed=0, unit_norm=True, max_columns=None)
     >>> make_view("standard,pairs")
     [Standard(unit_norm=True), Pairs(columns=None, max_terms=1048576, unit_norm=True)]
     """

@@ -267,16 +267,8 @@ class View(Parametric):
 
 def _saved(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters without what earlier versions do not know, where it changes nothing."""
-    return {name: value for name, value in parameters.items() if name != "unit_norm" or not value}
-
-
-def appended(array: np.ndarray, n: int, value: Any = 0) -> np.ndarray:
-    """Return an array with n more entries along its first axis."""
-    whole = np.zeros((len(array) + n, *array.shape[1:]), array.dtype)
-    whole[: len(array)] = array
-    if value:
-        whole[len(array) :] = value
-    return whole
+    usual = {"unit_norm": True, "max_columns": None}
+    return {name: value for name, value in parameters.items() if name not in usual or value != usual[name]}
 
 
 def check_filled(what: str, filled: int) -> None:

@@ -28,6 +28,8 @@ PIECES_AHEAD = 2  # in addition to those that are being parsed
 
 def read_lines(paths: Sequence[Path], reading: ReaderOptions, request: ReadRequest) -> Iterator[Batch]:
     """Yield the rows of one file after the other, their labels as lists."""
+    if all(isinstance(path, InMemory) and path.n_bytes <= request.chunk_bytes for path in paths):
+        request = request._replace(parsers=0)  # of one piece, for which threads take longer to start
     n = min(MAX_PARSERS, processors() + 1) if request.parsers is None else request.parsers  # one may wait for its turn
     parsers = Parsers(reading, request, max(n, 1))
 

@@ -5,12 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...data.batch import Batch
 from ...learner.recipe import automatic_covariance
-from ...learner.tables import has_numbers
+from ...learner.tables import NumbersThere
 from .learning import Example
 from .rows import RowReader
 from .settings import UNDECIDED, Decision, Setup
+
+
+class Shown:
+    """What rows show that are read one way, as tables are or not; each is read once."""
+
+    def __init__(self, setup: Setup, is_table: bool) -> None:
+        self._reader = RowReader(setup.reading(is_table), setup.settings.dtype, setup.task)
+        self.numbers, self.columns = NumbersThere(), 0
+
+    def add(self, examples: Sequence[Example]) -> None:
+        """Look at more rows."""
+        batch = self._reader.batch([example.line for example in examples])
+        self.numbers.add(batch)
+        self.columns = max(self.columns, int(batch.columns.max(initial=-1)) + 1)
 
 
 @dataclass
@@ -20,20 +33,35 @@ class Early:
     setup: Setup
     examples: list[Example] = field(default_factory=list)
     decision: Decision = UNDECIDED
+    _shown: dict[bool, Shown] = field(default_factory=dict)
 
-    def decided_by(self, examples: Sequence[Example]) -> Decision:
-        """Return what rows would decide if they were the first ones."""
+    def add(self, examples: Sequence[Example]) -> Decision:
+        """Return what the rows decide with more of them, which are from now on among them unless one is invalid."""
+        for shown in self._shown.values():
+            shown.add(examples)
+        self.examples += examples
+        return self.decided()
+
+    def decided(self) -> Decision:
+        """Return what the rows decide."""
         setup = self.setup
-        if not examples:
+        if not self.examples:
             return UNDECIDED
-        is_table = setup.undecided and has_numbers(self.batch(examples, is_table=True))
+        is_table = setup.undecided and self._as(True).numbers.are_most
         if not setup.undecided_covariance:
             return Decision(is_table)
-        columns = int(self.batch(examples, is_table).columns.max(initial=-1)) + 1
-        return Decision(is_table, automatic_covariance(columns))
+        return Decision(is_table, automatic_covariance(self._as(is_table).columns))
 
-    def batch(self, examples: Sequence[Example], is_table: bool = False) -> Batch:
-        """Return rows as they would be read if they were the first ones."""
-        setup = self.setup
-        reader = RowReader(setup.reading(is_table), setup.settings.dtype, setup.task)
-        return reader.batch([example.line for example in examples])
+    def _as(self, is_table: bool) -> Shown:
+        """Return what the rows show that are read as tables are, or not."""
+        if is_table not in self._shown:
+            shown = Shown(self.setup, is_table)
+            shown.add(self.examples)
+            self._shown[is_table] = shown
+        return self._shown[is_table]
+
+    def without(self, examples: Sequence[Example]) -> None:
+        """Forget rows, which are perhaps among them."""
+        gone = set(map(id, examples))
+        self.examples = [one for one in self.examples if id(one) not in gone]
+        self._shown = {}

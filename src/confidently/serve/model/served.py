@@ -32,7 +32,6 @@ from .guards import Guards
 from .learning import Example, RowLearner, raise_of_machine
 from .settings import ModelSettings, Setup
 
-EARLY_PARTS = 2  # the first rows grow by at least 1/EARLY_PARTS of them, if as many wait
 ROWS_FOR_STACK, ROWS_FOR_PRODUCTS = 16, 128  # worth learning at once
 
 
@@ -120,12 +119,12 @@ class ServedModel(AnsweringModel):
     def _learn_early(self, examples: list[Example], early: Early) -> None:
         """Learn some of the first rows; begin again with all of them if they show another kind of rows."""
         try:
-            decision = early.decided_by([*early.examples, *examples])
+            decision = early.add(examples)
         except Exception as error:
             raise_of_machine(error)
-            examples = [example for example in examples if self._can_decide(example, early)]
-            decision = early.decided_by([*early.examples, *examples])
-        early.examples += examples
+            early.without(examples)
+            examples = [example for example in examples if self._can_decide(example)]
+            decision = early.add(examples)
         while decision != early.decision or examples:
             if decision != early.decision:
                 early.decision = decision
@@ -135,12 +134,12 @@ class ServedModel(AnsweringModel):
             self._learn_sampled(examples)
             if len(self._aside) == before:
                 return
-            decision, examples = early.decided_by(early.examples), []
+            decision, examples = early.decided(), []
 
-    def _can_decide(self, example: Example, early: Early) -> bool:
+    def _can_decide(self, example: Example) -> bool:
         """Return whether a row can help decide what the model is; otherwise set it aside."""
         try:
-            early.decided_by([example])
+            Early(self.setup).add([example])
         except Exception as error:
             raise_of_machine(error)
             self._set_aside(example, error)
@@ -202,7 +201,7 @@ class ServedModel(AnsweringModel):
     def _set_aside(self, example: Example, error: Exception) -> None:
         super()._set_aside(example, error)
         if self.early is not None:
-            self.early.examples = [one for one in self.early.examples if one is not example]
+            self.early.without([example])
 
     def _begin_again(self, early: Early) -> None:
         """Begin without any rows learned, as the first ones have decided."""
@@ -215,13 +214,11 @@ class ServedModel(AnsweringModel):
 
     @property
     def least_rows(self) -> int:
-        # Each time, all of the first rows are looked at again; a stack's members have costs for each time, and products
-        # of matrices are those of many rows.
-        early, learner = 0 if self.early is None else len(self.early.examples) // EARLY_PARTS, self.stream.learner
+        # a stack's members have costs for each time, and products of matrices are those of many rows
+        learner = self.stream.learner
         if isinstance(learner, Members):
-            return max(early, ROWS_FOR_STACK)
-        row_by_row = learner.covariance.is_row_by_row(learner.state, learner.device)
-        return max(early, 1 if row_by_row else ROWS_FOR_PRODUCTS)
+            return ROWS_FOR_STACK
+        return 1 if learner.covariance.is_row_by_row(learner.state, learner.device) else ROWS_FOR_PRODUCTS
 
     # --- other servers -----------------------------------------------------------------------------------------------
 
