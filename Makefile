@@ -53,11 +53,11 @@ raises: $(VENV)/installed
 	$(ONE_THREAD) $(RAISES)/bin/python -m pytest $(PARALLEL) -q -p no:cacheprovider -m "not browser" $(NO_PACKAGE:%=--ignore=%)
 	$(BIN)/python tests/raises.py report $(RAISES)/lib/python3*/site-packages
 
-# Faults put into modules, one at a time: MODULES="src/confidently/tasks/conformal.py", N=60, and WHOLE=--whole to run all
+# Faults put into modules, one at a time: MODULES="src/confidently/tasks/conformal.py", N=60, and WHOLE=1 to run all
 # short tests where those of the module's room catch nothing.
 N := 60
 mutants: $(VENV)/installed
-	$(ONE_THREAD) $(BIN)/python -m tests.mutants -n $(N) $(WHOLE) $(MODULES)
+	$(ONE_THREAD) $(BIN)/python -m tests.mutants -n $(N) $(if $(WHOLE),--whole) $(MODULES)
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .

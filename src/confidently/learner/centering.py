@@ -45,6 +45,7 @@ def center(learner: Any, X: Matrix, labels: np.ndarray, weight: np.ndarray, shar
         more = _more(p, weight, target, offset)
         learner.shift(more)
         offset += more
+    learner.centered += offset
 
 
 def _target(p: np.ndarray, labels: np.ndarray, weight: np.ndarray, share: float) -> float:

@@ -233,6 +233,7 @@ class Learner(Predictor):
             self.groups = groups.learned(values, recorded.scores, labels, order, self.n_classes, label_start)
         if calibrate:
             self.moved = moved_after(self.moved, X, order, weight, self.n_features)
+            self.centered = 0.0
 
     def begin(self, examples: Examples, log_loss: np.ndarray | None = None) -> Transaction:
         """Check examples; return the context within which to :meth:`train` on them, which undoes that on an error.
@@ -379,6 +380,8 @@ class Learner(Predictor):
     def header(self) -> dict[str, Any]:
         """Return everything that is not an array, as plain data; with :attr:`state` it defines the learner."""
         more: dict[str, Any] = {} if self.view is None else {"view": self.view.header()}
+        if self.centered:
+            more["centered"] = self.centered
         return {"settings": self.settings.header(), "n_classes": self.n_classes, "n_features": self.n_features, **more}
 
     @classmethod

@@ -22,11 +22,15 @@ class Promising:
         What was learned of rows by their values of a column, if sets or intervals cover by these.
     moved : MovedColumns or None
         What is known of the columns of rows; None before the first row, and where there are many columns.
+    centered : float
+        What has been added to the log-odds of the second of two classes since training ended, after which sets are
+        made of the scores without it: those that training has counted.
     """
 
     state: State
     groups: Groups | None = None
     moved: MovedColumns | None = None
+    centered = 0.0
 
     @property
     def task(self) -> Task:
@@ -37,7 +41,7 @@ class Promising:
     def conformal(self) -> Any:
         """What is known about the scores of true classes, or about errors."""
         repeated = self.moved is not None and self.moved.repeats
-        return self.task.conformal(self.state[CONFORMAL], self.groups, repeated)
+        return self.task.conformal(self.state[CONFORMAL], self.groups, repeated, self.centered)
 
     def follow_no_misses(self) -> None:
         """Begin with rows whose misses sets of classes do not follow, until :meth:`settle` or a drift alarm."""

@@ -183,6 +183,7 @@ class Header(Version):
     later: list[SavedLater] | None = None
     early: SavedEarly | None = None
     coverage_by: SavedGroups | None = None
+    centered: float = 0.0
     settled: bool = False  # in earlier files, which have levels that are to be forgotten
     training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None

@@ -127,7 +127,7 @@ def linear_form(
         found[-1, -1] = by @ found[:-1, :-1] @ by
     classes = None if order is None else order.classes
     repeated = learner.moved is not None and learner.moved.repeats
-    known = learner.task.conformal(learner.state[CONFORMAL].copy(), repeated=repeated)
+    known = learner.task.conformal(learner.state[CONFORMAL].copy(), repeated=repeated, centered=learner.centered)
     return LinearForm(coef, intercept, settings.rule, task, calibration is not None, kept, known, spread, classes, by)
 
 

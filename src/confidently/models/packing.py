@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..covariances.settings import DTYPES
-from ..covariances.state import PLACES, REAL, State, check_within, put_places, without_base
+from ..covariances.state import PLACES, REAL, State, check_within, put_places, within, without_base
 from ..learner.learner import Learner
 from ..rules.ranges import check_choice
 from ..stack.averaging import Mean
@@ -32,6 +34,7 @@ from ..views.view import View
 from . import file
 from .file import REGRESSION, checked_arrays
 
+MAX_CENTERED = 100.0
 GENERATIVE: dict[str, type[Generative]] = {member.kind: member for member in (NaiveBayes, ClassMeans)}
 
 
@@ -56,6 +59,8 @@ def unpacked(header: file.Header, arrays: State) -> Learner | Stack | NumberStac
         learner.groups = _groups_of(header.coverage_by, of_groups, learner)
     if of_columns:
         learner.moved = MovedColumns.of(of_columns)
+    check_within("what centers probabilities", np.array(header.centered), within(MAX_CENTERED))
+    learner.centered = header.centered
     if header.settled:
         learner.settle(shuffled=True)
     return learner

@@ -327,6 +327,7 @@ class Members(Following, Promising):
         self.groups = self.groups if groups is None else learned(groups, counted, len(examples))
         if calibrate:
             self.moved = moved_after(self.moved, examples.X, examples.order, examples.weight, self.n_features)
+            self.centered = 0.0
 
     def settle(self, shuffled: bool = False) -> None:
         """Forget misses as single learners do, and have the mean of the mixture over rows in random order."""
@@ -544,6 +545,8 @@ class Members(Following, Promising):
         sizes = {"n_classes": self.n_classes, "n_features": self.n_features}
         dropped = {} if self.dropped is None else {"dropped": self.dropped}
         more: dict[str, Any] = {} if self.moves in (None, Moves()) else {"moves": self.moves._asdict()}
+        if self.centered:
+            more["centered"] = self.centered
         if self.mean.rows:
             more["mean"] = self.mean._asdict()
         if self.later is not None:

@@ -257,10 +257,12 @@ class ConformalSets:
     state : array
     repeated : bool
         Whether rows repeat, so that scores that are nearly equal may be those of equal rows.
+    centered : float
+        What has been added to the log-odds of the second of two classes since the scores were learned.
     """
 
-    def __init__(self, state: np.ndarray, repeated: bool = False) -> None:
-        self._state, self._repeated = state, repeated
+    def __init__(self, state: np.ndarray, repeated: bool = False, centered: float = 0.0) -> None:
+        self._state, self._repeated, self._centered = state, repeated, centered
 
     @property
     def classes(self) -> int:
@@ -361,15 +363,23 @@ class ConformalSets:
         """
         found = np.zeros(probabilities.shape)
         enough = enough_rows(coverage, ENOUGH, MARGIN)
-        probabilities = np.ascontiguousarray(probabilities, np.float64)
+        probabilities = self._as_learned(probabilities)
         _core.conformal_p_values(self._state, probabilities, by_class, enough, self._repeated, found)
         return found
 
     def conformity(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the part of the rows before whose most probable class had no more than a row's, shape (n,)."""
-        found, best = np.empty(len(probabilities)), np.ascontiguousarray(probabilities.max(axis=1), np.float64)
+        found, best = np.empty(len(probabilities)), self._as_learned(probabilities).max(axis=1)
         _core.conformal_conformity(self._state, self.classes, best, found)
         return found
+
+    def _as_learned(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return probabilities as they were before they were centered, whose scores are known."""
+        probabilities = np.ascontiguousarray(probabilities, np.float64)
+        if not self._centered or probabilities.shape[1] != 2:
+            return probabilities
+        found = probabilities * np.exp(np.array([0.5, -0.5]) * self._centered)
+        return np.ascontiguousarray(found / found.sum(axis=1, keepdims=True))
 
     def sets(
         self, probabilities: np.ndarray, coverage: float, by_class: bool, values: Sequence[str] | None = None
@@ -407,4 +417,4 @@ class ConformalSets:
         if last == 0:
             return math.inf
         lowest = len(answers) - 1 - (int(enough.argmax()) + last - 1)
-        return 1.0 / (1.0 + math.exp(-lowest * _core.conformal_answer_width))
+        return 1.0 / (1.0 + math.exp(-lowest * _core.conformal_answer_width - abs(self._centered)))

@@ -89,16 +89,16 @@ class GroupedSets(ConformalSets):
     ----------
     state : array
     groups : Groups
-    repeated : bool
-        Whether rows repeat.
+    repeated, centered : bool, float
+        As :class:`confidently.tasks.conformal.ConformalSets` has them.
     """
 
-    def __init__(self, state: np.ndarray, groups: Groups, repeated: bool = False) -> None:
-        super().__init__(state, repeated)
+    def __init__(self, state: np.ndarray, groups: Groups, repeated: bool = False, centered: float = 0.0) -> None:
+        super().__init__(state, repeated, centered)
         self._compared_with = Compared(
             groups, lambda state: ConformalSets(state).rows,
-            lambda state: ConformalSets(conformal.grown(state, self.classes), repeated),
-            lambda states: ConformalSets(conformal.together(states, self.classes), repeated),
+            lambda state: ConformalSets(conformal.grown(state, self.classes), repeated, centered),
+            lambda states: ConformalSets(conformal.together(states, self.classes), repeated, centered),
         )  # fmt: skip
 
     def warning(self, coverage: float, by_class: bool = True, values: Sequence[str] | None = None) -> str | None:

@@ -58,7 +58,9 @@ class Numbers(Task):
     def conformal_values(self, scores: np.ndarray) -> Values:
         return intervals.values(scores)
 
-    def conformal(self, scores: np.ndarray, groups: Groups | None = None, repeated: bool = False) -> ConformalIntervals:
+    def conformal(
+        self, scores: np.ndarray, groups: Groups | None = None, repeated: bool = False, centered: float = 0.0
+    ) -> ConformalIntervals:
         return ConformalIntervals(scores) if groups is None else GroupedIntervals(scores, groups)
 
     def settled(self, scores: np.ndarray) -> np.ndarray:

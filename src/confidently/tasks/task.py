@@ -241,10 +241,15 @@ class Task:
         return conformal.values(scores)
 
     def conformal(
-        self, scores: np.ndarray, groups: Groups | None = None, repeated: bool = False
+        self, scores: np.ndarray, groups: Groups | None = None, repeated: bool = False, centered: float = 0.0
     ) -> ConformalSets | ConformalIntervals:
-        """Return what a state knows of sets of classes or of intervals; ``repeated``: whether rows repeat."""
-        return ConformalSets(scores, repeated) if groups is None else GroupedSets(scores, groups, repeated)
+        """Return what a state knows of sets of classes or of intervals.
+
+        ``repeated`` and ``centered`` are those of :class:`confidently.tasks.conformal.ConformalSets`.
+        """
+        if groups is None:
+            return ConformalSets(scores, repeated, centered)
+        return GroupedSets(scores, groups, repeated, centered)
 
     def settled(self, scores: np.ndarray) -> np.ndarray:
         """Return what sets of classes or intervals are made of, with levels that no miss has changed."""
