@@ -236,7 +236,7 @@ def test_a_second_answer_is_compared_with_the_name_that_a_class_has_now(local, m
     for label in ("ham", "eggs"):
         server("POST", f"{FIRST}/learn?wait=learned", {"features": {"text": "other"}, "label": label})
     give(server, "q-0", "spm", "ann")
-    wait_until(lambda: len(exported(server)) == 3)
+    wait_until(lambda: len(exported(server)) == 3 and server("GET", FIRST).json()["rows"] == 3)
     assert server("POST", f"{FIRST}/edits?wait=live", {"from": "spm", "to": "spam"}).status_code < 300
     give(server, "q-0", "spam", "bob", second=True)
     assert (agreement(server)["people"]["rows"], agreement(server)["people"]["same"]) == (1, 1)

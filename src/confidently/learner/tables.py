@@ -119,8 +119,10 @@ class NumbersThere:
         columns = batch.columns[batch.columns < len(self._numeric)]  # others have no names
         columns = columns[self._numeric[columns]]
         self._rows, self._entries = self._rows + len(batch), self._entries + len(columns)
-        new = np.unique(columns[~self._met[columns]])
-        self._columns += len(new)
+        new = columns[~self._met[columns]]
+        self._columns += len(
+            set(new.tolist())
+        )  # numpy.unique imports numpy.ma
         self._met[new] = True
 
     @property
