@@ -143,7 +143,7 @@ class StreamLearner:
             self._make_room(batch)
             known = sum(name is not None for name in self.classes.names)
             new = [label.row for label in batch.new_labels if self.classes.get(label.name) is None]
-            targets = None if batch.targets is None else batch.targets.reshape(len(batch), -1)
+            targets = None if batch.targets is None else batch.targets.reshape(len(batch), self.learner.n_classes)
             self.learner.prepare(batch.matrix, known, targets, new, for_good)
             yield batch
 
@@ -198,7 +198,7 @@ class StreamLearner:
                     "class_start": np.array(class_start, np.int64) if class_start else None,
                 }
             else:
-                options["targets"] = part.targets.reshape(len(part), -1)
+                options["targets"] = part.targets.reshape(len(part), self.learner.n_classes)
             try:
                 self.learner.learn(part.matrix, labels, part.label_start, **options)
             except ValueError as error:  # out of range, or rows that a view cannot take
