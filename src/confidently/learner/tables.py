@@ -120,9 +120,7 @@ class NumbersThere:
         columns = columns[self._numeric[columns]]
         self._rows, self._entries = self._rows + len(batch), self._entries + len(columns)
         new = columns[~self._met[columns]]
-        self._columns += len(
-            set(new.tolist())
-        )  # numpy.unique imports numpy.ma
+        self._columns += len(set(new.tolist()))  # numpy.unique imports numpy.ma
         self._met[new] = True
 
     @property
