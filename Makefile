@@ -9,7 +9,7 @@ PARALLEL := -n auto --dist worksteal
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 SOURCES := $(shell find core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test short pages spark test-all test-lowest raises mutants bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
+.PHONY: demo test short pages browser spark test-all test-lowest raises mutants bench lint format stub docs pictures papers sanitize tsan fuzz torture clean
 
 demo: $(VENV)/built
 	$(BIN)/confidently demo
@@ -23,17 +23,26 @@ short: $(VENV)/installed
 
 # Tests of a file share a server. They wait for the browser most of the time, so that two files are tested at once.
 ON_PAGES = $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist loadfile -q -p no:cacheprovider
-pages: $(VENV)/installed
+pages: $(VENV)/installed browser
 	$(ON_PAGES) -m "browser and not long" tests/serve/page
+
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	  || (apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium) >/dev/null 2>&1 \
+	  || echo "Left out are the tests of the server's page: there is no Chromium, and it could not be installed."
 
 # Tests on Spark, which needs Java, their page and their notebook. They share a session; make test-all has the long ones.
 spark: $(VENV)/spark
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -p no:cacheprovider -m "spark and not long" tests/spark tests/test_docs.py tests/test_examples.py
 
-# What make test leaves out: the tests marked as long; PART=2/3 runs the second of three parts of them.
-test-all: $(VENV)/installed
-	$(ON_PAGES) -m "browser and long" $(PART:%=--part %) tests/serve/page || test $$? = 5 # there are none in the part
-	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m "long and not browser" $(PART:%=--part %)
+# What make test leaves out: the tests marked as long. PART=2/3 runs the second of three parts of them, and CHANGED=1 with it
+# those of all rooms that have changed since all ran. Of all, tests/last_full_run.txt notes the commit.
+SOME := $(PART:%=--part %) $(if $(CHANGED),--changed)
+REPORTS := build/long_tests.xml build/long_page_tests.xml
+test-all: $(VENV)/installed browser
+	$(ON_PAGES) -m "browser and long" --junitxml=build/long_page_tests.xml $(SOME) tests/serve/page || test $$? = 5 # none in the part
+	$(ONE_THREAD) $(BIN)/python -m pytest $(PARALLEL) -q -m "long and not browser" --junitxml=build/long_tests.xml $(SOME)
+	$(if $(PART),,$(BIN)/python -m tests.full_run $(REPORTS))
 
 # The tests of what other packages do for us, with the oldest versions of them that pyproject.toml promises to work with.
 LOWEST := $(VENV)-lowest

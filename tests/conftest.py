@@ -2,6 +2,7 @@
 
 import gc
 import signal
+from itertools import compress
 from zlib import crc32
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from confidently.cli import run
 from tests.combinations import mark_long
 from tests.command_line import rows
+from tests.full_run import room, rooms_changed
 from tests.slow import mark_slow
 from tests.stopping import Stop, stopping_after
 
@@ -34,6 +36,7 @@ if hasattr(signal, "SIGHUP"):
 
 def pytest_addoption(parser):
     parser.addoption("--part", default="1/1", help="run one part of the tests, such as 2/3, the second of three")
+    parser.addoption("--changed", action="store_true", help="with a part: run those of changed rooms too")
 
 
 @pytest.hookimpl(tryfirst=True)  # before the choice of pytest -m
@@ -43,9 +46,10 @@ def pytest_collection_modifyitems(config, items):
     part, parts = map(int, config.getoption("--part").split("/"))
     if not 1 <= part <= parts:
         raise pytest.UsageError(f"--part {part}/{parts}: there is no such part")
-    others = [item for item in items if crc32(item.nodeid.encode()) % parts != part - 1]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if crc32(item.nodeid.encode()) % parts == part - 1]
+    changed = rooms_changed() if config.getoption("--changed") else set()
+    chosen = [crc32(i.nodeid.encode()) % parts == part - 1 or room(i.nodeid) in changed for i in items]
+    config.hook.pytest_deselected(items=[item for item, kept in zip(items, chosen, strict=True) if not kept])
+    items[:] = compress(items, chosen)
 
 
 def pytest_collection_finish():
