@@ -75,7 +75,7 @@ def contents(folder: Path) -> list[Content]:
         warnings.simplefilter("ignore")
         for model in models():
             model.save(path)
-            found.append(_read(path))
+            found.append(read_content(path))
             _looked_at(path)  # what this imports is no part of what is measured
     options = {"--passes": 3, "--rule": "arow"}
     source = {"path": "rows.svm", "size": 100, "mtime_ns": 1}
@@ -89,7 +89,7 @@ def contents(folder: Path) -> list[Content]:
     return [*found, *(Content(found[0].header | {"training": training}, found[0].arrays) for _ in range(5))]
 
 
-def _read(path: Path) -> Content:
+def read_content(path: Path) -> Content:
     with safe_open(path, framework="numpy") as file:
         header = json.loads(file.metadata()[model_file.KEY])
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it has no __iter__)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+ROUNDING, TINY = 1e-8, 1e-300  # of eigenvalues, beside the largest diagonal entry
+
 
 def row_starts(sizes: np.ndarray) -> np.ndarray:
     """Return where rows of these sizes start, and where the last one ends."""
@@ -37,6 +39,19 @@ def is_finite(array: np.ndarray) -> bool:
 def lies_within(array: np.ndarray, low: float, high: float) -> bool:
     """Return whether all numbers of an array lie between two, which may be among them."""
     return not array.size or bool(low <= array.min() and array.max() <= high)
+
+
+def is_definite(matrices: np.ndarray) -> bool:
+    """Return whether matrices, shape (n, d, d), are symmetric and have no negative eigenvalue, up to rounding."""
+    for matrix in matrices:
+        rounding = ROUNDING * np.diagonal(matrix).max(initial=0.0) + TINY
+        if not np.abs(matrix - matrix.T).max(initial=0.0) <= rounding:
+            return False
+        try:
+            np.linalg.cholesky(matrix + rounding * np.eye(len(matrix)))
+        except np.linalg.LinAlgError:
+            return False
+    return True
 
 
 def predicted_numbers(scores: np.ndarray) -> np.ndarray:

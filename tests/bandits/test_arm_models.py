@@ -137,13 +137,16 @@ def test_only_what_was_learned_is_saved():
         ("logistic, matrices", "mean", lambda a: np.where(a != 0, np.nan, a)),
         ("logistic, matrices", "mean", lambda a: a[:, :-1]),
         ("logistic, matrices", "covariance", lambda a: a.astype(np.float32)),
+        ("logistic, matrices", "covariance", lambda a: -a),
+        ("logistic, matrices", "covariance", lambda a: np.triu(a)),
+        ("logistic, index", "arm", lambda a: np.zeros_like(a)),
     ],
 )
 def test_parts_of_a_damaged_file_are_refused(model, name, change):
     together, _ = made(model)
     together.learn(*decisions(50))
     arrays, _ = together.parts()
-    with pytest.raises(ValueError, match=r"of the (tried )?arms"):
+    with pytest.raises(ValueError, match=r"of the (tried )?arms|is (int|float)|not finite"):
         made(model)[0].restore(arrays | {name: change(arrays[name])}, {})
 
 

@@ -323,10 +323,10 @@ def test_other_files_are_refused(tmp_path):
     bandit = ContextualBandit(["a", "b"])
     bandit.decide([1.0])
     bandit.save(tmp_path / "bandit")
-    with pytest.raises(ModelFileError, match="expected the file of a DecisionModel"):
+    with pytest.raises(ModelFileError, match="expected a model of decisions, got a bandit; use ContextualBandit"):
         DecisionModel.load(tmp_path / "bandit")
     DecisionModel().save(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="damaged"):
+    with pytest.raises(ModelFileError, match="expected a bandit, got a model of decisions"):
         ContextualBandit.load(tmp_path / "model")
     assert DecisionModel.load(tmp_path / "model").n_learned == 0
 

@@ -58,7 +58,9 @@ SOUND = {
         (SOUND | {"reward": float("nan")}, "reward must be a finite number or null"),
         (SOUND | {"context": {"shape": 1, "columns": [1], "values": [1.0]}}, "do not fit together"),
         (SOUND | {"context": {"shape": 2, "columns": [1], "values": []}}, "do not fit together"),
-        (SOUND | {"context": {}}, "columns"),
+        (SOUND | {"context": {}}, "context has no"),
+        (SOUND | {"context": SOUND["context"] | {"values": ["x"]}}, "expected a finite number"),
+        (SOUND | {"arm": [1]}, "id and arm"),
         (SOUND | {"more": 1}, "expected an object"),
     ],
 )

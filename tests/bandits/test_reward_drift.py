@@ -53,9 +53,9 @@ def test_errors_of_numbers_that_grow_are_found():
 def test_the_memory_is_bounded_and_nothing_is_said_before_there_is_a_mean():
     drift = RewardDrift()
     for i in range(MAX_KEPT + 10):
-        assert drift.add(0.5, i % 2, i) is None
+        assert drift.add(0.5, i % 2, ({"x": float(i)}, "a", {}, 0.5, 1.0)) is None
     assert len(drift.latest) == MAX_KEPT
     assert alarms(np.ones(MIN_BEFORE), np.zeros(MIN_BEFORE)) == []
     other = RewardDrift()
-    other.restore(drift.record())
+    other.restore(drift.lines())
     assert vars(other) == vars(drift)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
 
-from confidently import ModelFileError, OnlineRegressor, _core
-from confidently.entities import EntityModels, files
+from confidently import OnlineRegressor, _core
+from confidently.entities import EntityModels
 from tests.entities.test_hierarchy import FOREVER, check_same, core_of, expected, rows
 
 
@@ -64,22 +62,17 @@ def test_rows_of_weight_0_and_invalid_targets() -> None:
 
 
 def test_files_with_moments_of_numbers_continue(tmp_path: Path) -> None:
-    """Those of format 1, in which numbers had no exact posterior."""
+    """Rows that the exact posterior does not suit have ended it."""
     X, key, y = rows(200)
     model = EntityModels(shared=OnlineRegressor()).fit(X[:1], y[:1], key=key[:1])
     model._table.lose_exactness()
     model.partial_fit(X, y, key=key)
-    with patch.object(files, "ENTITIES", replace(files.ENTITIES, format=1)):
-        model.save(tmp_path / "old")
+    model.save(tmp_path / "old")
     read = EntityModels.load(tmp_path / "old")
     assert not hasattr(read, "entity_variance_") and read.variance_weights_ == model.variance_weights_
     np.testing.assert_array_equal(
         read.partial_fit(X, y, key=key).predict(X, key=key), model.partial_fit(X, y, key=key).predict(X, key=key)
     )
-    with patch.object(files, "ENTITIES", replace(files.ENTITIES, format=3)):
-        model.save(tmp_path / "new")
-    with pytest.raises(ModelFileError, match="format 3"):
-        EntityModels.load(tmp_path / "new")
 
 
 def test_intervals_are_for_numbers() -> None:

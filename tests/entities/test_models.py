@@ -17,6 +17,7 @@ from sklearn.metrics import log_loss
 from confidently import ModelFileError, OnlineClassifier, OnlineRegressor
 from confidently.data import DataError
 from confidently.entities import EntityModels
+from tests.model_files import contents_of, write_contents
 
 
 def people(n: int = 3000, users: int = 60, seed: int = 0, classes: int = 2) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -204,9 +205,22 @@ def test_a_damaged_file_is_refused(tmp_path: Any) -> None:
     rows, y = taste(50)
     EntityModels("user").fit(rows, y).save(tmp_path / "whole")
     content = (tmp_path / "whole").read_bytes()
-    for damaged in (b"", content[: len(content) // 2], content.replace(b"entities.json", b"entities.jsox")):
+    for damaged in (b"", content[: len(content) // 2], content.replace(b"outputs", b"outpuhs")):
         (tmp_path / "damaged").write_bytes(damaged)
-        with pytest.raises(ModelFileError, match="damaged"):
+        with pytest.raises(ModelFileError, match=r"damaged|an empty file"):
+            EntityModels.load(tmp_path / "damaged")
+    header, arrays = contents_of(tmp_path / "whole")
+    for changes, wrong, message in (
+        ({"outputs": 2**40}, {}, "do not fit the classes"),
+        ({"regression": True}, {}, "of another kind"),
+        ({"max_age": 0}, {}, "header.max_age"),
+        ({"entity_variance": [-1.0]}, {}, "entity_variance must be"),
+        ({}, {"keys.start": arrays["keys.start"][::-1].copy()}, "names do not fit together"),
+        ({}, {"last": arrays["last"][1:]}, "the keys do not fit the entities"),
+        ({}, {"model.shared": arrays["model.shared"][:-1]}, "model.shared: damaged or truncated"),
+    ):
+        write_contents(tmp_path / "damaged", header | changes, arrays | wrong)
+        with pytest.raises(ModelFileError, match=message):
             EntityModels.load(tmp_path / "damaged")
     with pytest.raises(OSError):
         EntityModels.load(tmp_path / "absent")

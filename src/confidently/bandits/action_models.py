@@ -112,8 +112,8 @@ class FullModel(ActionModel):
         self.arms.learn(np.array([arm]), np.array([reward]), row[None])
 
     def widen(self, n_contexts: int, n_actions: int) -> None:
-        contexts = self.n_contexts if n_contexts <= self.n_contexts else _roomy(n_contexts)
-        actions = self.n_actions if n_actions <= self.n_actions else _roomy(n_actions)
+        contexts = self.n_contexts if n_contexts <= self.n_contexts else roomy(n_contexts)
+        actions = self.n_actions if n_actions <= self.n_actions else roomy(n_actions)
         if (contexts, actions) == (self.n_contexts, self.n_actions):
             return
         columns = np.arange(self.n_contexts)
@@ -200,10 +200,10 @@ class DiagonalModel(ActionModel):
 
     def widen(self, n_contexts: int, n_actions: int) -> None:
         if n_contexts > self.n_contexts:
-            self.n_contexts = _roomy(n_contexts)
+            self.n_contexts = roomy(n_contexts)
             self.arms.widen(self.n_contexts)
         if n_actions > self.n_actions:
-            self.n_actions = self.arms.n_arms = _roomy(n_actions)
+            self.n_actions = self.arms.n_arms = roomy(n_actions)
 
     def scale(self, column: int, factor: float, of_actions: bool) -> None:
         self.arms.scale(column, factor, of_actions)
@@ -240,7 +240,7 @@ def _dense(x: NamedRow, width: int) -> Floats:
     return row
 
 
-def _roomy(n: int) -> int:
+def roomy(n: int) -> int:
     """Return n and some more, so that models are seldom copied when they grow."""
     return max(FIRST_ROOM, n + n // 4)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..covariances.threads import one_blas_thread
 from .action_models import NOISE, ActionModel, FullModel
-from .actions import Action, ActionNames, Actions, as_actions
+from .actions import Action, ActionNames, Actions, as_actions, checked_id
 from .named_features import FeatureNames, Floats, NamedRow, flat
 from .reward_drift import RewardDrift
 
@@ -122,7 +122,8 @@ class ActionRewards:
             raise ValueError(f"the reward must be finite and within {MAX_REWARD:g} ranges of rewards, got {reward!r}")
         if not 0.0 <= weight <= MAX_WEIGHT:
             raise ValueError(f"the weight must be from 0 to {MAX_WEIGHT:g}, got {weight!r}")
-        row = flat(context), action.id, flat(action.features) if self.actions.shared else {}, target, float(weight)
+        features = flat(action.features) if self.actions.shared else {}
+        row = flat(context), checked_id(action), features, target, float(weight)
         for column, factor in self.names.add(row[0]):
             self.model.scale(column, factor, of_actions=False)
         for column, factor in self.actions.add(row[1], row[2]):

@@ -68,7 +68,7 @@ class Actions:
     def __init__(self, actions: Sequence[Action]) -> None:
         if not actions:
             raise ValueError("actions: expected at least one")
-        self.ids = [one.id for one in actions]
+        self.ids = [checked_id(one) for one in actions]
         if len(set(self.ids)) < len(self.ids):
             again = next(id for k, id in enumerate(self.ids) if id in self.ids[:k])
             raise ValueError(f"actions: {again!r} is there twice; use every action once")
@@ -113,6 +113,12 @@ class ActionNames:
     def __len__(self) -> int:
         return len(self.features) if self.shared else len(self.numbers)
 
+    def restore(self, ids: Sequence[str], features: FeatureNames) -> None:
+        """Continue with the numbers of a file."""
+        self.numbers, self.features = {id: k for k, id in enumerate(ids)}, features
+        if len(self.numbers) < len(ids):
+            raise ValueError("an action is there twice")
+
     def rows(self, ids: Sequence[str], features: Sequence[dict[str, float]]) -> ActionRows:
         """Return actions as a model sees them."""
         n = len(ids)
@@ -133,6 +139,13 @@ class ActionNames:
             self.numbers.setdefault(id, len(self.numbers))
         self.version += len(self) > before or bool(factors)
         return factors
+
+
+def checked_id(action: Action) -> str:
+    """Return the id of an action; ``TypeError``: it is no text."""
+    if not isinstance(action.id, str):
+        raise TypeError(f"actions: the id of an action must be a text, got {action.id!r}")
+    return action.id
 
 
 def as_actions(actions: Actions | Sequence[Action]) -> Actions:

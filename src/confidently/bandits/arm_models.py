@@ -28,6 +28,12 @@ class ArmModels(ABC):
     def __init__(self, model: RewardModel, prior: Any, n_arms: int, n_features: int) -> None:
         self.model, self.prior, self.n_arms, self.n_features = model, prior, n_arms, n_features
 
+    def checked(self, estimator: Any) -> Any:
+        """Return an estimator that was read; ``ValueError``: it is another one than the prior."""
+        if type(estimator) is not type(self.prior) or estimator.learner_.header() != self.prior.learner_.header():
+            raise ValueError("a model of the file is another one than the prior")
+        return estimator
+
     @abstractmethod
     def scores(self, X: Any) -> tuple[Floats, Floats]:
         """Return mean and variance of the score of every arm for every context, shape (n, n_arms)."""
@@ -96,4 +102,6 @@ class PerArm(ArmModels):
         return {}, {f"arm-{arm}": one for arm, one in enumerate(self.estimators) if one is not None}
 
     def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
-        self.estimators = [estimators.get(f"arm-{arm}") for arm in range(self.n_arms)]
+        names = {f"arm-{arm}": arm for arm in range(self.n_arms)}
+        for name, estimator in estimators.items():
+            self.estimators[names[name]] = self.checked(estimator)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from ..data.memory.matrix import as_matrix
+from ..estimators.archive import Archive, content_of
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.regressor import OnlineRegressor
+from ..models.file import damage_reported
 from ..rules.regression import Ridge
 from ..wording import counted
 from . import files
 from .arguments import ARMS, as_one_row, checked_arms, feature_rows, one_kind, shown
 from .arm_models import ArmModels, PerArm
-from .decisions import Decision, context_record, context_row, decision_of
+from .decisions import Decision, context_record, context_row
 from .dense_arms import DenseArms, has_matrices
 from .policies import Policy, make_policy
 from .reward_model import Floats, RewardModel
@@ -293,18 +294,19 @@ class ContextualBandit:
         if self._arm_features is not None:
             arrays |= {"features": csr_array(self._arm_features).toarray()}
         header = {
-            "arms": self.arms,
             "policy": self.policy.name,
             "parameters": self.policy.get_params(),
+            "arms": self.arms,
             "n_features": self._models.n_features,
             "models": self._models.kind,
             "ones": self._model.has_ones,
             "sparse": issparse(self._arm_features),
             "random": self._random.bit_generator.state,
             "n_decisions": self._n_decisions,
-            "waiting": [asdict(one) for one in self._waiting.values()],
         }
-        files.write(path, files.Saved(header, arrays, {"prior": self._models.prior, **estimators}, self.log))
+        lists = {"waiting": files.lines_of(self._waiting.values()), "log": files.lines_of(self.log)}
+        models = {name: content_of(one.as_model()) for name, one in {"prior": self._models.prior, **estimators}.items()}
+        files.OF_BANDIT.write(path, Archive(header, arrays, lists, models))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -317,27 +319,30 @@ class ContextualBandit:
         OSError
             If it cannot be read.
         """
-        saved = files.read(path)
-        with files.damage_reported(path):
-            header, arms = saved.header, saved.header["arms"]
-            rows = saved.arrays.pop("features", None)
-            features = None
-            if rows is not None:
-                known = csr_array(rows) if header["sparse"] else rows
+        saved = files.OF_BANDIT.read(path)
+        with damage_reported(path):
+            header, arms, prior = saved.header, saved.header.arms, saved.models.pop("prior")
+            features, width = None, header.n_features
+            if (rows := saved.arrays.pop("features", None)) is not None:
+                if rows.ndim != 2 or len(rows) != len(arms):
+                    raise ValueError("the features do not fit the arms")
+                width += rows.shape[1] * (1 + header.n_features)
+                known = csr_array(rows) if header.sparse else rows
                 features = {arm: known[[k]] for k, arm in enumerate(arms)}
-            policy = make_policy(header["policy"], **header["parameters"])
-            bandit = cls(arms, policy, saved.estimators["prior"], arm_features=features)
-            bandit._model.has_ones = bool(header["ones"])  # which the estimator in the file does not know
-            bandit._models = bandit._new_models(header["n_features"])
-            if bandit._models.kind != header["models"]:
-                raise ValueError(f"expected models {bandit._models.kind!r}, got {header['models']!r}")
-            bandit._models.restore(saved.arrays, saved.estimators)
-            bandit._random.bit_generator.state = header["random"]
-            bandit._n_decisions = header["n_decisions"]
-            waiting = [decision_of(record) for record in header["waiting"]]
-            bandit._waiting = {one.id: one for one in waiting}
+            if prior.n_features_in_ != width + header.ones:
+                raise ValueError("the prior does not fit the features")
+            bandit = cls(arms, make_policy(header.policy, **header.parameters), prior, arm_features=features)
+            bandit._model.has_ones = header.ones  # which the estimator in the file does not know
+            bandit._models = bandit._new_models(header.n_features, prior)
+            if bandit._models.kind != header.models:
+                raise ValueError(f"expected models {bandit._models.kind!r}, got {header.models!r}")
+            bandit._models.restore(saved.arrays, saved.models)
+            bandit._random.bit_generator.state = header.random
+            bandit._n_decisions = header.n_decisions
+            bandit._waiting = {one.id: one for one in files.log_of(saved.lists["waiting"])}
             # A decision that waits is one object, in the log and outside.
-            bandit.log = [bandit._waiting.get(one.id, one) if one.reward is None else one for one in saved.log]
+            log = files.log_of(saved.lists["log"])
+            bandit.log = [bandit._waiting.get(one.id, one) if one.reward is None else one for one in log]
             return bandit
 
     # --- helpers -------------------------------------------------------------------------------------------------
@@ -352,10 +357,12 @@ class ContextualBandit:
             self._models = self._new_models(X.shape[1])
         return self._models
 
-    def _new_models(self, n_features: int) -> ArmModels:
+    def _new_models(self, n_features: int, prior: Any = None) -> ArmModels:
+        """Return models at the prior, an estimator that has seen nothing; without one it is made."""
         if self._arm_features is not None:
-            return SharedModel(self._model, n_features, self._arm_features)
-        prior = self._model.prior(n_features)
+            return SharedModel(self._model, n_features, self._arm_features, prior)
+        if prior is None:
+            prior = self._model.prior(n_features)
         kind: type[ArmModels] = PerArm
         if has_index(self._model, prior):
             kind = SparseArms

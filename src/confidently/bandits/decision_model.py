@@ -10,16 +10,16 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..estimators.archive import Archive
+from ..models.file import damage_reported
 from ..rules.ranges import check_number
 from . import files
-from .action_models import DiagonalModel, FullModel
+from .action_models import DiagonalModel, FullModel, roomy
 from .action_rewards import ActionRewards
 from .actions import Action, Actions, as_actions
 from .draws import drawn, uniform, with_shares
 from .named_features import FeatureNames, Floats, flat, in_slot
 from .policies import DEFAULT_POLICY, SHARE, Policy, make_policy
-
-KIND = "decisions"  # of the file
 
 
 class Choice(NamedTuple):
@@ -197,10 +197,9 @@ class DecisionModel(ActionRewards):
 
     # --- files ---------------------------------------------------------------------------------------------------
 
-    def saved(self) -> files.Saved:
+    def saved(self) -> Archive:
         """Return what a file has, which does not change with the model."""
         header = {
-            "kind": KIND,
             "policy": self.policy.name,
             "parameters": self.policy.get_params(),
             "shared": self.actions.shared,
@@ -210,19 +209,22 @@ class DecisionModel(ActionRewards):
             "n_learned": self.n_learned,
             "n_restarts": self.n_restarts,
             "noise": [self.squares, self.n_squares],
+            "full": self.model.full,
+            "room": [self.model.n_contexts, self.model.n_actions],
+            "forget": self.drift is not None,
+        }
+        scales = {"scales": np.array(self.names.scales), "action_scales": np.array(self.actions.features.scales)}
+        lists = {
             "contexts": list(self.names.columns),
             "actions": list(self.actions.numbers),
             "action_features": list(self.actions.features.columns),
-            "full": self.model.full,
-            "room": [self.model.n_contexts, self.model.n_actions],
-            "drift": None if self.drift is None else self.drift.record(),
+            "drift": [] if self.drift is None else self.drift.lines(),
         }
-        scales = {"scales": np.array(self.names.scales), "action_scales": np.array(self.actions.features.scales)}
-        return files.Saved(header, self.model.parts() | scales, {}, [])
+        return Archive(header, self.model.parts() | scales, lists)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file, which :meth:`load` reads."""
-        files.write(path, self.saved())
+        files.OF_DECISIONS.write(path, self.saved())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -235,33 +237,36 @@ class DecisionModel(ActionRewards):
         OSError
             If it cannot be read.
         """
-        saved = files.read(path)
-        with files.damage_reported(path):
+        saved = files.OF_DECISIONS.read(path)
+        with damage_reported(path):
             return cls.from_saved(saved)
 
     @classmethod
-    def from_saved(cls, saved: files.Saved) -> Self:
+    def from_saved(cls, saved: Archive) -> Self:
         """Return the model of a file's contents; an error if they do not fit together."""
-        header, arrays = saved.header, saved.arrays
-        if header.get("kind") != KIND:
-            raise ValueError("expected the file of a DecisionModel")
+        header, arrays, lists = saved.header, saved.arrays, saved.lists
         model = cls(
-            make_policy(header["policy"], **header["parameters"]),
-            shared=header["shared"],
-            reward_range=tuple(header["reward_range"]),
-            min_share=header["min_share"],
-            forget=header["drift"] is not None,
-            seed=header["seed"],
+            make_policy(header.policy, **header.parameters),
+            shared=header.shared,
+            reward_range=header.reward_range,
+            min_share=header.min_share,
+            forget=header.forget,
+            seed=header.seed,
         )
-        model.n_learned, model.n_restarts = header["n_learned"], header["n_restarts"]
-        model.squares, model.n_squares = header["noise"]
-        model.names = FeatureNames(header["contexts"], arrays.pop("scales").tolist())
-        model.actions.numbers = {id: k for k, id in enumerate(header["actions"])}
-        model.actions.features = FeatureNames(header["action_features"], arrays.pop("action_scales").tolist())
-        model.model = (FullModel if header["full"] else DiagonalModel)(header["shared"], *header["room"])
+        model.n_learned, model.n_restarts = header.n_learned, header.n_restarts
+        model.squares, model.n_squares = header.noise
+        if not (model.squares >= 0.0 and model.n_squares > 0.0):
+            raise ValueError("the noise is not positive")
+        model.names = FeatureNames.restored(lists["contexts"], arrays.pop("scales"))
+        features = FeatureNames.restored(lists["action_features"], arrays.pop("action_scales"))
+        model.actions.restore(lists["actions"], features)
+        for room, used in zip(header.room, (len(model.names), len(model.actions)), strict=True):
+            if not used <= room <= roomy(used):
+                raise ValueError(f"there is room for {room} of {used}")
+        model.model = (FullModel if header.full else DiagonalModel)(header.shared, *header.room)
         model.model.restore(arrays)
         if model.drift is not None:
-            model.drift.restore(header["drift"])
+            model.drift.restore(lists["drift"])
         return model
 
 

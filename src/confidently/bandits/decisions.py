@@ -7,16 +7,25 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from ..data.sources.json_schema import Count, conform
 from ..data.sources.whole_files import new_file
 
 MAX_DENSE = 1000  # columns
 FIELDS = ("id", "arm", "propensity", "reward", "context")
+
+
+class Context(TypedDict):
+    """The nonzero entries of a row of ``shape`` columns."""
+
+    shape: Count
+    columns: list[Count]
+    values: list[float]
 
 
 @dataclass
@@ -41,10 +50,10 @@ class Decision:
     arm: Any
     propensity: float
     reward: float | None
-    context: dict[str, Any]
+    context: Context
 
 
-def context_record(row: Any) -> dict[str, Any]:
+def context_record(row: Any) -> Context:
     """Return a matrix of one row as a plain record."""
     if issparse(row):
         columns, values = row.indices, row.data
@@ -147,12 +156,14 @@ def decision_of(record: Any) -> Decision:
     """
     if not isinstance(record, dict) or set(record) != set(FIELDS):
         raise ValueError(f"expected an object with {', '.join(FIELDS)}")
-    propensity, reward, context = record["propensity"], record["reward"], record["context"]
+    propensity, reward = record["propensity"], record["reward"]
+    context = conform(record["context"], Context, "context")
     if not isinstance(propensity, float | int) or not 0 < propensity <= 1:
         raise ValueError(f"propensity must be in (0, 1], got {propensity!r}")
     if reward is not None and (not isinstance(reward, float | int) or not np.isfinite(reward)):
         raise ValueError(f"reward must be a finite number or null, got {reward!r}")
     columns, values = context["columns"], context["values"]
-    if len(columns) != len(values) or not all(isinstance(j, int) and 0 <= j < context["shape"] for j in columns):
+    if len(columns) != len(values) or not all(j < context["shape"] for j in columns):
         raise ValueError("the columns and values of the context do not fit together")
-    return Decision(record["id"], record["arm"], float(propensity), reward, context)
+    id, arm = conform([record["id"], record["arm"]], list[str | int | float | bool], "id and arm")
+    return Decision(id, arm, float(propensity), reward, context)

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from .. import _core
+from ..arrays import is_definite, lies_within
 from ..covariances.state import out_of_range
 from ..covariances.table import kind_of
+from ..models.file import checked_arrays
 from .arm_models import ArmModels
 from .reward_model import Floats, RewardModel
 
@@ -151,13 +153,14 @@ class DenseArms(ArmModels):
         return {"tried": tried} | {name: array[place] for name, array in self.state.items()}, {}
 
     def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
-        tried, expected = arrays["tried"], self._room(len(arrays["tried"]))
-        for name, array in expected.items():
-            if arrays[name].dtype != array.dtype or arrays[name].shape != array.shape:
-                raise ValueError(f"the {name} of the arms has the wrong type or shape")
-            if not np.isfinite(arrays[name]).all():
-                raise ValueError(f"the {name} of the arms is not finite")
-        if tried.dtype != np.int64 or (np.diff(tried) <= 0).any() or not ((tried >= 0) & (tried < self.n_arms)).all():
+        tried, n = arrays["tried"], self.n_weights
+        used = len(tried)
+        shapes = {"mean": ((used, n), "float64"), "covariance": ((used, n, n), "float64")}
+        self.state = checked_arrays(arrays, {"tried": ((used,), "int64"), **shapes})
+        del self.state["tried"]
+        if (np.diff(tried) <= 0).any() or not lies_within(tried, 0, self.n_arms - 1):
             raise ValueError("the numbers of the tried arms are out of range")
-        self.used, self.state = len(tried), {name: arrays[name].copy() for name in expected}
-        self.place[tried] = np.arange(len(tried), dtype=np.int32)
+        if not is_definite(self.state["covariance"]):
+            raise ValueError("a covariance of the arms is not positive definite")
+        self.used = used
+        self.place[tried] = np.arange(used, dtype=np.int32)

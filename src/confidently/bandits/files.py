@@ -1,53 +1,64 @@
-"""Files of bandits: a zip archive with a JSON header, arrays, model files and the log. Nothing is pickled."""
+"""Files of bandits and of models of decisions: what their headers have."""
 
 from __future__ import annotations
 
 import json
-import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from ..estimators.archive import Archive, ArchiveKind
+from ..data.sources.json_schema import Count
+from ..estimators.archive import ArchiveKind
+from ..models.file import BANDIT, DECISIONS, Checked
 from .decisions import Decision, decision_of
 
-BANDIT = ArchiveKind("bandit.json", 1, "the file of a bandit", "ContextualBandit.save")
-LOG = "log.jsonl"
 
-damage_reported = BANDIT.damage_reported
+@dataclass(kw_only=True)
+class OfPolicy(Checked):
+    """The name and the parameters of a policy."""
 
-
-@dataclass
-class Saved:
-    """The contents of a bandit's file.
-
-    Attributes
-    ----------
-    header : dict
-        Plain values: arms, policy, the state of the random generator, and what waits for rewards.
-    arrays : dict of ndarray
-    estimators : dict
-        Fitted estimators, by name.
-    log : list of Decision
-    """
-
-    header: dict[str, Any]
-    arrays: dict[str, np.ndarray]
-    estimators: dict[str, Any]
-    log: list[Decision]
+    policy: str
+    parameters: dict[str, float]
 
 
-def write(path: str | os.PathLike[str], saved: Saved) -> None:
-    """Write a file, which appears under its name only when it is complete."""
-    lines = (json.dumps(asdict(one), allow_nan=False) for one in saved.log)
-    log = "".join(f"{line}\n" for line in lines)
-    BANDIT.write(path, Archive(saved.header, {LOG: log}, saved.arrays, saved.estimators))
+@dataclass(kw_only=True)
+class BanditHeader(OfPolicy):
+    """Plain values of a :class:`ContextualBandit`."""
+
+    arms: list[str | int | float | bool]
+    n_features: Count
+    models: str
+    ones: bool
+    sparse: bool
+    random: dict[str, Any]
+    n_decisions: Count
 
 
-def read(path: str | os.PathLike[str]) -> Saved:
-    """Read a file; the errors are those of :meth:`ArchiveKind.read`."""
-    found = BANDIT.read(path)
-    with damage_reported(path):
-        log = [decision_of(json.loads(line)) for line in found.texts[LOG].splitlines()]
-    return Saved(found.header, found.arrays, found.estimators, log)
+@dataclass(kw_only=True)
+class DecisionsHeader(OfPolicy):
+    """Plain values of a :class:`DecisionModel`."""
+
+    shared: bool
+    reward_range: tuple[float, float]
+    min_share: float
+    seed: int
+    n_learned: Count
+    n_restarts: Count
+    noise: tuple[float, float]
+    full: bool
+    room: tuple[Count, Count]
+    forget: bool
+
+
+OF_BANDIT = ArchiveKind(BANDIT, BanditHeader)
+OF_DECISIONS = ArchiveKind(DECISIONS, DecisionsHeader)
+
+
+def lines_of(log: Iterable[Decision]) -> list[str]:
+    """Return decisions as JSON."""
+    return [json.dumps(asdict(one), allow_nan=False) for one in log]
+
+
+def log_of(lines: Iterable[str]) -> list[Decision]:
+    """Return the decisions of :func:`lines_of`, checked."""
+    return [decision_of(json.loads(line)) for line in lines]

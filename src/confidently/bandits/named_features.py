@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..models.file import checked_arrays
 from ..tasks.targets import MAX_TARGET
 
 Floats = NDArray[np.float64]
@@ -93,6 +94,14 @@ class FeatureNames:
     def __init__(self, names: Sequence[str] = (), scales: Sequence[float] = (1.0,)) -> None:
         self.columns = {name: column for column, name in enumerate(names, start=1)}
         self.scales = list(scales)
+
+    @classmethod
+    def restored(cls, names: Sequence[str], scales: NDArray[np.float64]) -> FeatureNames:
+        """Return the features of a file; ``ValueError``: they do not fit together."""
+        checked_arrays({"scales": scales}, {"scales": ((len(names) + 1,), "float64")})
+        if len(set(names)) < len(names) or scales[CONSTANT] != 1.0 or scales.min() < 1.0:
+            raise ValueError("the names of features do not fit their scales")
+        return cls(names, scales.tolist())
 
     def __len__(self) -> int:
         """Return the number of columns, with the constant."""

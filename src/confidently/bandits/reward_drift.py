@@ -2,14 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import deque
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple, TypedDict
+
+from ..data.sources.json_schema import Count, Interval, parse
 
 STAKES = (0.25, 0.5, 0.9)
 ALARMS = 50  # after n rewards, at most 1/(50 n) false alarms are expected per reward
 MIN_BEFORE = 50  # errors that make a mean
 MAX_KEPT = 1000  # latest rewards
+
+_NotNegative = Annotated[float, Interval(0.0, math.inf)]
+
+
+class _Numbers(TypedDict):
+    logs: list[_NotNegative]
+    squares: _NotNegative
+    variances: _NotNegative
+    shortfall: float
+    count: Count
+
+
+class _Latest(NamedTuple):
+    expected: float
+    reward: float
+    row: tuple[dict[str, float], str, dict[str, float], float, float]
 
 
 class RewardDrift:
@@ -38,13 +58,17 @@ class RewardDrift:
         self.squares = self.variances = self.shortfall = 0.0  # sums of e^2, m (1 - m) and -e
         self.count = 0
 
-    def record(self) -> dict[str, Any]:
-        """Return the state as JSON has it."""
-        return {name: list(value) if isinstance(value, deque) else value for name, value in vars(self).items()}
+    def lines(self) -> list[str]:
+        """Return the state as JSON: the numbers, and each of the latest rewards."""
+        numbers = {name: value for name, value in vars(self).items() if name != "latest"}
+        return [json.dumps(one) for one in (numbers, *self.latest)]
 
-    def restore(self, record: dict[str, Any]) -> None:
-        """Continue with a record."""
-        vars(self).update(record, latest=deque(record["latest"], maxlen=MAX_KEPT))
+    def restore(self, lines: Sequence[str]) -> None:
+        """Continue with what :meth:`lines` returned; ``ValueError``: it did not."""
+        numbers, latest = parse(lines[0], _Numbers), [parse(line, _Latest) for line in lines[1:]]
+        if len(numbers["logs"]) != len(self.logs) or len(latest) > MAX_KEPT:
+            raise ValueError("what is known of drift does not fit")
+        vars(self).update(numbers, latest=deque(latest, maxlen=MAX_KEPT))
 
     def add(self, expected: float, reward: float, row: Any) -> list[Any] | None:
         """Add a prediction, its reward and what was learned; return what to learn from scratch, if it is time."""

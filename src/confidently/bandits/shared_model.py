@@ -52,9 +52,9 @@ class SharedModel(ArmModels):
 
     kind = "shared"
 
-    def __init__(self, model: RewardModel, n_features: int, features: Any) -> None:
+    def __init__(self, model: RewardModel, n_features: int, features: Any, prior: Any = None) -> None:
         width = n_features + features.shape[1] * (1 + n_features)
-        super().__init__(model, model.prior(width), features.shape[0], n_features)
+        super().__init__(model, prior or model.prior(width), features.shape[0], n_features)
         self.features = features
         self.estimator = model.copied(self.prior)
 
@@ -81,4 +81,4 @@ class SharedModel(ArmModels):
         return {}, {"model": self.estimator}
 
     def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
-        self.estimator = estimators["model"]
+        self.estimator = self.checked(estimators["model"])

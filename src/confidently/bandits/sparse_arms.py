@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from .. import _core
+from ..arrays import lies_within
 from ..covariances.state import out_of_range
 from ..covariances.table import kind_of
+from ..models.file import checked_arrays
 from .arm_models import ArmModels
 from .reward_model import Floats, RewardModel
 
@@ -184,11 +186,11 @@ class SparseArms(ArmModels):
     def restore(self, arrays: dict[str, np.ndarray], estimators: dict[str, Any]) -> None:
         feature, arms, weights = arrays["feature"], arrays["arm"], arrays["weights"]
         n = len(feature)
-        if feature.dtype != np.int32 or arms.dtype != np.int32 or weights.dtype != np.float64:
-            raise ValueError("the weights of the arms have the wrong types")
-        if feature.shape != (n,) or arms.shape != (n,) or weights.shape != (n, 2) or not np.isfinite(weights).all():
-            raise ValueError("the weights of the arms do not fit together")
-        in_range = (feature >= 0) & (feature < len(self.state["size"])) & (arms >= 0) & (arms < self.n_arms)
-        if not in_range.all() or (np.diff(feature) < 0).any() or (weights[:, 1] <= 0).any():
+        checked_arrays(
+            arrays, {"feature": ((n,), "int32"), "arm": ((n,), "int32"), "weights": ((n, 2), "float64")}
+        )  # fmt: skip
+        in_range = lies_within(feature, 0, len(self.state["size"]) - 1) and lies_within(arms, 0, self.n_arms - 1)
+        entries = feature.astype(np.int64) * self.n_arms + arms
+        if not in_range or (np.diff(feature) < 0).any() or len(np.unique(entries)) < n or (weights[:, 1] <= 0).any():
             raise ValueError("the weights of the arms are out of range")
         self.fill(feature, arms, weights)

@@ -12,7 +12,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.memory.labels import is_multilabel, training_of
+from ..estimators.archive import content_of
 from ..estimators.gaussian import GaussianEstimator
+from ..models.file import damage_reported
 from ..rules import make_rule
 from ..views.table import AUTO
 from . import files
@@ -267,7 +269,7 @@ class EntityModels(EntityStreams):
         table = self._table
         settings = {name: getattr(self, name) for name in SETTINGS}
         header = {"rows": self._rows, "outputs": table.outputs, "regression": table.regression, **settings}
-        files.write(path, files.Saved(header, table.keys, table.state(), self.shared_))
+        files.write(path, files.Saved(header, table.keys, table.state(), content_of(self.shared_.as_model())))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -281,13 +283,10 @@ class EntityModels(EntityStreams):
             If it cannot be read.
         """
         saved = files.read(path)
-        with files.damage_reported(path):
+        with damage_reported(path):
             header = saved.header
-            model = cls(shared=clone(saved.shared), **{name: header[name] for name in SETTINGS})
+            model = cls(shared=clone(saved.shared), **{name: getattr(header, name) for name in SETTINGS})
             model._check_parameters()
             table = model._new_table()
-            if header["regression"] != table.regression:
-                raise ValueError("the shared model is of another kind than the entities")
-            table.grow(int(header["outputs"]))
-            table.restore(saved.keys, saved.arrays)
-            return model._take(saved.shared, table, int(header["rows"]))
+            saved.restore(table)
+            return model._take(saved.shared, table, header.rows)

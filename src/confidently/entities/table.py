@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..arrays import is_definite
 from ..memory import require_memory
 from .hierarchy import MAX_COLUMNS, as_moments, columns_of
 from .keys import KINDS, Key, kind_of_keys
@@ -260,7 +261,7 @@ class EntityTable:
 
     def state(self) -> dict[str, np.ndarray]:
         """Return everything but the keys as arrays."""
-        return self.core.state() | {"swept": np.array(self._swept, dtype=np.int64)}
+        return self.core.state() | {"swept": np.array([self._swept], dtype=np.int64)}
 
     def restore(self, keys: Sequence[Key], state: dict[str, np.ndarray]) -> None:
         """Continue with keys and what :meth:`state` returned."""
@@ -269,8 +270,10 @@ class EntityTable:
         self.exact = "sums" in state
         self.core = self._new_core()
         self.core.restore(state)
+        if self.exact and not is_definite(state["covariance"].reshape(1, d := columns_of(state), d)):
+            raise ValueError("the covariance of the shared weights is not positive definite")
         self.slots = {key: number for number, key in enumerate(keys)}
-        self._swept = int(state["swept"])
+        self._swept = int(state["swept"].item())
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"core": self.core.state()}

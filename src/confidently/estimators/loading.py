@@ -9,6 +9,7 @@ from ..data import ReaderOptions
 from ..data.memory.labels import with_class_weight
 from ..encoders import KNOWN
 from ..learner.learner import Learner
+from ..models import file
 from ..models.file import ModelFileError, damage_reported
 from ..models.model import Model
 from ..stack.members import Members
@@ -22,10 +23,10 @@ from .regressor import OnlineRegressor
 if TYPE_CHECKING:
     from ..topics.estimator import OnlineMedLDA
 
+    Loaded = OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor | OnlineMedLDA
 
-def load(
-    path: str | os.PathLike[str],
-) -> OnlineClassifier | AutoClassifier | OnlineRegressor | AutoRegressor | OnlineMedLDA:
+
+def load(path: str | os.PathLike[str]) -> Loaded:
     """Read a model written by ``save`` of any estimator, or by the command line.
 
     Parameters
@@ -44,7 +45,15 @@ def load(
     OSError
         If it cannot be read.
     """
-    model = load_any(path)
+    return _estimator(path, load_any(path))
+
+
+def loaded(name: str, content: bytes) -> Loaded:
+    """Return the estimator of what a model file has; ``name`` is that of the file in messages."""
+    return _estimator(name, Model.from_contents(file.decoded(name, content, *Model.kinds)))
+
+
+def _estimator(path: str | os.PathLike[str], model: Model | TopicModel) -> Loaded:
     if isinstance(model, TopicModel):
         return _topic_model(path, model)
     if None in model.classes or (len(model.classes) < 2 and model.learner.task.binary):

@@ -13,7 +13,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Annotated, Any, BinaryIO, Literal, TypedDict
@@ -27,7 +27,7 @@ from ..data.features import Features, Strings
 from ..data.memory.matrix import MAX_COLUMNS
 from ..data.reading import ReaderOptions
 from ..data.sources.json_schema import Count, Interval, conform, parse
-from ..data.sources.recognition import HEAD_BYTES, SIZE_BYTES, description, may_be_safetensors
+from ..data.sources.recognition import HEAD_BYTES, SIZE_BYTES, TITLES, ZIP, description, is_model, may_be_safetensors
 from ..data.sources.whole_files import new_file
 from ..memory import require_memory
 from ..printable import PrintableError
@@ -43,10 +43,14 @@ FORMAT = 13
 OF_PREDICTIONS = re.compile(r"(\d+\.)?(conformal|conformal\.groups|variances|rarities)(\.places)?")  # names of arrays
 KEY = "confidently"
 LINEAR, REGRESSION, TOPICS = "linear", "regression", "topics"
-KINDS = {  # what a model of each kind is called, and the commands for it
+BANDIT, DECISIONS, ENTITIES = "bandit", "decisions", "entities"
+KINDS = {  # what a model of each kind is called, and what is for it
     LINEAR: ("a classifier", "confidently predict, inspect or evaluate"),
     REGRESSION: ("a regression model", "confidently predict, inspect or evaluate"),
     TOPICS: ("a topic model", "confidently topics predict or confidently topics show"),
+    BANDIT: ("a bandit", "ContextualBandit.load"),
+    DECISIONS: ("a model of decisions", "confidently evaluate, or DecisionModel.load"),
+    ENTITIES: ("models of entities", "confidently predict, inspect or evaluate, or EntityModels.load"),
 }
 HEADER_CHECK = ', "header_crc32": '  # start of the header's last entry, the CRC-32 of everything before it
 Name = str | int | float | bool
@@ -63,6 +67,14 @@ class Version:
 
     format: int
     kind: str = LINEAR
+
+
+@dataclass
+class Checked(Version):
+    """Base of all headers: the CRC-32 of every array, and the position of a training that made the model."""
+
+    crc32: dict[str, Count] = field(kw_only=True)
+    training: dict[str, Any] = field(default_factory=dict, kw_only=True)
 
 
 @dataclass
@@ -165,8 +177,8 @@ class SavedEarly(Chosen, total=False):
 
 
 @dataclass
-class Header(Version):
-    """Everything in a model file that is not an array; :class:`confidently.models.model.SavedModel` explains it."""
+class Header(Checked):
+    """What the file of a learner has besides arrays; :class:`confidently.models.model.SavedModel` explains it."""
 
     classes: list[Name | None] = field(kw_only=True)
     settings: dict[str, Any] = field(kw_only=True)
@@ -174,7 +186,6 @@ class Header(Version):
     n_features: Annotated[int, Interval(0, MAX_COLUMNS)] = field(kw_only=True)
     estimator: dict[str, Any] = field(kw_only=True)
     source: dict[str, Any] = field(kw_only=True)
-    crc32: dict[str, Count] = field(kw_only=True)
     view: list[SavedView] = field(default_factory=list)
     members: list[SavedMember] = field(default_factory=list)
     dropped: dict[str, Count] | None = None
@@ -185,7 +196,6 @@ class Header(Version):
     coverage_by: SavedGroups | None = None
     centered: float = 0.0
     settled: bool = False  # in earlier files, which have levels that are to be forgotten
-    training: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
 
     def __post_init__(self) -> None:
@@ -204,15 +214,16 @@ class Contents:
     ----------
     path : str or path
         The file, for error messages.
-    header : Header
+    header : Checked
+        That of the kind of model, which is a :class:`Header` for learners and stacks.
     arrays : dict of ndarray
-        The learner's arrays, by name.
+        By name.
     features : Features, optional
         Names of the features, where they have any.
     """
 
     path: str | os.PathLike[str]
-    header: Header
+    header: Any
     arrays: dict[str, np.ndarray]
     features: Features | None
 
@@ -237,8 +248,19 @@ def _write(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]
     tensors.write(file, arrays, {KEY: _signed(text)})
 
 
-def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
-    """Read a model file of one of these kinds.
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the kind of model that a file is of, by its header alone; ``None`` if that does not say it."""
+    if not is_model(path):
+        return None
+    with open(path, "rb") as file, suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        size = min(int.from_bytes(file.read(SIZE_BYTES), "little"), os.path.getsize(path))
+        found = json.loads(json.loads(file.read(size))["__metadata__"][KEY]).get("kind", LINEAR)
+        return found if isinstance(found, str) else None
+    return None
+
+
+def read(path: str | os.PathLike[str], *kinds: str, schema: type[Checked] = Header) -> Contents:
+    """Read a model file of one of these kinds, whose header has these entries.
 
     Raises
     ------
@@ -252,10 +274,10 @@ def read(path: str | os.PathLike[str], *kinds: str) -> Contents:
         if len(head) > SIZE_BYTES:  # a pipe may give less at first
             _check_kind_of_file(path, head)  # before perhaps many gigabytes of data are read
         content = file.read()  # not mapped: what is checked cannot change afterwards
-    return decoded(path, content, *kinds)
+    return decoded(path, content, *kinds, schema=schema)
 
 
-def decoded(path: str | os.PathLike[str], content: bytes, *kinds: str) -> Contents:
+def decoded(path: str | os.PathLike[str], content: bytes, *kinds: str, schema: type[Checked] = Header) -> Contents:
     """Return what the content of a model file says; ``path`` is its name in messages, and errors are as of reading."""
     from safetensors import SafetensorError  # imported here since it is slow to import
 
@@ -265,22 +287,24 @@ def decoded(path: str | os.PathLike[str], content: bytes, *kinds: str) -> Conten
     except SafetensorError as error:
         raise ModelFileError(f"{path}: damaged or truncated model file ({error})") from error
     except KeyError as error:
-        _header(path, _metadata(content), kinds)  # of another program or a later version, it may have any types
+        _header(path, _metadata(content), kinds, schema)  # of another program or a later version, it may have any types
         raise ModelFileError(f"{path}: damaged model file, it has an array of the unknown type {error}") from error
-    header = _header(path, _metadata(content), kinds)
+    header = _header(path, _metadata(content), kinds, schema)
     del content
     with damage_reported(path):
         _check_sums(header.crc32, arrays)
         if header.format < 13:  # what is known of errors begins anew
             arrays = {name: array for name, array in arrays.items() if not OF_PREDICTIONS.fullmatch(name)}
-        return Contents(path, header, arrays, _features(header, arrays))
+        return Contents(path, header, arrays, _features(header, arrays) if isinstance(header, Header) else None)
 
 
 def _check_kind_of_file(path: str | os.PathLike[str], content: bytes) -> None:
     if not may_be_safetensors(content):
+        what = description(path, content[:HEAD_BYTES])
+        if what == TITLES[ZIP]:
+            what += " (of bandits and entities, earlier versions wrote such; train them again)"
         raise ModelFileError(
-            f"{path}: not a model file, but {description(path, content[:HEAD_BYTES])}; expected a file that save or "
-            "confidently train -o has written"
+            f"{path}: not a model file, but {what}; expected a file that save or confidently train -o has written"
         )
 
 
@@ -296,6 +320,8 @@ def damage_reported(path: object) -> Iterator[None]:
     """Turn the errors that a damaged file causes into a ``ModelFileError``."""
     try:
         yield
+    except ModelFileError as error:  # of a model inside
+        raise error if str(error).startswith(str(path)) else ModelFileError(f"{path}: {error}") from error
     except UnknownChoice as error:
         raise ModelFileError(
             f"{path}: {_shown(str(error))}; the file is of a later version of confidently, or damaged"
@@ -362,15 +388,23 @@ def _features(header: Header, arrays: dict[str, np.ndarray]) -> Features | None:
     found = {name: arrays.pop(name) for name in list(arrays) if name.startswith("features.")}
     if not found:
         return None
-    key, column, text, start = (found[f"features.{name}"] for name in ("key", "column", "text", "start"))
-    types = [str(array.dtype) for array in (key, column, text, start)]
-    if types != ["uint32", "int32", "uint8", "int64"] or any(array.ndim != 1 for array in found.values()):
+    key, column = (found[f"features.{name}"] for name in ("key", "column"))
+    if [str(key.dtype), str(column.dtype), key.ndim, column.ndim] != ["uint32", "int32", 1, 1]:
         raise ValueError("the names of features have the wrong types")
+    names = checked_strings(found["features.text"], found["features.start"])
     inside = lies_within(column, 0, len(key) - 1) and _core.ascend(column, strictly=True)
-    divided = len(start) == len(column) + 1 and start[0] == 0 and start[-1] == len(text) and _core.ascend(start)
-    if not (inside and divided):
+    if not (inside and len(names) == len(column)):
         raise ValueError("the names of features do not fit together")
-    return Features(key, column, Strings(text, start), bounded=not header.source.get("vocabulary", True))
+    return Features(key, column, names, bounded=not header.source.get("vocabulary", True))
+
+
+def checked_strings(text: np.ndarray, start: np.ndarray) -> Strings:
+    """Return the strings of two arrays; ``ValueError``: they do not fit together."""
+    if [str(text.dtype), str(start.dtype), text.ndim, start.ndim] != ["uint8", "int64", 1, 1]:
+        raise ValueError("names have the wrong types")
+    if not (len(start) and start[0] == 0 and start[-1] == len(text) and _core.ascend(start)):
+        raise ValueError("names do not fit together")
+    return Strings(text, start)
 
 
 def _unexpected(found: str, kinds: tuple[str, ...]) -> str:
@@ -380,7 +414,7 @@ def _unexpected(found: str, kinds: tuple[str, ...]) -> str:
     return f"expected {' or '.join(KINDS[kind][0] for kind in kinds)}, got {title}; use {commands}"
 
 
-def _header(path: object, metadata: dict[str, str], kinds: tuple[str, ...]) -> Header:
+def _header(path: object, metadata: dict[str, str], kinds: tuple[str, ...], schema: type[Checked]) -> Any:
     if KEY not in metadata:
         raise ModelFileError(f"{path}: not a model file of confidently, but another safetensors file")
     text = metadata[KEY]
@@ -397,5 +431,4 @@ def _header(path: object, metadata: dict[str, str], kinds: tuple[str, ...]) -> H
     if found.kind not in kinds:
         raise ModelFileError(f"{path}: {_unexpected(found.kind, kinds)}")
     with damage_reported(path):
-        header: Header = conform(plain, Header, "header")
-    return header
+        return conform(plain, schema, "header")

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from ...models.file import BANDIT as BANDIT_FILE
+from ...models.file import DECISIONS, kind_of
 from .arguments import FRACTION, is_given, listed
-from .files import has_entry
 from .sections import BANDIT, adding
 
 POLICY = click.option(
@@ -67,4 +68,4 @@ def check_bandit(ctx: click.Context, options: dict[str, Any]) -> None:
 
 def is_bandit(path: str) -> bool:
     """Return whether a file is that of a bandit."""
-    return has_entry(path, "bandit.json")
+    return kind_of(path) in (BANDIT_FILE, DECISIONS)

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
+from ...models.file import ENTITIES, kind_of
 from .arguments import POSITIVE_INTEGER, is_given, listed
-from .files import has_entry
 from .sections import TRAINING, adding
 
 _OPTIONS = [
@@ -52,7 +52,7 @@ def check_key(ctx: click.Context, options: dict[str, Any]) -> None:
 
 def is_entities(path: str) -> bool:
     """Return whether a file is that of models of entities."""
-    return has_entry(path, "entities.json")
+    return kind_of(path) == ENTITIES
 
 
 def check_prediction(ctx: click.Context) -> None:

@@ -8,7 +8,6 @@ followed, and files that a command writes beside another count too.
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,11 +192,3 @@ def _identity(path: str) -> Identity:
     except OSError:
         return os.path.normcase(os.path.realpath(path))
     return status.st_dev, status.st_ino
-
-
-def has_entry(path: str, name: str) -> bool:
-    """Return whether a file is an archive that has this entry."""
-    if not (os.path.isfile(path) and zipfile.is_zipfile(path)):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return name in archive.namelist()

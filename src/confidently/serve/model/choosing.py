@@ -14,6 +14,7 @@ import numpy as np
 from ...bandits import files
 from ...bandits.actions import Actions
 from ...bandits.decision_model import DecisionModel
+from ...estimators.archive import Archive
 from ...models.explanation import Contribution, NumberExplanation
 from ...tasks.table import NUMBERS
 from ...tasks.task import Task
@@ -34,7 +35,7 @@ class DecidingModel(HostedModel):
     Parameters
     ----------
     settings : ModelSettings
-    content : files.Saved, optional
+    content : Archive, optional
         What was learned before; by default nothing.
     seq : int
         The event up to which that was learned.
@@ -49,7 +50,7 @@ class DecidingModel(HostedModel):
     merge_refusal: ClassVar[str | None] = "models of decisions cannot be merged"
 
     def __init__(
-        self, settings: ModelSettings, content: files.Saved | None = None, seq: int = 0,
+        self, settings: ModelSettings, content: Archive | None = None, seq: int = 0,
         saved: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         setup, kept = Setup(settings), saved or {}
@@ -204,7 +205,7 @@ class DecidingModel(HostedModel):
     def writer(self, training: dict[str, Any]) -> Callable[[Path], None]:
         content = self.rewards.saved()
         content.header["training"] = training
-        return partial(files.write, saved=content)
+        return partial(files.OF_DECISIONS.write, contents=content)
 
     def saved(self) -> dict[str, Any]:
         return super().saved() | {"since": self._since}

@@ -22,9 +22,9 @@ from ...entities.keys import Key
 from ...entities.models import VARIANCES
 from ...entities.shared import Block, missing_columns, outputs_of, plain_rows, predictions
 from ...entities.table import EntityTable
+from ...estimators.archive import content_of
 from ...estimators.classifier import OnlineClassifier
 from ...learner.streams import StreamLearner
-from ...models import file
 from ...models.explanation import Contribution, Explanation, NumberExplanation
 from ...models.inspection import INTERCEPT, Naming
 from ..problems import Problem
@@ -69,14 +69,13 @@ class KeyedModel(ServedModel):
         self._regression = settings.task == "numbers"
         if content is not None:
             header, model = content.header, content.shared.as_model()
-            self._variances, self._regression = checked_variances(header["entity_variance"]), bool(header["regression"])
-            self._rows = int(header["rows"])
+            self._variances, self._regression = checked_variances(header.entity_variance), header.regression
+            self._rows = header.rows
             drop = dict.fromkeys((*(model.source.get("drop") or ()), self._key))
             model.source = {**model.source, "drop": list(drop)}
         self.table = self._new_table()
         if content is not None:
-            self.table.grow(int(content.header["outputs"]))
-            self.table.restore(content.keys, content.arrays)
+            content.restore(self.table)
         super().__init__(settings, model, seq, saved)
         if content is None and not self._regression:  # as the file of an estimator has it
             self.estimator = OnlineClassifier()._saved_parameters() | self.estimator
@@ -253,24 +252,12 @@ class KeyedModel(ServedModel):
         return partial(files.write, saved=self._content({"training": training}))
 
     def _content(self, more: dict[str, Any]) -> files.Saved:
-        model, table = self.model(), self.table
-        model.check_values()
+        table = self.table
         header = {
             "rows": self._learning.rows, "outputs": table.outputs, "regression": table.regression, "key": self._key,
             "entity_variance": table.priors, "max_entities": table.max_entities, "max_age": table.max_age, **more,
         }  # fmt: skip
-        return files.Saved(header, table.keys, table.state(), _Written(file.encoded(model.header(), model.arrays())))
-
-
-class _Written:
-    """A model as the content of its file, which does not change with the model."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    def save(self, path: Path) -> None:
-        """Write the file."""
-        path.write_bytes(self.content)
+        return files.Saved(header, table.keys, table.state(), content_of(self.model()))
 
 
 class KeyedRowLearner(RowLearner):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,12 +47,15 @@ def _made(settings: ModelSettings, *content: Any) -> HostedModel:
     return DecidingModel(settings, *content)
 
 
-def read_archive(path: str | os.PathLike[str]) -> Any:
-    """Return the contents of a file of decisions or of entities; the errors are those of :func:`read_snapshot`."""
-    from ...bandits import files as of_decisions  # imported here since scikit-learn is slow to import
-    from ...entities import files as of_entities
+def _read_parts(path: Path, kind: str) -> Any:
+    """Return the contents of a file of decisions or of entities."""
+    if kind == file.ENTITIES:
+        from ...entities import files as of_entities  # imported here since scikit-learn is slow to import
 
-    return of_entities.read(path) if of_entities.ENTITIES.is_of(path) else of_decisions.read(path)
+        return of_entities.read(path)
+    from ...bandits.files import OF_DECISIONS  # imported here since scikit-learn is slow to import
+
+    return OF_DECISIONS.read(path)
 
 
 def read_snapshot(path: Path) -> Snapshot:
@@ -67,9 +68,9 @@ def read_snapshot(path: Path) -> Snapshot:
     OSError
         If it cannot be read.
     """
-    if zipfile.is_zipfile(path):
-        saved = read_archive(path)
-        return Snapshot(saved.header.pop("training", {}), saved)
+    if (kind := file.kind_of(path)) in (file.DECISIONS, file.ENTITIES):
+        saved = _read_parts(path, kind)
+        return Snapshot(saved.header.training, saved)
     contents = file.read(path, *Model.kinds)
     training, contents.header.training = dict(contents.header.training), {}
     with file.damage_reported(path):

@@ -6,7 +6,6 @@ import enum
 import os
 import re
 import shutil
-import zipfile
 from collections.abc import Generator
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +16,8 @@ import msgspec
 from ...data.formats.table import BY_NAME
 from ...data.reading import ReaderOptions
 from ...data.sources.whole_files import sync_directory
-from ...models.file import LINEAR, REGRESSION, ModelFileError
+from ...models.file import DECISIONS as DECISIONS_FILE
+from ...models.file import ENTITIES, LINEAR, REGRESSION, ModelFileError, kind_of
 from ...models.model import Model
 from ..engine.engine import Engine
 from ..engine.requests import LearnedQuestion, Request
@@ -93,8 +93,8 @@ def upload(engine: Engine, name: str, path: str | os.PathLike[str], digest: str)
         If it is not the file of a classifier, or of a regression with one number per row, whose rows are named columns,
         or of a model of decisions.
     """
-    if zipfile.is_zipfile(path):
-        return _make(engine, name, canonical(_of_archive(path, digest)), path)
+    if (of_parts := {ENTITIES: _of_entities, DECISIONS_FILE: _of_decisions}.get(kind_of(path) or "")) is not None:
+        return _make(engine, name, canonical(of_parts(path, digest)), path)
     try:
         model = Model.load(path, LINEAR, REGRESSION)
     except ModelFileError as error:
@@ -114,13 +114,6 @@ def _check_source(model: Model) -> None:
     reading = ReaderOptions.from_dict(model.source).format
     if not (BY_NAME[reading].columns or "encoder" in model.source):
         raise Problem("invalid-body", f"the model reads {reading}; rows of the server are objects of named columns")
-
-
-def _of_archive(path: str | os.PathLike[str], digest: str) -> ModelSettings:
-    """Return the settings with which the model of a file of decisions or of entities goes on."""
-    from ...entities import files  # imported here since scikit-learn is slow to import
-
-    return (_of_entities if files.ENTITIES.is_of(path) else _of_decisions)(path, digest)
 
 
 def _of_entities(path: str | os.PathLike[str], digest: str) -> ModelSettings:
