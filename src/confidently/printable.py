@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+MOST = 1500  # characters of a message
 _CONTROLS = (
     (0x00, 0x1F), (0x7F, 0x9F),  # C0, delete and C1
     (0x061C, 0x061C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x2069),  # of the direction of text
@@ -30,7 +31,8 @@ def _escape(character: str) -> str:
 
 
 class PrintableError(ValueError):
-    """Base of the errors that quote foreign text; their messages are safe to print."""
+    """Base of the errors that quote foreign text; their messages are safe to print, and of bounded length."""
 
     def __str__(self) -> str:
-        return printable(super().__str__(), keep="\n")
+        text = printable(super().__str__(), keep="\n")
+        return text if len(text) <= MOST else f"{text[: MOST // 2]} [...] {text[-MOST // 2 :]}"

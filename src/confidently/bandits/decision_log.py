@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..data.batch import DataError
 from ..data.formats.lines import pieces
+from ..data.sources.json_schema import parse
 from ..data.sources.source import display_name, is_stored, read_chunks
 from .actions import Action, Actions
 from .adf import read_cb_adf
@@ -73,8 +73,8 @@ def read_decisions(path: str | os.PathLike[str]) -> Iterator[LoggedDecision]:
                 return
             first = False
             try:
-                yield _of_json(json.loads(line))
-            except (ValueError, TypeError, KeyError, LookupError) as error:
+                yield _of_json(parse(line, Any))
+            except (ValueError, TypeError, LookupError, OverflowError) as error:
                 problem = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
                 raise DataError(f"{name}, line {number}: not a decision: {problem}") from None
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from ..data.sources.json_schema import Count, conform
+from ..data.sources.json_schema import Count, conform, parse
 from ..data.sources.whole_files import new_file
 
 MAX_DENSE = 1000  # columns
@@ -140,7 +140,7 @@ def read_log(path: str | os.PathLike[str]) -> list[Decision]:
     found = []
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), start=1):
         try:
-            found.append(decision_of(json.loads(line)))
+            found.append(decision_of(parse(line, Any)))
         except (TypeError, ValueError, KeyError) as error:
             raise ValueError(f"{path}, line {number}: not a decision ({error}); pass a file of write_log") from None
     return found

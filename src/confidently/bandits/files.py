@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..data.sources.json_schema import Count
+from ..data.sources.json_schema import Count, parse
 from ..estimators.archive import ArchiveKind
 from ..models.file import BANDIT, DECISIONS, Checked
 from .decisions import Decision, decision_of
@@ -61,4 +61,4 @@ def lines_of(log: Iterable[Decision]) -> list[str]:
 
 def log_of(lines: Iterable[str]) -> list[Decision]:
     """Return the decisions of :func:`lines_of`, checked."""
-    return [decision_of(json.loads(line)) for line in lines]
+    return [decision_of(parse(line, Any)) for line in lines]

@@ -48,7 +48,11 @@ def flat(features: Any) -> dict[str, float]:
     {'age': 30.0, 'city=Rome': 1.0, 'tags=new': 1.0, 'tags=red': 1.0, 'at.night': 1.0}
     """
     found: dict[str, float] = {}
-    for name, value in _named(features, ""):
+    try:
+        values = [*_named(features, "")]
+    except RecursionError:
+        raise ValueError("features are nested too deeply") from None
+    for name, value in values:
         if not abs(value) <= MAX_TARGET:
             raise ValueError(f"feature {name!r} must be finite and at most {MAX_TARGET:g} in size, got {value!r}")
         found[name] = found.get(name, 0.0) + value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +14,6 @@ if TYPE_CHECKING:
     from ..data import ReaderOptions, Stream
     from ..models.model import Model
     from ..topics.model import TopicModel
-
-
-DAMAGED = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # reported when the model is loaded
-MODEL = b'{"__metadata__":{'  # how a model file begins, after a size in eight bytes
 
 
 class BadInput(click.ClickException):
@@ -40,30 +35,16 @@ def reported() -> Iterator[None]:
 
 def kind_of_model(path: str) -> str | None:
     """Return the kind of a model file, without reading its arrays; ``None`` if it has none."""
-    try:
-        kind: str | None = _header(path).get("kind")
-    except DAMAGED:
-        return None
-    return kind
+    from ..models.file import kind_of  # imported here to save start-up time
+
+    return kind_of(path)
 
 
 def is_stack(path: str) -> bool:
     """Return whether a model file has a stack of learners, without reading its arrays."""
-    try:
-        return bool(_header(path).get("members"))
-    except DAMAGED:
-        return False
+    from ..models.file import peeked  # imported here to save start-up time
 
-
-def _header(path: str) -> dict[str, Any]:
-    if not os.path.isfile(path):  # a pipe can be read only once
-        raise ValueError(path)
-    with open(path, "rb") as file:
-        size = int.from_bytes(file.read(8), "little")
-        if not file.peek(len(MODEL)).startswith(MODEL):
-            raise ValueError(path)
-        header: dict[str, Any] = json.loads(json.loads(file.read(size))["__metadata__"]["confidently"])
-        return header
+    return bool(peeked(path).get("members"))
 
 
 Kind = Literal["linear", "regression", "topics"]

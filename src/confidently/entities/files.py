@@ -93,5 +93,5 @@ def read(path: str | os.PathLike[str]) -> Saved:
 
 def _check_sizes(arrays: dict[str, np.ndarray]) -> None:
     for name, largest in LARGEST.items():
-        if name in arrays and not lies_within(arrays[name], -largest, largest):
+        if name in arrays and not lies_within(arrays[name].astype(np.float64), -largest, largest):
             raise ValueError(f"{name} of the entities is out of range; rescale the rows")

@@ -248,15 +248,21 @@ def _write(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np.ndarray]
     tensors.write(file, arrays, {KEY: _signed(text)})
 
 
-def kind_of(path: str | os.PathLike[str]) -> str | None:
-    """Return the kind of model that a file is of, by its header alone; ``None`` if that does not say it."""
-    if not is_model(path):
-        return None
-    with open(path, "rb") as file, suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+def peeked(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the header of a model file, unchecked and without reading its arrays; nothing if it has none."""
+    if not is_model(path):  # nor a pipe, which can be read only once
+        return {}
+    with open(path, "rb") as file, suppress(ValueError, LookupError, TypeError, RecursionError):
         size = min(int.from_bytes(file.read(SIZE_BYTES), "little"), os.path.getsize(path))
-        found = json.loads(json.loads(file.read(size))["__metadata__"][KEY]).get("kind", LINEAR)
-        return found if isinstance(found, str) else None
-    return None
+        header = json.loads(json.loads(file.read(size))["__metadata__"][KEY])
+        return header if isinstance(header, dict) else {}
+    return {}
+
+
+def kind_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the kind of model that a file has by its header; ``None``: it is no model file."""
+    header = peeked(path)
+    return header.get("kind", LINEAR) if header else None
 
 
 def read(path: str | os.PathLike[str], *kinds: str, schema: type[Checked] = Header) -> Contents:

@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from ...models.file import BANDIT as BANDIT_FILE
-from ...models.file import DECISIONS, kind_of
+from ..inputs import kind_of_model
 from .arguments import FRACTION, is_given, listed
 from .sections import BANDIT, adding
 
@@ -68,4 +67,4 @@ def check_bandit(ctx: click.Context, options: dict[str, Any]) -> None:
 
 def is_bandit(path: str) -> bool:
     """Return whether a file is that of a bandit."""
-    return kind_of(path) in (BANDIT_FILE, DECISIONS)
+    return kind_of_model(path) in ("bandit", "decisions")

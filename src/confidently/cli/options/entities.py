@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...models.file import ENTITIES, kind_of
+from ..inputs import kind_of_model
 from .arguments import POSITIVE_INTEGER, is_given, listed
 from .sections import TRAINING, adding
 
@@ -52,7 +52,7 @@ def check_key(ctx: click.Context, options: dict[str, Any]) -> None:
 
 def is_entities(path: str) -> bool:
     """Return whether a file is that of models of entities."""
-    return kind_of(path) == ENTITIES
+    return kind_of_model(path) == "entities"
 
 
 def check_prediction(ctx: click.Context) -> None:

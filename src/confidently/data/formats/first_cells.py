@@ -175,7 +175,7 @@ def _of_objects(path: Path, reading: ReaderOptions) -> FirstRows:
             for name, value in values_of(json.loads(line)):
                 n += 1
                 if isinstance(value, str):
-                    strings.setdefault(name, []).append(value)
+                    strings.setdefault(name, []).append(value.encode(errors="replace").decode())  # surrogates
                 elif type(value) is int or type(value) is float:
                     with suppress(OverflowError):  # the reader reports it
                         numbers.setdefault(name, []).append(float(value))

@@ -93,7 +93,7 @@ def check_header(path: Path, reading: ReaderOptions) -> None:
     """
     if reading.file_format.delimiter is None:
         return
-    with suppress(OSError, ValueError), closing(peek_chunks(path, reading.encoding)) as chunks:
+    with suppress(OSError, ValueError, StopIteration), closing(peek_chunks(path, reading.encoding)) as chunks:
         if (line := next(chunks).data.split(b"\n")[0]).startswith(COMMENT):
             shown = printable(line.decode(errors="replace").strip()[:MAX_SHOWN])
             warn(f"the lines above the header that begin with #, such as {shown!r}, are left out as comments")
